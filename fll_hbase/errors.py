@@ -90,13 +90,13 @@ class ErrorList:
 
 
 def _shorten(error: FieldError) -> FieldError:
-    if len(error.path) <= TEXT_CHARACTERS_MAX and len(error.detail) <= TEXT_CHARACTERS_MAX:
-        return error
-    path, detail = (
-        text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"
-        for text in (error.path, error.detail)
-    )
-    return FieldError(path, detail)
+    return FieldError(_shown(error.path), _shown(error.detail))
+
+
+def _shown(text: str) -> str:
+    """Return a text that an answer can have: not too long, and without halves of surrogate pairs."""
+    text = text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 class LineageError(Exception):

@@ -225,9 +225,10 @@ class _RawStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        # `head` may be longer than the buffer: the rest of it is returned by the next call.
-        data = self._head or self._read(len(buffer))
-        self._head = data[len(buffer) :] if self._head else b""
+        # `head` may be longer than the buffer: the rest of it is returned by the next call. A short one is
+        # filled up, so that what begins a text can be looked at.
+        data = self._head + self._read(max(0, len(buffer) - len(self._head)))
+        self._head = data[len(buffer) :]
         buffer[: len(data)] = data[: len(buffer)]
         size_bytes = min(len(data), len(buffer))
         self.size_bytes += size_bytes

@@ -178,8 +178,9 @@ def detect(raw: bytes) -> DocumentHead:
 def _detect_members(raw: bytes) -> DocumentHead:
     """Return the format of a document whose run or namespace has a wrong type, without either."""
     # The reader of the format has to report the wrong type: the first format would report other errors.
+    # Half of a surrogate pair does not hide the format either: the reader reports the part that has it.
     try:
-        return DocumentHead(_format_of(_MEMBERS.decode(raw)))
+        return DocumentHead(_format_of(_MEMBERS.decode(strict_json.without_surrogate_escapes(raw))))
     except _UNREADABLE:
         return DocumentHead()
 

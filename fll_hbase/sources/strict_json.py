@@ -20,15 +20,32 @@ def parse(raw: bytes) -> Any:
     interpret differently: NaN and Infinity, duplicate members, half of a surrogate pair, integers of more
     than 4,300 digits, and nesting beyond Python's recursion limit.
     """
-    try:
-        value = _DECODER.decode(raw.decode())
-        # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are encoded.
-        if _SURROGATE_ESCAPE.search(raw):
+    value = parse_with_halves(raw)
+    # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are encoded.
+    if has_surrogate_escape(raw):
+        try:
             json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise _unreadable("a \\u escape is half of a surrogate pair") from error
+    return value
+
+
+def has_surrogate_escape(raw: bytes) -> bool:
+    """Return whether a text has an escape of a surrogate, such as half of a pair."""
+    return _SURROGATE_ESCAPE.search(raw) is not None
+
+
+def without_surrogate_escapes(raw: bytes) -> bytes:
+    """Return a text with another letter for each escape of a surrogate, for parsers that refuse halves."""
+    return _SURROGATE_ESCAPE.sub(rb"\\u00", raw)
+
+
+def parse_with_halves(raw: bytes) -> Any:
+    """Parse as `parse` does, but leave halves of surrogate pairs for the reader to report."""
+    try:
+        return _DECODER.decode(raw.decode())
     except UnicodeDecodeError as error:
         raise _unreadable(f"not UTF-8: {error.reason} at byte {error.start}") from error
-    except UnicodeEncodeError as error:
-        raise _unreadable("a \\u escape is half of a surrogate pair") from error
     except RecursionError as error:
         raise _unreadable("nested too deeply") from error
     except json.JSONDecodeError as error:
@@ -39,7 +56,6 @@ def parse(raw: bytes) -> Any:
     # Python refuses integers of more than 4,300 digits with a plain ValueError.
     except ValueError as error:
         raise _unreadable(f"not JSON: {error}") from error
-    return value
 
 
 def _unreadable(detail: str) -> UnreadableDocument:

@@ -96,11 +96,15 @@ class Validator:
 
         `?` with an error if it is not, or if it has more than `bytes_max` bytes in UTF-8.
         """
+        value = holder.get(name)
+        # The fast path of nearly all members, see `name`; it needs no path.
+        if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
+            return value
         if name not in holder:
             self.error(child_path(path, name), "missing")
             # With a placeholder the checks of other members go on, so that one answer lists every error.
             return "?"
-        return self.name(holder[name], child_path(path, name), bytes_max=bytes_max)
+        return self.name(value, child_path(path, name), bytes_max=bytes_max)
 
     def optional(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
         """Return a member that may be missing or empty, then ""; `?` with an error if it is invalid."""

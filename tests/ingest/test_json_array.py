@@ -71,3 +71,11 @@ def test_what_cannot_be_read_to_its_end_says_so(raw: bytes, fault: str) -> None:
 
 def test_a_missing_item_is_left_to_its_reader() -> None:
     assert [raw for _, raw in _documents(b"[1,,2,]")] == [b"1", b"", b"2", b""]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("front", [b"\n\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n"])
+def test_blanks_and_a_byte_order_mark_may_be_in_front(pack: Any, front: bytes) -> None:
+    array, lines = b'[{"a": 1},\n{"b": 2}]', b'{"a": 1}\n{"b": 2}\n'
+    assert [raw for _, raw in _documents(pack(front + array))] == [b'{"a": 1}', b'{"b": 2}']
+    assert [str(raw).count("{") for _, raw in _documents(pack(front + lines))] == [1, 1]

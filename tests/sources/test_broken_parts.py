@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fll_hbase.errors import InvalidLineage
+from fll_hbase.ingest import detect
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage
 from fll_hbase.sources.datahub import MessageFormat
@@ -111,6 +112,20 @@ def test_openlineage(event: Json, value: Json, data: st.DataObject) -> None:
     assert any(warning.path.startswith(prefix) for warning in broken.warnings)
 
 
+def test_half_of_a_surrogate_pair_costs_its_part_alone() -> None:
+    """Python's json writes names of files that are not UTF-8 with such escapes."""
+    event = next(event for event in REAL if event.get("outputs"))
+    broken = copy.deepcopy(event)
+    broken["inputs"] = [*broken.get("inputs", []), {"namespace": "file", "name": "/in/\udcff"}]
+    broken["outputs"][0].setdefault("facets", {})["unknown"] = {"\ud800": "\ud800"}
+    raw = json.dumps(broken).encode()
+    head = detect(raw)
+    assert head.format.name == "openlineage"
+    reading = openlineage.read(openlineage.parse(raw))
+    assert reading.lineage == openlineage.read(event).lineage
+    assert [str(warning.path).rpartition(".")[2] for warning in reading.warnings] == ["name"]
+
+
 def test_the_property_breaks_every_kind_of_part() -> None:
     kinds = {
         tuple("*" if isinstance(name, int) else name for name in path[:5])
@@ -160,13 +175,20 @@ def dataset_urn(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-PIPELINE = json.loads((GOLDEN / "pipeline/seed_projection/input.json").read_text(encoding="utf-8"))
+PIPELINE = {
+    **json.loads((GOLDEN / "pipeline/seed_projection/input.json").read_text(encoding="utf-8")),
+    "arguments": {"day": "monday"},
+}
 PIPELINE_PARTS: dict[str, Path] = {
     "a mutation": ("config", "stages", 1, "fieldMutations", 0),
     "all mutations": ("config", "stages", 1, "fieldMutations"),
     "a connection": ("config", "connections", 1),
     "a name of a dataset": ("config", "stages", 0, "plugin", "properties", "referenceName"),
     "a schema": ("config", "stages", 1, "outputSchema"),
+    "the plugin of a transform": ("config", "stages", 1, "plugin"),
+    "properties": ("config", "stages", 1, "plugin", "properties"),
+    "an argument": ("arguments", "day"),
+    "all arguments": ("arguments",),
 }
 
 

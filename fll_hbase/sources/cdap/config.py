@@ -9,7 +9,8 @@ from typing import Any
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
-from fll_hbase.sources.cdap.plugin_operations import PROPERTIES, NotImplied, implied_operations
+from fll_hbase.sources.cdap.plugin_operations import PASSING_PLUGINS, PROPERTIES, implied_operations
+from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.native.shared_members import read_dataset
@@ -26,6 +27,7 @@ class Role(Enum):
     SOURCE = "source"
     SINK = "sink"
     JOINER = "joiner"
+    ERRORS = "errortransform"
     PASSING = "passing"
     OTHER = "other"
 
@@ -100,13 +102,13 @@ class _ConfigReader:
         name = "?"
         if isinstance(item, dict):
             name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
-        plugin_type = validator.optional(plugin, "type", plugin_path)
-        plugin_type = plugin_type or validator.optional(members, "type", path)
+        plugin_type = json_access.text(validator, plugin, "type", plugin_path)
+        plugin_type = plugin_type or json_access.text(validator, members, "type", path)
         dataset, description = self._read_dataset(members, properties, name, path)
         return Stage(
             name=name,
             path=path,
-            role=_role(plugin_type),
+            role=_role(plugin_type, plugin.get("name")),
             dataset=dataset,
             dataset_description=description,
             schema=self._read_schema(members, properties, path),
@@ -129,7 +131,7 @@ class _ConfigReader:
         try:
             return implied_operations(name, texts, path) if texts else ()
         except NotImplied as error:
-            self._validator.warning(properties_path, f"{error}: what the stage does is not known from it")
+            self._validator.warning(properties_path, f"{error}: {NOT_KNOWN}")
             return ()
 
     def read_connection(self, item: object, path: str) -> Connection:
@@ -193,12 +195,13 @@ class _ConfigReader:
         return next((schema for schema in schemas if schema is not None), None)
 
 
-def _role(plugin_type: str) -> Role:
+def _role(plugin_type: str, plugin: object) -> Role:
     name = plugin_type.lower()
-    for role in (Role.SOURCE, Role.SINK, Role.JOINER):
+    for role in (Role.SOURCE, Role.SINK, Role.JOINER, Role.ERRORS):
         if name.endswith(role.value):
             return role
-    return Role.PASSING if name in _PASSING_TYPES else Role.OTHER
+    passes = name in _PASSING_TYPES or (isinstance(plugin, str) and plugin in PASSING_PLUGINS)
+    return Role.PASSING if passes else Role.OTHER
 
 
 def _object(validator: Validator, item: object, path: str) -> dict[str, Any]:
@@ -207,4 +210,4 @@ def _object(validator: Validator, item: object, path: str) -> dict[str, Any]:
 
 
 def _member_object(validator: Validator, members: dict[str, Any], name: str, path: str) -> dict[str, Any]:
-    return _object(validator, members[name], child_path(path, name)) if name in members else {}
+    return json_access.members(validator, members.get(name), child_path(path, name), optional=True)

@@ -18,7 +18,8 @@ from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
 from fll_hbase.sources.cdap.propagate import propagate
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
-from fll_hbase.sources.validation import Validator
+from fll_hbase.sources.openlineage import json_access
+from fll_hbase.sources.validation import Validator, child_path
 
 
 def read_document(document: object, *, namespace: str | None) -> Reading:
@@ -58,9 +59,10 @@ def _flatten(pipeline: Pipeline) -> tuple[list[Operation], ErrorList]:
 
 
 def _read_arguments(validator: Validator, members: dict[str, Any]) -> dict[str, str]:
-    """Read the arguments of the run, each a text that may be empty."""
-    arguments = members.get("arguments", {})
-    if not isinstance(arguments, dict):
-        validator.members(arguments, "arguments", ())
-        return {}
-    return {name: validator.optional(arguments, name, "arguments") for name in arguments}
+    """Read the arguments of the run, each a text that may be empty; others are left out."""
+    arguments = json_access.members(validator, members.get("arguments"), "arguments", optional=True)
+    texts = validator.readable(
+        ((name, child_path("arguments", name)) for name in arguments),
+        lambda name, _: (name, validator.optional(arguments, name, "arguments")),
+    )
+    return dict(texts)

@@ -1,34 +1,28 @@
 """Operations that the properties of CDAP's own plugins imply, for stages that declare none.
 
-The properties are those of the plugins Projection, Joiner, GroupByAggregate and Wrangler, in the syntax of
-their documentation (https://github.com/cdapio/hydrator-plugins, https://github.com/data-integrations/wrangler).
+The properties are in the syntax of the plugins' documentation (https://github.com/cdapio/hydrator-plugins).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import Influence
-from fll_hbase.sources.cdap.stage_operations import DELETE, KEEP, RENAME, Kind, StageInput, StageOperation
+from fll_hbase.sources.cdap.plugin_properties import NotImplied, Properties, check_size, expression_names
+from fll_hbase.sources.cdap.stage_operations import StageInput, StageOperation
+from fll_hbase.sources.cdap.wrangler_recipe import recipe_operations
 
-JOINED_INPUTS_MAX = 50_000
-"""Fields times keys of a join, or aggregates times group fields; a short config could imply very many."""
+_AGGREGATE = re.compile(r"([^:,()]+):(\w+)\(([^(),]*)\)(?::condition\((.+)\))?")
+_BRACKET_OR_COMMA = re.compile(r"[(),]")
+_QUALIFIED = re.compile(r"`([^`]+)`\.`?(\w+)`?|(?<![\w.`])(\w+)\.`?(\w+)`?")
 
-_AGGREGATE = re.compile(r"([^:,()]+):(\w+)\(([^(),]*)\)")
-_SELECTED = re.compile(r"(.+?)(?:\s+as\s+(\S+))?", re.IGNORECASE)
-_IN_PLACE = (
-    *("uppercase", "lowercase", "titlecase", "trim", "ltrim", "rtrim", "fill-null-or-empty"),
-    *("find-and-replace", "mask-number", "mask-shuffle", "format-date", "format-datetime"),
-    *("format-unix-timestamp", "parse-as-simple-date", "parse-as-date", "parse-as-datetime"),
-    *("parse-timestamp", "set-charset", "set-type", "url-encode", "url-decode"),
-)
-"""Directives of Wrangler that change one column."""
-
-
-class NotImplied(Exception):
-    """Properties whose effect on fields is not known; the message says which."""
+PASSING_PLUGINS = {
+    *("CloneRecord", "DataCacher", "Deduplicate", "Distinct", "NullFieldSplitter", "RecordDuplicator"),
+    *("Sampling", "ScriptFilter", "UnionSplitter", "Validator"),
+}
+"""Plugins whose output has the fields of their input, as far as no property says otherwise."""
 
 
 def implied_operations(plugin: str, properties: Mapping[str, str], path: str) -> tuple[StageOperation, ...]:
@@ -39,59 +33,10 @@ def implied_operations(plugin: str, properties: Mapping[str, str], path: str) ->
     # A plugin without any of its properties does nothing that is known.
     if plugin not in _PLUGINS or not any(properties.values()):
         return ()
-    return tuple(_PLUGINS[plugin](_Properties(properties, path)))
+    return tuple(_PLUGINS[plugin](Properties(properties, path)))
 
 
-class _Properties:
-    """Properties of a plugin, and the operations that they make."""
-
-    def __init__(self, properties: Mapping[str, str], path: str) -> None:
-        self._properties = properties
-        self._path = path
-
-    def text(self, name: str) -> str:
-        return self._properties.get(name, "").strip()
-
-    def names(self, name: str) -> list[str]:
-        return [item.strip() for item in self.text(name).split(",") if item.strip()]
-
-    def pairs(self, name: str) -> list[tuple[str, str]]:
-        pairs = []
-        for item in self.names(name):
-            first, colon, second = (part.strip() for part in item.partition(":"))
-            if not (first and colon and second) or ":" in second:
-                raise NotImplied(f"{item[:100]!r} in `{name}` is no pair such as `a:b`")
-            pairs.append((first, second))
-        return pairs
-
-    def transform(
-        self, name: str, inputs: Sequence[StageInput], outputs: Sequence[Field], *, drops: bool = False
-    ) -> StageOperation:
-        dropped = tuple(item.name for item in inputs) if drops else ()
-        return StageOperation(
-            Kind.TRANSFORM,
-            name,
-            "",
-            self._path,
-            tuple(inputs),
-            tuple(outputs),
-            dropped,
-            has_unique_name=False,
-        )
-
-    def drop(self, name: str) -> StageOperation:
-        return self.transform(DELETE, [StageInput(name)], [], drops=True)
-
-    def rename(self, old: str, new: str) -> StageOperation:
-        return self.transform(RENAME, [StageInput(old)], [Field(new)], drops=True)
-
-    def keep(self, names: Sequence[str]) -> StageOperation:
-        return StageOperation(
-            Kind.TRANSFORM, KEEP, "", self._path, retained=tuple(names), has_unique_name=False
-        )
-
-
-def _projection(properties: _Properties) -> Iterator[StageOperation]:
+def _projection(properties: Properties) -> Iterator[StageOperation]:
     """Drop or keep, then convert, then rename, as the plugin does."""
     renames = properties.pairs("rename")
     if {old for old, _ in renames} & {new for _, new in renames}:
@@ -100,102 +45,228 @@ def _projection(properties: _Properties) -> Iterator[StageOperation]:
     if retained := properties.names("keep"):
         yield properties.keep(retained)
     for name, type_name in properties.pairs("convert"):
-        yield properties.transform("convert", [StageInput(name)], [Field(name, type_name)])
+        yield properties.in_place("convert", name, type_name)
     for old, new in renames:
         yield properties.rename(old, new)
 
 
-def _joiner(properties: _Properties) -> Iterator[StageOperation]:
+def _joiner(properties: Properties) -> Iterator[StageOperation]:
     """Yield one operation for each selected field; the keys decide which rows there are."""
-    selected = properties.names("selectedFields")
-    if not selected or not properties.text("joinKeys"):
+    selected = [_selected_field(item) for item in properties.names("selectedFields")]
+    stages = {source.partition(".")[0] for source, _ in selected}
+    keys = [StageInput(key, Influence.INDIRECT, "join") for key in _join_keys(properties, stages)]
+    if not selected or not keys:
         raise NotImplied("without `selectedFields` and `joinKeys`")
-    key_fields = [key.strip() for key in re.split(r"[=&]", properties.text("joinKeys"))]
-    keys = [StageInput(key, Influence.INDIRECT, "join") for key in dict.fromkeys(key_fields) if key]
-    _check_size(len(selected) * len(keys))
-    names = []
-    for item in selected:
-        match = _SELECTED.fullmatch(item)
-        if match is None or "." not in match[1]:
-            raise NotImplied(
-                f"{item[:100]!r} in `selectedFields` is no `stage.field` or `stage.field as name`"
-            )
-        name = match[2] or match[1].rpartition(".")[2]
-        names.append(name)
-        yield properties.transform("join", [StageInput(match[1]), *keys], [Field(name)])
-    yield properties.keep(names)
+    check_size(len(selected) * len(keys))
+    for source, name in selected:
+        yield properties.transform("join", [StageInput(source), *keys], [Field(name)])
+    yield properties.keep([name for _, name in selected])
 
 
-def _group_by(properties: _Properties) -> Iterator[StageOperation]:
+def _selected_field(item: str) -> tuple[str, str]:
+    """Return the source of `stage.field as name`, and its name in the output. Raises NotImplied."""
+    words = item.rsplit(None, 2)
+    has_alias = len(words) == 3 and words[1].lower() == "as"
+    source = words[0] if has_alias else item
+    if "." not in source:
+        raise NotImplied(f"{item[:100]!r} in `selectedFields` is no `stage.field` or `stage.field as name`")
+    return source, words[2] if has_alias else source.rpartition(".")[2]
+
+
+def _join_keys(properties: Properties, stages: set[str]) -> list[str]:
+    """Return the fields of the keys, or of the expression of an advanced join, each once."""
+    keys = [key.strip() for key in re.split(r"[=&]", properties.text("joinKeys"))]
+    if properties.text("conditionType").lower() != "advanced":
+        return [key for key in dict.fromkeys(keys) if key]
+    aliases = {alias: stage for stage, alias in properties.pairs("inputAliases")}
+    fields: dict[str, None] = {}
+    for match in _QUALIFIED.finditer(properties.text("conditionExpression")):
+        stage, name = match[1] or match[3], match[2] or match[4]
+        if aliases.get(stage, stage) in stages:
+            fields[f"{aliases.get(stage, stage)}.{name}"] = None
+    return list(fields)
+
+
+def _group_by(properties: Properties) -> Iterator[StageOperation]:
     """Yield one operation for each aggregate; of the other fields, those that are grouped by are retained."""
     group_fields = properties.names("groupByFields")
-    aggregates = [_AGGREGATE.fullmatch(item) for item in properties.names("aggregates")]
+    aggregates = [
+        _AGGREGATE.fullmatch(item) for item in _split_outside_brackets(properties.text("aggregates"))
+    ]
     if not aggregates or not all(aggregates):
         raise NotImplied("`aggregates` is not `name:function(field)`, separated by commas")
     keys = [StageInput(name, Influence.INDIRECT, "group_by") for name in group_fields]
-    _check_size(len(aggregates) * len(keys))
+    check_size(len(aggregates) * len(keys))
     produced: set[str] = set()
-    for match in aggregates:
-        name, function, argument = (match[number].strip() for number in (1, 2, 3)) if match else ("", "", "")
+    for match in filter(None, aggregates):
+        name, function, argument = (match[number].strip() for number in (1, 2, 3))
         if argument in produced:
             raise NotImplied(
                 f"the aggregate {argument[:100]!r} has the name of a field that another one uses"
             )
         produced.add(name)
         values = [StageInput(argument)] if argument not in ("", "*") else []
-        yield properties.transform(function, [*values, *keys], [Field(name)])
+        conditions = [
+            StageInput(used, Influence.INDIRECT, "conditional", is_optional=True)
+            for used in expression_names(match[4] or "")
+        ]
+        yield properties.transform(function, [*values, *conditions, *keys], [Field(name)])
     yield properties.keep([*group_fields, *produced])
 
 
-def _wrangler(properties: _Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each directive, in order."""
-    if properties.text("precondition") not in ("", "false"):
-        raise NotImplied("with a `precondition`")
-    lines = re.split(r"[\n;]", properties.text("directives"))
-    directives = [line.split(None, 1) for line in map(str.strip, lines) if line and line[0] not in "#/"]
-    if not directives:
-        raise NotImplied("without `directives`")
-    for verb, *rest in directives:
-        words = re.split(r"[\s,]+", rest[0] if rest else "")
-        yield from _directive(properties, verb, [word.removeprefix(":") for word in words if word])
+def _split_outside_brackets(text: str) -> list[str]:
+    """Split a text at the commas that are in no parentheses; without the blanks around each item."""
+    items, depth, start = [], 0, 0
+    for match in _BRACKET_OR_COMMA.finditer(text):
+        depth += (match[0] == "(") - (match[0] == ")")
+        if match[0] == "," and depth <= 0:
+            items.append(text[start : match.start()])
+            start = match.end()
+    return [item.strip() for item in (*items, text[start:]) if item.strip()]
 
 
-def _directive(properties: _Properties, verb: str, columns: list[str]) -> Iterator[StageOperation]:
-    """Yield the operations of one directive; `columns` are its arguments, columns and others."""
-    match verb:
-        case "drop" if columns:
-            yield from map(properties.drop, columns)
-        case "keep" if columns:
-            yield properties.keep(columns)
-        case "rename" if len(columns) == 2:
-            yield properties.rename(*columns)
-        case "copy" if len(columns) in (2, 3):
-            yield properties.transform(verb, [StageInput(columns[0])], [Field(columns[1])])
-        case "merge" if len(columns) >= 3:
-            yield properties.transform(verb, list(map(StageInput, columns[:2])), [Field(columns[2])])
-        case _ if verb in _IN_PLACE and columns:
-            type_name = columns[1] if verb == "set-type" and len(columns) > 1 else ""
-            yield properties.transform(verb, [StageInput(columns[0])], [Field(columns[0], type_name)])
-        case _:
-            raise NotImplied(f"the directive {verb[:100]!r} is not known to keep or name its fields")
+def _distinct(properties: Properties) -> Iterator[StageOperation]:
+    yield properties.keep(properties.names("fields"))
 
 
-def _check_size(inputs: int) -> None:
-    if inputs > JOINED_INPUTS_MAX:
-        raise NotImplied(f"more than {JOINED_INPUTS_MAX:,} inputs")
+def _denormalize(properties: Properties) -> Iterator[StageOperation]:
+    """Yield one operation for each output: a value of the rows of a key that have its name."""
+    key = properties.text("keyField")
+    name = properties.text("nameField") or properties.text("fieldName")
+    value = properties.text("valueField") or properties.text("fieldValue")
+    outputs, aliases = properties.names("outputFields"), dict(properties.pairs("fieldAliases"))
+    if not (key and name and value and outputs):
+        raise NotImplied("without the fields of keys, names and values")
+    others = [
+        StageInput(name, Influence.INDIRECT, "conditional"),
+        StageInput(key, Influence.INDIRECT, "group_by"),
+    ]
+    aliased = [aliases.get(output, output) for output in outputs]
+    if value in aliased or name in aliased:
+        raise NotImplied("`outputFields` has the name of a field that it is made of")
+    for output in aliased:
+        yield properties.transform("denormalize", [StageInput(value), *others], [Field(output)])
+    yield properties.keep([key, *aliased])
 
+
+def _normalize(properties: Properties) -> Iterator[StageOperation]:
+    """Yield one operation for each mapped field, and one for the values of the others, which become rows."""
+    mapped = properties.pairs("fieldMapping")
+    normalized = properties.tuples("fieldNormalizing", length=3)
+    outputs = [new for _, new in mapped] + [name for _, *names in normalized for name in names]
+    inputs = {old for old, _ in mapped} | {old for old, *_ in normalized}
+    if inputs & {*outputs} - {old for old, new in mapped if old == new}:
+        raise NotImplied("an output has the name of another input")
+    for old, new in mapped:
+        if old != new:
+            yield properties.transform("map", [StageInput(old)], [Field(new)])
+    values: dict[str, list[StageInput]] = {}
+    for old, _, value in normalized:
+        values.setdefault(value, []).append(StageInput(old))
+    # The names of the columns become values of their own: of no field.
+    for name in dict.fromkeys(name for _, name, _ in normalized):
+        yield properties.transform("normalize", [], [Field(name)])
+    for name, sources in values.items():
+        yield properties.transform("normalize", sources, [Field(name)])
+    yield properties.keep(list(dict.fromkeys(outputs)))
+
+
+def _parser(properties: Properties) -> Iterator[StageOperation]:
+    """Yield the parsing of one field: it makes the fields of the schema that the input does not have."""
+    field = properties.text("field") or properties.text("inputName")
+    if not field:
+        raise NotImplied("without the field that is parsed")
+    yield properties.transform("parse", [StageInput(field)], [], open_prefix="")
+
+
+def _xml_parser(properties: Properties) -> Iterator[StageOperation]:
+    field, types = properties.text("input"), properties.pairs("fieldTypeMapping")
+    if not field or not types:
+        raise NotImplied("without `input` and `fieldTypeMapping`")
+    outputs = [Field(name, type_name) for name, type_name in types]
+    yield properties.transform("parse", [StageInput(field)], outputs)
+    yield properties.keep([output.name for output in outputs])
+
+
+def _xml_to_json(properties: Properties) -> Iterator[StageOperation]:
+    if not properties.text("inputField") or not properties.text("outputField"):
+        raise NotImplied("without `inputField` and `outputField`")
+    yield properties.transform(
+        "convert", [StageInput(properties.text("inputField"))], [Field(properties.text("outputField"))]
+    )
+
+
+def _value_mapper(properties: Properties) -> Iterator[StageOperation]:
+    """Yield the look-up of each field in a table, whose result replaces it."""
+    for source, _, target in properties.tuples("mapping", length=3):
+        yield properties.transform("look up", [StageInput(source)], [Field(target)], drops=source != target)
+
+
+def _error_collector(properties: Properties) -> Iterator[StageOperation]:
+    for name in ("messageField", "codeField", "stageField"):
+        if properties.text(name):
+            yield properties.transform("collect", [], [Field(properties.text(name))])
+
+
+def _in_place(*names: str) -> Callable[[Properties], Iterator[StageOperation]]:
+    """Return the reader of a plugin that changes the fields in properties such as `a:HEX,b:HEX`."""
+
+    def read(properties: Properties) -> Iterator[StageOperation]:
+        for name in names:
+            for item in properties.names(name):
+                yield properties.in_place(name, item.partition(":")[0].strip())
+
+    return read
+
+
+_PLUGINS: dict[str, Callable[[Properties], Iterator[StageOperation]]] = {
+    "CSVParser": _parser,
+    "Compressor": _in_place("compressor"),
+    "Decoder": _in_place("decode"),
+    "Decompressor": _in_place("decompressor"),
+    "Decryptor": _in_place("decryptFields"),
+    "Distinct": _distinct,
+    "Encoder": _in_place("encode"),
+    "Encryptor": _in_place("encryptFields"),
+    "ErrorCollector": _error_collector,
+    "GroupByAggregate": _group_by,
+    "Hasher": _in_place("fields"),
+    "JSONParser": _parser,
+    "Joiner": _joiner,
+    "LogParser": _parser,
+    "Normalize": _normalize,
+    "Projection": _projection,
+    "RowDenormalizer": _denormalize,
+    "ValueMapper": _value_mapper,
+    "Wrangler": recipe_operations,
+    "XMLParser": _xml_parser,
+    "XMLToJSON": _xml_to_json,
+}
 
 PROPERTIES = {
-    "Projection": ("drop", "keep", "convert", "rename"),
-    "Joiner": ("selectedFields", "joinKeys"),
+    "CSVParser": ("field",),
+    "Compressor": ("compressor",),
+    "Decoder": ("decode",),
+    "Decompressor": ("decompressor",),
+    "Decryptor": ("decryptFields",),
+    "Distinct": ("fields",),
+    "Encoder": ("encode",),
+    "Encryptor": ("encryptFields",),
+    "ErrorCollector": ("messageField", "codeField", "stageField"),
     "GroupByAggregate": ("groupByFields", "aggregates"),
-    "Wrangler": ("directives", "precondition"),
+    "Hasher": ("fields",),
+    "JSONParser": ("field",),
+    "Joiner": ("selectedFields", "joinKeys", "conditionType", "conditionExpression", "inputAliases"),
+    "LogParser": ("inputName",),
+    "Normalize": ("fieldMapping", "fieldNormalizing"),
+    "Projection": ("drop", "keep", "convert", "rename"),
+    "RowDenormalizer": (
+        *("keyField", "nameField", "fieldName", "valueField", "fieldValue"),
+        *("outputFields", "fieldAliases"),
+    ),
+    "ValueMapper": ("mapping",),
+    "Wrangler": ("directives", "field"),
+    "XMLParser": ("input", "fieldTypeMapping"),
+    "XMLToJSON": ("inputField", "outputField"),
 }
 """The properties that are read, by plugin."""
-
-_PLUGINS: dict[str, Callable[[_Properties], Iterator[StageOperation]]] = {
-    "Projection": _projection,
-    "Joiner": _joiner,
-    "GroupByAggregate": _group_by,
-    "Wrangler": _wrangler,
-}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.sources.cdap.config import Role, Stage
 from fll_hbase.sources.cdap.flatten_state import FieldFlow, FlattenState, Origins
+from fll_hbase.sources.cdap.open_outputs import resolve_operations
+from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageLint, StageOperation, lint
 
@@ -31,6 +34,7 @@ class InputResolver:
     def __init__(self, state: FlattenState, stage: Stage) -> None:
         self._state = state
         self._flows = state.preceding_flows(stage)
+        self._gets_errors = stage.role is Role.ERRORS
         outputs = {field.name for operation in stage.operations for field in operation.outputs}
         inputs = (name for operation in stage.operations for name in operation.input_names)
         self.joins = len(self._flows) > 1 and (
@@ -69,8 +73,8 @@ class InputResolver:
 
     def schema_origins(self, name: str) -> Origins:
         """Return the origins of a field of the stage's schema, empty if it does not reach the stage."""
-        # A field that a stage dropped does not come back by the name in a schema.
-        if name in self.flow.present or not self.flow.is_complete:
+        # A field that a stage dropped does not come back by the name in a schema, but in its error records.
+        if name in self.flow.present or not self.flow.is_complete or self._gets_errors:
             return self._known_origins(self.flow, name)
         return ()
 
@@ -122,6 +126,7 @@ class StagePropagation:
 
     def run(self) -> None:
         """Apply what the stage declares, and what its role and schema imply where it declares nothing."""
+        self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
             self._add_implied_read()
@@ -135,6 +140,24 @@ class StagePropagation:
         # The schema of a sink is what it writes, not what it hands on.
         if stage.role is not Role.SINK and stage.schema is not None:
             self._restrict_to(stage.schema)
+
+    def _list_open_outputs(self) -> None:
+        """Replace operations whose inputs or outputs the fields of the stage decide; none if they do not."""
+        stage, flow = self._stage, self.flow
+        if self._inputs.joins or not any(item.depends_on_fields for item in stage.operations):
+            return
+        try:
+            operations = resolve_operations(
+                stage.operations,
+                entering=flow.present,
+                records=flow.records.keys(),
+                schema=stage.schema.types if stage.schema else (),
+                is_complete=flow.is_complete,
+            )
+        except NotImplied as error:
+            operations = ()
+            self._state.warn(f"{stage.path}.plugin.properties", f"{error}: {NOT_KNOWN}")
+        self._stage = replace(stage, operations=operations)
 
     def _check(self) -> None:
         # Before the operations are applied, since it needs the fields as they enter.

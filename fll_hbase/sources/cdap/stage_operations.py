@@ -34,11 +34,27 @@ _KINDS = [kind.value for kind in Kind]
 
 @dataclass(frozen=True, slots=True)
 class StageInput:
-    """Input of an operation: `name`, or `stage.name` if several stages lead to its own."""
+    """Input of an operation: `name`, or `stage.name` if several stages lead to its own.
+
+    With `is_optional`, a name that is no field is left out: an expression may also name other things.
+    """
 
     name: str
     influence: Influence = Influence.DIRECT
     kind: str = ""
+    is_optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NameChange:
+    """A rule that renames all fields: a function of the name, or `headers` by position.
+
+    `first` is the only field of the input that headers are given to, "" for all.
+    """
+
+    rename: Callable[[str], str] | None = None
+    headers: tuple[str, ...] = ()
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +63,8 @@ class StageOperation:
 
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
     which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
-    receive these fields and no others.
+    receive these fields and no others. With `open_prefix`, the operation outputs further fields, whose names
+    depend on data and begin with it.
     """
 
     kind: Kind
@@ -61,11 +78,25 @@ class StageOperation:
     dataset: Dataset | None = None
     dataset_description: str = ""
     retained: tuple[str, ...] | None = None
+    open_prefix: str | None = None
+    name_change: NameChange | None = None
+
+    @property
+    def depends_on_fields(self) -> bool:
+        """Whether the fields that reach the stage decide what the operation does."""
+        has_optional = any(item.is_optional for item in self.inputs)
+        return has_optional or self.open_prefix is not None or self.name_change is not None
 
     @property
     def input_names(self) -> dict[str, None]:
         """Names of the inputs, each once, in order."""
         return dict.fromkeys(stage_input.name for stage_input in self.inputs)
+
+
+def rename_operation(old: str, new: str, path: str) -> StageOperation:
+    """Return the rename of a field by a stage whose operations are implied."""
+    inputs, outputs = (StageInput(old),), (Field(new),)
+    return StageOperation(Kind.TRANSFORM, RENAME, "", path, inputs, outputs, (old,), has_unique_name=False)
 
 
 @dataclass(frozen=True, slots=True)

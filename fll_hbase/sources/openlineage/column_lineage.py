@@ -130,10 +130,9 @@ def _read_transformation(
     masked = data.get("masking") is True
     if type_ == INDIRECT:
         # The spec does not enumerate subtypes; one that is no kind of the contract is left out.
-        kind = subtype.lower() if subtype.lower() in KINDS else ""
-        return InputColumn(
-            dataset_index, field, False, kind, _describe_transformation("", description, masked=masked)
-        )
+        kind = subtype.lower()
+        described = _describe_transformation("", description, masked=masked)
+        return InputColumn(dataset_index, field, False, kind if kind in KINDS else "", described)
     return InputColumn(
         dataset_index, field, True, "", _describe_transformation(subtype, description, masked=masked)
     )
@@ -148,5 +147,7 @@ def _describe_field(validator: Validator, data: dict[str, Any], path: str) -> st
 
 def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
     """Describe a transformation: `TRANSFORMATION: sha2(email), masked`."""
-    data = ": ".join(part for part in (subtype, description) if part)
-    return ", ".join(part for part in (data, "masked" if masked else "") if part)
+    text = f"{subtype}: {description}" if subtype and description else subtype or description
+    if not masked:
+        return text
+    return f"{text}, masked" if text else "masked"

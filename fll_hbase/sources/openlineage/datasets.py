@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -135,7 +135,7 @@ class DatasetCollector:
         # Sorted names make equal lineage equal bytes, which are stored once (decision 12).
         ordered = {name: item_path for item_path, name in enumerate(self.dataset_names())}
         positions = [ordered[name] for name in self._indexes]
-        moved = (run_events.remap_positions(mention, positions) for mention in merged.values())
+        moved = run_events.remap_all(merged.values(), positions)
         return tuple(sorted(moved, key=lambda item: (item.dataset_index, item.written)))
 
     def input_statements(self) -> Iterator[DatasetCollector]:
@@ -158,12 +158,12 @@ class DatasetCollector:
 
     def field_tags(self) -> Iterator[DatasetMetadata]:
         """Yield the tags of the fields of each dataset that has any."""
-        paths = self._paths()
-        for dataset in self._listed:
-            if dataset.tags:
-                nested = paths[dataset.name]
-                tags = (replace(tag, field=nested.get(tag.field, tag.field)) for tag in dataset.tags)
-                yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
+        tagged = [dataset for dataset in self._listed if dataset.tags]
+        paths = self._paths() if tagged else {}
+        for dataset in tagged:
+            nested = paths[dataset.name]
+            tags = (replace(tag, field=nested.get(tag.field, tag.field)) for tag in dataset.tags)
+            yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
 
     def catalogue_metadata(self) -> Iterator[DatasetMetadata]:
         """Yield the fields and description of each dataset of which an export has those of the catalogue."""
@@ -187,14 +187,11 @@ class DatasetCollector:
         # That of an input is a statement of its own.
         listed = dataset.lineages if dataset.written else ()
         lineages = [self._lineage(dataset, paths, *lineage) for lineage in listed]
-        inputs: dict[str, set[InputColumn]] = {}
-        for column in (column for lineage in lineages for column in lineage.columns):
-            inputs.setdefault(column.name, set()).update(column.inputs)
         return DatasetMention(
             dataset_index=item_path,
             written=dataset.written,
             fields=None if dataset.fields is None else tuple(sorted(dataset.fields.items())),
-            columns=_columns(inputs) if lineages else None,
+            columns=_merge_columns(lineage.columns for lineage in lineages) if lineages else None,
             dataset_inputs=tuple(
                 sorted({input_column for lineage in lineages for input_column in lineage.dataset_inputs})
             ),
@@ -230,14 +227,14 @@ class DatasetCollector:
             return self._index_of(name), paths.get(name, {}).get(field_name, field_name)
 
         lineage = column_lineage.read(self._validator, data, path, source, shape)
-        nested_paths = paths.get(dataset.name, {})
-        return column_lineage.OutputLineage(
-            tuple(
-                OutputColumn(nested_paths.get(column.name, column.name), column.inputs)
-                for column in lineage.columns
-            ),
-            lineage.dataset_inputs,
+        nested_paths = paths.get(dataset.name)
+        if not nested_paths:
+            return lineage
+        columns = (
+            OutputColumn(nested_paths.get(column.name, column.name), column.inputs)
+            for column in lineage.columns
         )
+        return column_lineage.OutputLineage(_merge_columns([columns]), lineage.dataset_inputs)
 
     def _index_of(self, name: Name) -> int:
         return self._indexes.setdefault(name, len(self._indexes))
@@ -341,16 +338,13 @@ class DatasetCollector:
 
 def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMention:
     """Merge two entries of one dataset. Commutative."""
-    data: dict[str, set[InputColumn]] = {}
-    for column in (*(first.columns or ()), *(second.columns or ())):
-        data.setdefault(column.name, set()).update(column.inputs)
     silent = first.columns is None and second.columns is None
     fields = dict(sorted((*(first.fields or ()), *(second.fields or ()))))
     return DatasetMention(
         dataset_index=first.dataset_index,
         written=first.written,
         fields=None if first.fields is None and second.fields is None else tuple(sorted(fields.items())),
-        columns=None if silent else _columns(data),
+        columns=None if silent else _merge_columns([first.columns or (), second.columns or ()]),
         dataset_inputs=tuple(sorted({*first.dataset_inputs, *second.dataset_inputs})),
         aliases=tuple(sorted({*first.aliases, *second.aliases})),
         # max only makes the result independent of the order; one event seldom has two values.
@@ -362,7 +356,17 @@ def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMen
     )
 
 
-def _columns(inputs: dict[str, set[InputColumn]]) -> tuple[OutputColumn, ...]:
+def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColumn, ...]:
+    """Return the columns of all lists, each once with the inputs of all of that name, sorted.
+
+    A single tuple is that of one facet, which is sorted.
+    """
+    lists = list(lists)
+    if len(lists) == 1 and isinstance(lists[0], tuple):
+        return lists[0]
+    inputs: dict[str, set[InputColumn]] = {}
+    for column in (column for columns in lists for column in columns):
+        inputs.setdefault(column.name, set()).update(column.inputs)
     return tuple(
         OutputColumn(name, tuple(sorted(column_inputs))) for name, column_inputs in sorted(inputs.items())
     )

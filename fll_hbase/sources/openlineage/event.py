@@ -13,6 +13,7 @@ from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.run_events import DatasetMention, EventLineage, EventRunFacts, EventType, IncomingEvent
+from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets, sql_facet
 from fll_hbase.sources.openlineage.datasets import DatasetCollector
@@ -27,17 +28,23 @@ DATASET = "DATASET"
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvent:
-    """A parsed event: the run event, if there is one, and metadata of its datasets.
+    """A parsed event: the run event, if there is one, with its lineage, and metadata of its datasets.
 
     `later` is metadata to record after the run: tags, and that of the catalogue of an exporting store.
     `statements` are events of further runs: the lineage that the event states of its inputs.
     """
 
     event: IncomingEvent | None
-    schemas: tuple[DatasetMetadata, ...]
+    lineage: EventLineage
+    tags: tuple[DatasetMetadata, ...] = ()
     warnings: tuple[FieldError, ...] = ()
     statements: tuple[IncomingEvent, ...] = ()
     later: tuple[DatasetMetadata, ...] = ()
+
+    @property
+    def schemas(self) -> tuple[DatasetMetadata, ...]:
+        """All metadata of the datasets; the store finds that of a run in the lineage of its events."""
+        return (*event_operations.dataset_metadata(self.lineage), *self.tags)
 
 
 def parse(raw: bytes) -> Any:
@@ -45,6 +52,9 @@ def parse(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # Half of a surrogate pair, as Python writes names of files that are not UTF-8, costs its part only.
+        if strict_json.has_surrogate_escape(raw):
+            return strict_json.parse_with_halves(raw)
         raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error
 
 
@@ -78,13 +88,12 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
     tags = tuple(datasets.field_tags())
-    schemas = (*event_operations.dataset_metadata(part), *tags)
     # Those of an exported run are exported themselves, each as a run of its own.
     statements: tuple[IncomingEvent, ...] = ()
     if event is not None and not part.operations:
         statements = tuple(_input_statements(datasets, part, event.run, time_ms))
     later = (*datasets.catalogue_metadata(), *tags)
-    return ParsedEvent(event, schemas, tuple(validator.warnings), statements, later)
+    return ParsedEvent(event, part, tags, tuple(validator.warnings), statements, later)
 
 
 def _job_namespace(data: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from fll_hbase.sources.sql.expressions import clause_dependencies, collect_input
 from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
 from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver
-from fll_hbase.sources.sql.script_state import TableWrite
+from fll_hbase.sources.sql.script_state import TableWrite, UnknownTarget
 from fll_hbase.sources.sql.select_list import SelectList
 from fll_hbase.sources.sql.write_target import (
     Target,
@@ -27,7 +27,8 @@ from fll_hbase.sources.sql.write_target import (
 def update(resolver: Resolver, node: exp.Expr) -> None:
     """Read UPDATE: a write of the columns that it sets."""
     resolver = statement_scope(resolver, node)
-    target = _update_target(resolver, node)
+    tables = _tables_of_queries(resolver, node)
+    target = _update_target(resolver, node, tables)
     select_list = SelectList(resolver)
     fields = list(assignments(resolver, select_list, node.expressions, node.this.alias_or_name))
     dependencies = resolver.scope.dependencies | select_list.dependencies | _where(resolver, node)
@@ -37,7 +38,7 @@ def update(resolver: Resolver, node: exp.Expr) -> None:
 def delete(resolver: Resolver, node: exp.Expr) -> None:
     """Read DELETE: it writes no field, but the columns it tests decide which rows remain."""
     resolver = statement_scope(resolver, node)
-    target = _delete_target(resolver, node)
+    target = _delete_target(resolver, node, _tables_of_queries(resolver, node))
     for table in node.args.get("using") or ():
         from_clause.add_source(resolver, table)
     dependencies = resolver.scope.dependencies | _where(resolver, node)
@@ -51,7 +52,7 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
     resolver = statement_scope(resolver, node)
     from_clause.add_source(resolver, node.this)
     from_clause.add_source(resolver, node.args["using"])
-    target = resolver.script.dataset(node.this)
+    target = _dataset(resolver, node.this, _tables_of_queries(resolver, node))
     on = node.args.get("on")
     dependencies = clause_dependencies(resolver, [(on, "join")], "ON") if on else RowDependencies()
     select_list = SelectList(resolver)
@@ -88,20 +89,50 @@ def _where(resolver: Resolver, node: exp.Expr) -> RowDependencies:
     return clause_dependencies(resolver, [(node.args.get("where"), "filter")], "WHERE")
 
 
-def _delete_target(resolver: Resolver, node: exp.Expr) -> Dataset:
+def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
+    """Return the table that each query of the WITH of a statement is of; None if it is of several.
+
+    In T-SQL a change of such a query changes its table. Other engines have no such targets: a table of the
+    same name is changed.
+    """
+    tables: dict[str, exp.Expr | None] = {}
+    with_ = node.args.get("with_")
+    if with_ is None or resolver.script.dialect_name != "tsql":
+        return tables
+    for query in with_.expressions:
+        from_ = query.this.args.get("from_") if isinstance(query.this, exp.Select) else None
+        table = from_.this if from_ is not None and not query.this.args.get("joins") else None
+        if isinstance(table, exp.Table) and not table.db:
+            table = tables.get(table.name.lower(), table)
+        tables[query.alias.lower()] = table if isinstance(table, exp.Table) else None
+    return tables
+
+
+def _dataset(resolver: Resolver, table: exp.Expr, tables: Mapping[str, exp.Expr | None]) -> Dataset:
+    """Return the dataset of a target, which may be a query in `tables`. Raises UnknownTarget."""
+    name = table.name.lower()
+    if name not in tables or table.args.get("db"):
+        return resolver.script.dataset(table)
+    changed = tables[name]
+    if changed is None:
+        raise UnknownTarget(f"{name[:100]!r} is a query of several tables")
+    return resolver.script.dataset(changed)
+
+
+def _delete_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]) -> Dataset:
     """Add the tables of a DELETE to the scope; a name in front of FROM says which of them is the target."""
     tables: list[exp.Expr] = node.args.get("tables") or []
     if not isinstance(node.this, exp.Expr):
         from_clause.add_source(resolver, tables[0])
-        return resolver.script.dataset(tables[0])
+        return _dataset(resolver, tables[0], queries)
     from_clause.add_source(resolver, node.this)
     # `DELETE a FROM t AS a JOIN ...` deletes from t.
     alias = tables[0].name.lower() if tables else ""
     aliased = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == alias]
-    return resolver.script.dataset(aliased[0] if aliased else node.this)
+    return _dataset(resolver, aliased[0] if aliased else node.this, queries)
 
 
-def _update_target(resolver: Resolver, node: exp.Expr) -> Dataset:
+def _update_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]) -> Dataset:
     """Add the tables of an UPDATE to the scope; the target may be an alias of its FROM."""
     from_ = node.args.get("from_")
     # `UPDATE a SET ... FROM t AS a` changes t.
@@ -111,9 +142,9 @@ def _update_target(resolver: Resolver, node: exp.Expr) -> Dataset:
     ]
     from_clause.add_from(resolver, node)
     if aliased and not node.this.db:
-        return resolver.script.dataset(aliased[0])
+        return _dataset(resolver, aliased[0], queries)
     from_clause.add_source(resolver, node.this)
-    return resolver.script.dataset(node.this)
+    return _dataset(resolver, node.this, queries)
 
 
 def _branch(
@@ -148,6 +179,11 @@ def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iter
         names = [name for name, _ in source.items] if source.is_complete else None
     if names is None:
         script.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
+    target_names = {name.lower() for name in names or ()}
+    added = [name for name, _ in source.items if name.lower() not in target_names] if names else []
+    if added:
+        listed = ", ".join(name[:100] for name in added[:5])
+        script.warn(f"MERGE of all columns: {target.name!r} is not known to have {listed}; left out")
     for name in names or ():
         column = source.lookup(name)
         if column is None:

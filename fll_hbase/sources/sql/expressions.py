@@ -11,6 +11,7 @@ from sqlglot import exp
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.sources.sql.provenance import (
     STEPS_MAX,
+    UNKNOWN,
     ColumnProvenance,
     IndirectInput,
     QueryResult,
@@ -97,14 +98,14 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
             _add_column(resolver, inputs, column_path(node), kind)
             for part in node.parts:
                 inputs.extend_to(part)
-        elif _is_staged_column(node, resolver.script.dialect_name):
-            _add_column(resolver, inputs, [_part_name(node)], kind)
+        elif isinstance(node, (exp.Parameter, exp.SessionParameter)):
+            _add_parameter(resolver, inputs, node, kind)
+        elif isinstance(node, exp.Columns) or is_star(node):
+            _add_star(resolver, inputs, node, kind)
         elif isinstance(node, exp.Dot):
             stack += _resolve_dot(resolver, inputs, node, kind)
-        elif isinstance(node, QUERIES):
-            inputs.add_query(resolver.query(node), kind)
-        elif isinstance(node, exp.Exists) and isinstance(node.this, QUERIES):
-            inputs.add_rows_of(resolver.query(node.this))
+        elif isinstance(node, QUERIES) or _is_existence(node):
+            _add_query(resolver, inputs, node, kind)
         else:
             stack += list(_operands(node, kind, resolver.scope.windows))[::-1]
     return inputs
@@ -140,6 +141,44 @@ def _is_staged_column(node: exp.Expr, dialect_name: str) -> bool:
 def _part_name(part: exp.Expr) -> str:
     # A column of a staged file: `s.$1`.
     return f"${part.name}" if isinstance(part, exp.Parameter) else part.name
+
+
+def _is_existence(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Exists) and isinstance(node.this, QUERIES)
+
+
+def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
+    if isinstance(node, QUERIES):
+        inputs.add_query(resolver.query(node), kind)
+    else:
+        inputs.add_rows_of(resolver.query(node.this))
+
+
+def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
+    """Add a column of a staged file, `$1`, or what a variable of the script was set to."""
+    if _is_staged_column(node, resolver.script.dialect_name):
+        _add_column(resolver, inputs, [_part_name(node)], kind)
+        return
+    variable = resolver.script.variable(node)
+    if variable is not None:
+        inputs.add_column(variable, kind)
+
+
+def is_star(node: exp.Expr) -> bool:
+    """Return whether a node is `*` or `t.*`."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
+    """Add all columns that a star in an expression stands for, as in `struct(*)`."""
+    # COUNT(*) counts rows, and has no value of any column.
+    if isinstance(node.parent, exp.Count):
+        return
+    columns = resolver.star(node)
+    for _, column in columns.items:
+        inputs.add_column(column, kind)
+    if not columns.is_complete:
+        inputs.add_column(UNKNOWN, kind)
 
 
 def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], kind: str) -> None:
@@ -233,6 +272,19 @@ def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
         yield operand, kind if is_value else kind or "sort"
 
 
+def _comprehension(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """`[value for name in list if condition]`: the name is an element of the list, no column."""
+    bound = {node.args[name].name for name in ("expression", "position") if node.args.get(name)}
+
+    def hide(part: exp.Expr) -> exp.Expr:
+        return exp.Null() if isinstance(part, exp.Column) and part.name in bound and not part.table else part
+
+    yield from _arguments(node, kind, "iterator")
+    yield node.this.transform(hide), kind
+    if isinstance(node.args.get("condition"), exp.Expr):
+        yield node.args["condition"].transform(hide), kind
+
+
 def _having_max(node: exp.Expr, kind: str) -> Iterator[Operand]:
     yield from _arguments(node, kind, "this")
     yield from _arguments(node, kind or "conditional", "expression")
@@ -269,4 +321,5 @@ _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
     exp.WithinGroup: _within_group,
     exp.HavingMax: _having_max,
     exp.In: _in,
+    exp.Comprehension: _comprehension,
 }

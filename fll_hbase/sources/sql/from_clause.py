@@ -25,6 +25,16 @@ from fll_hbase.sources.sql.select_list import SelectList
 _VALUES_COLUMNS = {"spark": "col{}", "hive": "col{}"}
 _TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter)
 _FILTERING_JOINS = {"SEMI", "ANTI"}
+_NAMING_FUNCTIONS = {
+    *("delta_scan", "identifier", "iceberg_scan", "parquet_scan", "read_csv_auto", "read_files", "read_json"),
+    *("read_json_auto", "read_ndjson", "read_ndjson_auto"),
+}
+"""Functions in a FROM whose first argument names a table or a file."""
+_ROW_GENERATORS = {
+    *("generate_series", "generate_subscripts", "generator", "generaterandom", "numbers", "numbers_mt"),
+    *("range", "sequence", "zeros", "zeros_mt"),
+}
+"""Functions in a FROM that make rows of nothing but their arguments."""
 
 
 def add_from(resolver: Resolver, node: exp.Expr) -> None:
@@ -37,8 +47,9 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
     """Add one item of a FROM, and what is joined inside of it, to the scope."""
-    # FINAL of ClickHouse and parentheses around a table without an alias mean nothing.
-    if isinstance(node, exp.Final) or (
+    node = _named_table(resolver.script, node)
+    # FINAL of ClickHouse, STREAM of Databricks and parentheses around a table without an alias mean nothing.
+    if isinstance(node, (exp.Final, exp.Stream)) or (
         isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias
     ):
         add_source(resolver, node.this)
@@ -51,6 +62,36 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
         resolver.scope.add_dependencies(result.dependencies)
         resolver.scope.add(source)
     _add_joined(resolver, node)
+
+
+def _named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
+    """Return the table that a function with a constant argument names: IDENTIFIER, or a reader of files."""
+    function = node.this if isinstance(node, exp.Table) else None
+    if isinstance(function, exp.DynamicIdentifier):
+        name: exp.Expr | None = function.this
+        is_file = False
+    elif isinstance(function, exp.Func) and (
+        isinstance(function, (exp.ReadParquet, exp.ReadCSV)) or function.name.lower() in _NAMING_FUNCTIONS
+    ):
+        first = function.this if isinstance(function.this, exp.Expr) else None
+        name = next(iter(function.expressions), first)
+        name = first if isinstance(function, exp.ReadCSV) else name
+        is_file = function.name.lower() != "identifier"
+    else:
+        return node
+    if not isinstance(name, exp.Literal) or not name.is_string or not name.name:
+        return node
+    # A path is one part, whatever dots it has.
+    table = (
+        exp.Table(this=exp.to_identifier(name.name, quoted=True))
+        if is_file
+        else exp.to_table(name.name, dialect=script.script.dialect)
+    )
+    table.set("alias", node.args.get("alias"))
+    table.set("joins", node.args.get("joins"))
+    table.set("pivots", node.args.get("pivots"))
+    table.set("laterals", node.args.get("laterals"))
+    return table
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
@@ -201,6 +242,9 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
     arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]
     inputs = [argument for argument in arguments if isinstance(argument, exp.Expr)]
     combined = select_list.resolve_any(inputs)
+    if _is_unknown_function(node, combined):
+        resolver.script.warn(f"what the columns of {_function_name(node)}() come from is not known")
+        combined = UNKNOWN
     if not names:
         items = tuple((name, combined) for name in _default_names(resolver.script, node, inputs))
         columns = ColumnSet(items, lambda _: combined, is_complete=bool(items))
@@ -212,6 +256,19 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
     else:
         values = [combined] * len(names)
     return QueryResult(ColumnSet(tuple(zip(names, values, strict=True))), select_list.dependencies)
+
+
+def _is_unknown_function(node: exp.Expr, inputs: ColumnProvenance) -> bool:
+    """Return whether a function of constants may read anything: its rows are not made of its arguments."""
+    function = node.this
+    if not isinstance(node, exp.Table) or not isinstance(function, exp.Anonymous):
+        return False
+    is_constant = not inputs.direct and not inputs.unknown
+    return is_constant and function.name.lower() not in _ROW_GENERATORS
+
+
+def _function_name(node: exp.Expr) -> str:
+    return str(node.this.name)[:100]
 
 
 def _generator_names(node: exp.Expr) -> list[str]:

@@ -19,8 +19,9 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.variables import assign_result
 from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
 
 
@@ -71,7 +72,7 @@ def _name_excluded(node: exp.Expr) -> exp.Expr:
 
 def insert_many(resolver: Resolver, node: exp.Expr) -> None:
     """Read one query into several targets: Hive's FROM ... INSERT ... SELECT, Snowflake's INSERT ALL."""
-    source = node.args["source"]
+    resolver, source = statement_scope(resolver, node), node.args["source"]
     if isinstance(source, exp.Query) and not isinstance(source, exp.Subquery):
         _insert_all(resolver, node, source)
         return
@@ -148,13 +149,9 @@ def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
     """Read SELECT ... INTO, which creates its target, or gives variables of a procedure their values."""
     variables = _assigned_variables(resolver.script, into)
     if variables:
-        columns = resolver.query(node).columns
-        if columns.is_positional:
-            # Each value keeps its inputs; its text is that of another statement.
-            values = (replace(column, text="", origin=None) for column in columns.values())
-            resolver.script.variables |= dict(zip(variables, values, strict=False))
+        assign_result(resolver.script, variables, resolver.query(node))
         return
-    is_temporary = bool(into.args.get("temporary") or into.this.this.args.get("temporary"))
+    is_temporary = bool(into.args.get("temporary") or temporary_mark(into.this.this))
     if is_temporary:
         _add_unqualified(resolver.script, into.this)
     target = read_target(resolver.script, into.this)
@@ -284,7 +281,10 @@ def _is_temporary(node: exp.Expr) -> bool:
     properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     # T-SQL marks temporary tables in the name, other dialects with a keyword.
-    if isinstance(table, exp.Table) and table.this and table.this.args.get("temporary"):
+    if isinstance(table, exp.Table) and table.this and temporary_mark(table.this):
+        return True
+    # So does Redshift, whose parser does not know it.
+    if isinstance(table, exp.Table) and table.name.startswith("#"):
         return True
     return properties is not None and any(
         isinstance(item, (exp.TemporaryProperty, exp.VolatileProperty)) for item in properties.expressions

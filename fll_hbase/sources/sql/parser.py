@@ -17,6 +17,7 @@ from sqlglot.tokens import Tokenizer
 
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql.complexity import find_excess
+from fll_hbase.sources.sql.rewritten_words import with_known_words
 from fll_hbase.sources.sql.statement_splitter import (
     CallTokens,
     ProcedureTokens,
@@ -42,8 +43,6 @@ DIALECT_ALIASES = {
 
 STANDARD_SQL = ""
 """The parser's own dialect, for `ansi`."""
-
-_PHRASES = {"FORMAT", "TITLE"}
 
 # The library logs the text of statements; the warnings of a document report what matters of them.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -177,21 +176,20 @@ class _StatementParser:
         excess = find_excess(tokens, self._dialect)
         if excess:
             return _broken(excess)
-        tokens = _with_known_words(tokens)
-        if tokens[0].token_type in self._dialect.tokenizer_class.COMMANDS:
+        rewritten = with_known_words(tokens, self._dialect_name)
+        if rewritten[0].token_type in self._dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
-            sql = sql[tokens[0].start : tokens[-1].end + 1]
-            tokens = self._dialect.tokenize(sql)
+            sql = sql[rewritten[0].start : rewritten[-1].end + 1]
+            tokens = rewritten = self._dialect.tokenize(sql)
         try:
-            trees = self._trees(tokens, sql)
+            trees = self._trees(rewritten, sql)
         except UnreadableDocument as error:
-            return BrokenStatement(error.errors[0])
+            return _broken_template(tokens, sql) or BrokenStatement(error.errors[0])
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
         """Parse the tokens of one statement. Raises UnreadableDocument."""
         try:
-            tokens = _without_phrases(tokens) if self._dialect_name == "teradata" else tokens
             trees = self._parser.parse(list(tokens), sql)
         except ParseError as error:
             raise _sql_error(_describe_position(error)) from error
@@ -226,38 +224,6 @@ def _caution(tokens: Sequence[Token]) -> str:
     return ""
 
 
-def _without_phrases(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return tokens without Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which only show an expression."""
-    kinds = [token.token_type for token in tokens]
-    phrases = {
-        number
-        for number in range(1, len(tokens) - 3)
-        if tokens[number + 1].text.upper() in _PHRASES
-        and kinds[number] is TokenType.L_PAREN
-        and kinds[number + 2 : number + 4] == [TokenType.STRING, TokenType.R_PAREN]
-    }
-    left_out = {number + offset for number in phrases for offset in range(4)}
-    return [token for number, token in enumerate(tokens) if number not in left_out]
-
-
-def _with_known_words(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return a statement that begins with REPLACE, which the library does not parse, as one that it does.
-
-    REPLACE TABLE is CREATE OR REPLACE TABLE; REPLACE of rows is an INSERT.
-    """
-    first = tokens[0]
-    if len(tokens) < 2 or first.text.upper() != "REPLACE" or first.token_type is TokenType.IDENTIFIER:
-        return tokens
-    if tokens[1].token_type is not TokenType.TABLE:
-        return [_word_token(TokenType.INSERT, first), *tokens[1:]]
-    words = (TokenType.CREATE, TokenType.OR, TokenType.REPLACE)
-    return [*(_word_token(word, first) for word in words), *tokens[1:]]
-
-
-def _word_token(kind: TokenType, origin: Token) -> Token:
-    return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
-
-
 def _describe_position(error: ParseError) -> str:
     details = error.errors[0] if error.errors else {}
     if details.get("line"):
@@ -277,6 +243,14 @@ def _first_line(error: Exception) -> str:
 
 def _broken(detail: str) -> BrokenStatement:
     return BrokenStatement(FieldError("sql", detail))
+
+
+def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
+    """Return the error of a statement that is a template of Jinja, None if it has none."""
+    text = sql[tokens[0].start : tokens[-1].end + 1]
+    if "{{" not in text and "{%" not in text:
+        return None
+    return _broken(f"line {tokens[0].line}: is a template ({{{{ }}}}, {{% %}}); send the SQL that it gives")
 
 
 def _sql_error(detail: str) -> UnreadableDocument:

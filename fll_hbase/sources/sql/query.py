@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql import from_clause
+from fll_hbase.sources.sql import from_clause, row_patterns
 from fll_hbase.sources.sql.expressions import Operand, clause_dependencies
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
@@ -23,7 +23,7 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.scope import AliasPrecedence, Reader, Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.select_list import SelectList, expand_star
 
 RECURSION_ROUNDS_MAX = 20
 """Limit of rounds for a recursive query; inputs that later rounds would add are not recorded."""
@@ -31,7 +31,7 @@ RECURSION_ROUNDS_MAX = 20
 
 def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -> Resolver:
     """Return a resolver in an empty scope; without a reader, statements in a WITH return unknown columns."""
-    return Resolver(script, Scope({}), resolve_query, statement_reader or unknown_result)
+    return Resolver(script, Scope({}), resolve_query, statement_reader or unknown_result, expand_star)
 
 
 def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:
@@ -64,6 +64,9 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
     if with_ is None:
         return queries
     for table in with_.expressions:
+        # A value of ClickHouse, which is an alias of the query that has the WITH.
+        if table.args.get("scalar"):
+            continue
         # Each table of a WITH sees those in front of it.
         outer = resolver.in_scope(Scope(queries, parent=scope))
         # T-SQL has no keyword for recursive queries.
@@ -224,11 +227,15 @@ def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
 def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     scope = resolver.scope
     from_clause.add_from(resolver, node)
+    if (match := node.args.get("match")) is not None:
+        row_patterns.apply_match(resolver, match)
+    _add_scalars(resolver, node)
     scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
     dependencies = scope.dependencies
     for name in ("where", "prewhere"):
         dependencies |= _filter(resolver, node, name, "WHERE")
     if (connect := node.args.get("connect")) is not None:
+        scope.has_hierarchy = True
         operands = [(connect.args.get(part), "filter") for part in ("start", "connect")]
         dependencies |= clause_dependencies(resolver, operands, "CONNECT BY")
     select_list = SelectList(resolver)
@@ -242,6 +249,16 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     dependencies |= _filter(resolver, node, "having", "HAVING")
     dependencies |= _filter(resolver, node, "qualify", "QUALIFY")
     return _with_ordering(resolver, node, QueryResult(columns, dependencies))
+
+
+def _add_scalars(resolver: Resolver, node: exp.Select) -> None:
+    """Add the values in the WITH of ClickHouse, `WITH 5 AS k`, as aliases."""
+    with_ = node.args.get("with_")
+    for table in with_.expressions if with_ is not None else ():
+        if table.args.get("scalar"):
+            select_list = SelectList(resolver)
+            resolver.scope.aliases[table.alias.lower()] = select_list.resolve(table.this)
+            resolver.scope.add_dependencies(select_list.dependencies)
 
 
 def _filter(resolver: Resolver, node: exp.Select, argument: str, name: str) -> RowDependencies:

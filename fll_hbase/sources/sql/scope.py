@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -10,12 +10,15 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from fll_hbase.sources.sql.provenance import (
+    GENERATED,
     UNKNOWN,
     ColumnProvenance,
+    ColumnSet,
     NamedColumn,
     QueryResult,
     RowDependencies,
     TableSource,
+    merge_columns,
     merge_dependencies,
 )
 from fll_hbase.sources.sql.script_state import ScriptState
@@ -25,6 +28,21 @@ _LATERAL_ALIASES = {"clickhouse", "databricks", "duckdb", "redshift", "snowflake
 
 _ALIASES_BEFORE_COLUMNS = {"clickhouse"}
 """Dialects in which such an alias goes before a column of a table."""
+
+
+_WHOLE_ROWS = {"bigquery", "duckdb", "postgres", "redshift"}
+"""Dialects in which the name of a table stands for its row, as in `to_json(t)`."""
+
+_PSEUDO_COLUMNS = {
+    "oracle": {"rowid", "rownum", "sysdate", "systimestamp", "uid", "user"},
+}
+_HIERARCHY = {"connect_by_iscycle", "connect_by_isleaf", "level"}
+"""Columns of a query with CONNECT BY that are of no table."""
+_SEQUENCE_VALUES = {"currval", "nextval"}
+_WITH_SEQUENCES = {"oracle", "snowflake"}
+
+
+_SCANNED_TABLES_MAX = 8
 
 
 class AliasPrecedence(Enum):
@@ -45,7 +63,8 @@ class Scope:
 
     `queries` are common table expressions, by name in lower case. `join_keys` are columns of USING and
     NATURAL JOIN, which both sides share, and `aliases` the columns selected so far, both by name in lower
-    case. `inferred` are names attributed to the only table whose columns are not all known.
+    case. `inferred` are names attributed to the only table whose columns are not all known. With
+    `has_hierarchy`, the query has CONNECT BY.
     """
 
     queries: Mapping[str, QueryResult]
@@ -56,8 +75,12 @@ class Scope:
     windows: dict[str, exp.Expr] = field(default_factory=dict)
     alias_precedence: AliasPrecedence = AliasPrecedence.LAST
     inferred: set[str] = field(default_factory=set)
+    has_hierarchy: bool = False
     _dependencies: list[RowDependencies] = field(default_factory=list)
     _by_last_part: dict[str, list[TableSource]] = field(default_factory=dict)
+    _by_column: dict[str, list[TableSource]] = field(default_factory=dict)
+    _open: list[TableSource] = field(default_factory=list)
+    _indexed: int = 0
 
     def __post_init__(self) -> None:
         for source in self.sources:
@@ -82,6 +105,32 @@ class Scope:
         for source in self.sources[start:]:
             self._by_last_part[source.name[-1] if source.name else ""].remove(source)
         del self.sources[start:]
+        self._by_column, self._open, self._indexed = {}, [], 0
+
+    def columns_named(self, name: str) -> list[ColumnProvenance]:
+        """Return the listed columns of a name, in any case, of all tables."""
+        sources: Iterable[TableSource] = self.sources
+        # Few tables may be wide, and are looked at faster than indexed; many each name a column.
+        if len(self.sources) > _SCANNED_TABLES_MAX:
+            self._index_columns()
+            sources = self._by_column.get(name.lower(), ())
+        return [column for source in sources if (column := source.columns.get(name)) is not None]
+
+    def open_sources(self) -> list[TableSource]:
+        """Return the tables whose columns are not all known."""
+        if len(self.sources) <= _SCANNED_TABLES_MAX:
+            return [source for source in self.sources if source.columns.fallback is not None]
+        self._index_columns()
+        return self._open
+
+    def _index_columns(self) -> None:
+        # Of the tables since the last time: they are added one by one, with names to resolve in between.
+        for source in self.sources[self._indexed :]:
+            for name in dict.fromkeys(name.lower() for name, _ in source.columns.items):
+                self._by_column.setdefault(name, []).append(source)
+            if source.columns.fallback is not None:
+                self._open.append(source)
+        self._indexed = len(self.sources)
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those of the enclosing queries, the innermost first."""
@@ -105,17 +154,19 @@ class Resolver:
     """Resolves the names and queries of one scope of a script.
 
     Expressions contain queries and queries contain expressions, so their modules would import each other:
-    `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH.
+    `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH,
+    and `star_reader` a star.
     """
 
     script: ScriptState
     scope: Scope
     query_reader: Reader
     statement_reader: Reader
+    star_reader: StarReader
 
     def in_scope(self, scope: Scope) -> Resolver:
         """Return the resolver of another scope of the same script."""
-        return Resolver(self.script, scope, self.query_reader, self.statement_reader)
+        return Resolver(self.script, scope, self.query_reader, self.statement_reader, self.star_reader)
 
     def query(self, node: exp.Expr) -> QueryResult:
         """Resolve a query whose enclosing scope is this one."""
@@ -125,8 +176,14 @@ class Resolver:
         """Read a statement that writes inside a query, and return what its RETURNING gives."""
         return self.statement_reader(self, node)
 
+    def star(self, node: exp.Expr) -> ColumnSet:
+        """Return the columns that `*`, `t.*` or COLUMNS in an expression stands for."""
+        return self.star_reader(self, node)
+
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
         """Resolve a column name, split at its dots; warn and return UNKNOWN if that is not possible."""
+        if len(parts) > 1 and parts[-1].lower() in _SEQUENCE_VALUES and self._has_sequences:
+            return GENERATED
         # The longest prefix that is a table wins: `a.b.c` is column c of a.b before field b.c of a.
         for stop in range(len(parts) - 1, 0, -1):
             for scope in self.scope.enclosing():
@@ -142,6 +199,10 @@ class Resolver:
                 return self.script.tables.nested_column(column, parts[1:])
         self.script.warn(f"column {'.'.join(parts)!r}: {_not_found(self.scope)}")
         return UNKNOWN
+
+    @property
+    def _has_sequences(self) -> bool:
+        return self.script.dialect_name in _WITH_SEQUENCES
 
     def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
         column = source.columns.lookup(name)
@@ -159,16 +220,26 @@ class Resolver:
             return alias
         if name.lower() in scope.join_keys:
             return scope.join_keys[name.lower()][1]
-        columns = [column for source in scope.sources if (column := source.columns.get(name)) is not None]
+        columns = scope.columns_named(name)
         if len(columns) > 1:
             return f"{len(columns)} relations have one"
-        return columns[0] if columns else self._inferred(scope, name, alias)
+        if columns:
+            return columns[0]
+        if scope.sources and self._is_pseudo(scope, name.lower()):
+            return GENERATED
+        row = scope.source([name]) if self.script.dialect_name in _WHOLE_ROWS else None
+        return self._inferred(scope, name, alias) if row is None else _whole_row(row, name)
+
+    def _is_pseudo(self, scope: Scope, name: str) -> bool:
+        """Return whether a name is one that the engine computes, unless a table has a column of it."""
+        is_of_hierarchy = scope.has_hierarchy and name in _HIERARCHY
+        return is_of_hierarchy or name in _PSEUDO_COLUMNS.get(self.script.dialect_name, ())
 
     def _inferred(
         self, scope: Scope, name: str, alias: ColumnProvenance | None
     ) -> ColumnProvenance | str | None:
         """Attribute a name to the table whose columns are not all known, if no other can have it."""
-        candidates = [source for source in scope.sources if source.columns.fallback is not None]
+        candidates = scope.open_sources()
         if name.lower() in self.script.variables:
             return self.script.variables[name.lower()]
         if not candidates:
@@ -191,6 +262,23 @@ class Resolver:
 
 
 Reader: TypeAlias = Callable[[Resolver, exp.Expr], QueryResult]
+StarReader: TypeAlias = Callable[[Resolver, exp.Expr], ColumnSet]
+
+
+def variable_name(node: exp.Expr) -> str:
+    """Return the name of a variable in lower case, with the `@` of T-SQL and MySQL."""
+    return f"@{node.name.lower()}" if isinstance(node, exp.Parameter) else node.name.lower()
+
+
+def _whole_row(source: TableSource, name: str) -> ColumnProvenance | str:
+    """Return the column that has all columns of a table as inputs, or why it is not known."""
+    if source.columns.is_complete:
+        return merge_columns(source.columns.values())
+    column = source.columns.lookup(name)
+    # Of a table, that would be a column with the name of the table.
+    if column is None or (column.origin is not None and column.origin.name == name):
+        return "is the row of a table whose columns are not known; give `schema`"
+    return column
 
 
 def _not_found(scope: Scope) -> str:

@@ -27,6 +27,10 @@ _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfil
 """Words that Spark accepts in front of a path in place of a database."""
 
 
+class UnknownTarget(Exception):
+    """A statement whose target cannot be determined; the message says why, and the statement is left out."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TableWrite:
     """Fields that one statement writes into a dataset.
@@ -49,9 +53,9 @@ class ScriptState:
     `views` are named queries; those in `temporary` are no datasets of the run. `unqualified` are names of
     views and temporary tables, in lower case, that no database completes; `catalog` and `database` complete
     the others. `aliases` are the names of tables in other namespaces, `variables` names that are not columns,
-    with the value that a query has assigned, and
-    `procedures` those that the script creates. `source_text` is that of the statement being read, `errors`
-    are those of parts that are left out.
+    with the value that a query has assigned, and `procedures` those that the script creates; `call_depth`
+    counts those being read. `source_text` is that of the statement being read, `errors` are those of parts
+    that are left out.
     """
 
     script: Script
@@ -67,6 +71,7 @@ class ScriptState:
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
+    call_depth: int = 0
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
 
@@ -119,6 +124,12 @@ class ScriptState:
         others = (item for key, item in self.procedures.items() if key.rpartition(".")[2] == last)
         return exact or next((item for item in others if "." not in name or "." not in item.name), None)
 
+    def variable(self, node: exp.Expr) -> ColumnProvenance | None:
+        """Return the value of `@name` or `$name`, None if the script does not set it."""
+        name = node.name.lower()
+        marked = (self.variables.get(f"{mark}{name}") for mark in ("@", "$", ""))
+        return next((column for column in marked if column is not None), None)
+
     @property
     def warnings(self) -> tuple[FieldError, ...]:
         """Warnings so far, each at the member `sql` of the document."""
@@ -135,6 +146,9 @@ class ScriptState:
         # Spark reads files as parquet.`/path`.
         if len(written) == 2 and written[0].lower() in _FORMATS and "/" in written[1]:
             return written[1:]
+        # A path has the case that it is written in.
+        if len(written) == 1 and "/" in written[0]:
+            return written
         parts = _name_parts(table, self.tables.naming.fold)
         if len(parts) == 1 and _can_complete(table) and parts[0].lower() not in self.unqualified:
             parts = [*self.database.split("."), *parts] if self.database else parts
@@ -169,11 +183,18 @@ class ScriptState:
                 identifier.set("this", naming.fold(identifier))
 
 
+def temporary_mark(identifier: exp.Expr) -> str:
+    """Return `#` or `##` of a temporary table of T-SQL, which the parser keeps as a flag; "" for others."""
+    if identifier.name.startswith("#"):
+        return ""
+    return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
+
+
 def _can_complete(table: exp.Expr) -> bool:
     """Return whether a name is that of a table, not of a stage, a variable or a temporary table of T-SQL."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return False
-    return not table.this.args.get("temporary") and not table.name.startswith(("#", "@"))
+    return not temporary_mark(table.this) and not table.name.startswith(("#", "@"))
 
 
 def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | None:
@@ -210,9 +231,10 @@ def _name_fault(name: str) -> str:
 def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> list[str]:
     if not isinstance(table, exp.Table):
         return [table.name]
+    if isinstance(table.this, exp.Parameter):
+        # A table variable, which is another table than one of its name.
+        return [f"@{table.this.name}"]
     if not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return [table.name or table.this.name]
     parts = [name_of(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts]
-    # T-SQL names temporary tables `#name`; the parser keeps the mark as a flag.
-    marks = [part.args.get("temporary") and not part.name.startswith("#") for part in table.parts]
-    return [f"#{part}" if mark else part for part, mark in zip(parts, marks, strict=True)]
+    return [f"{temporary_mark(part)}{name}" for part, name in zip(table.parts, parts, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -50,6 +50,8 @@ class SelectList:
         star = node.this if isinstance(node, exp.Column) else node
         if isinstance(star, exp.Star):
             self._expand_star(star, column_path(node)[:-1])
+        elif isinstance(node, (exp.Columns, exp.Apply)):
+            self._expand_columns(node)
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
             columns = self.resolve_generator(node.this, len(names), node)
@@ -151,16 +153,34 @@ class SelectList:
         columns, or a qualifier without a table, adds a warning, and `columns` is no longer complete. Names
         in EXCEPT, REPLACE or RENAME that the star does not have are ignored.
         """
-        excluded = {node.name.lower() for node in _argument_list(star, "except_")}
+        excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
+        pattern = star.args.get("ilike")
+        is_like = _like(pattern.name) if isinstance(pattern, exp.Expr) else None
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
-        for name, column in self._star_columns(table):
-            if name.lower() not in excluded:
+        without = {
+            (*_qualifier(node), node.name.lower())
+            for node in _argument_list(star, "except_")
+            if _qualifier(node)
+        }
+        for name, column in self._star_columns(table, without):
+            if name.lower() not in excluded and (is_like is None or is_like(name)):
                 if not column.text and column.origin is not None:
                     column = replace(column, text=name)
                 self._items.append((names.get(name.lower(), name), replaced.get(name.lower(), column)))
 
-    def _star_columns(self, table: list[str]) -> Iterator[NamedColumn]:
+    def _expand_columns(self, node: exp.Expr) -> None:
+        """Add the columns of COLUMNS of DuckDB and ClickHouse; those of a pattern are not known."""
+        if isinstance(node, exp.Columns) and isinstance(node.this, exp.Star):
+            self._expand_star(node.this, [])
+        else:
+            self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
+            self._is_complete = False
+
+    def _star_columns(
+        self, table: list[str], without: Collection[tuple[str, ...]] = ()
+    ) -> Iterator[NamedColumn]:
+        """Yield the columns of a star without some, each given by the end of a table's name and a column."""
         scope = self._resolver.scope
         source = scope.source(table) if table else None
         if table and source is None:
@@ -179,7 +199,12 @@ class SelectList:
             self._is_ordered = self._is_ordered and columns.is_ordered
             if columns.fallback is not None:
                 self._fallbacks.append(columns.fallback)
-            yield from (item for item in columns.items if item[0].lower() not in keys)
+            dropped = {name for *suffix, name in without if expanded.name[-len(suffix) :] == tuple(suffix)}
+            yield from (
+                item
+                for item in columns.items
+                if item[0].lower() not in keys and item[0].lower() not in dropped
+            )
 
     def _column_name(self, node: exp.Expr) -> str:
         """Return the name of the column just resolved: its alias or column name, else the engine's."""
@@ -231,6 +256,48 @@ class SelectList:
         return (
             column if column_path(value) else replace(column, text=to_sql(value, self._script.script.dialect))
         )
+
+
+def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
+    """Return the columns of a star in an expression."""
+    select_list = SelectList(resolver)
+    select_list.add(node)
+    return select_list.columns()
+
+
+def _qualifier(node: exp.Expr) -> tuple[str, ...]:
+    """Return the table in front of a column, split at its dots and in lower case."""
+    return tuple(part.name.lower() for part in node.parts[:-1]) if isinstance(node, exp.Column) else ()
+
+
+def _like(pattern: str) -> Callable[[str], bool]:
+    """Return whether a name matches a pattern of ILIKE, without any use of a regular expression."""
+    segments = [segment.lower() for segment in pattern.split("%")]
+
+    def matches(name: str) -> bool:
+        name = name.lower()
+        if len(segments) == 1:
+            return _fits(name, segments[0])
+        first, *middle, last = segments
+        if len(name) < len(first) + len(last) or not _fits(name[: len(first)], first):
+            return False
+        if last and not _fits(name[-len(last) :], last):
+            return False
+        rest = name[len(first) : len(name) - len(last)]
+        for segment in middle:
+            starts = range(len(rest) - len(segment) + 1)
+            start = next((n for n in starts if _fits(rest[n : n + len(segment)], segment)), -1)
+            if start < 0:
+                return False
+            rest = rest[start + len(segment) :]
+        return True
+
+    return matches
+
+
+def _fits(text: str, segment: str) -> bool:
+    """Return whether a text has the letters of a pattern, in which `_` is any letter."""
+    return len(text) == len(segment) and all(b in ("_", a) for a, b in zip(text, segment, strict=True))
 
 
 def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:

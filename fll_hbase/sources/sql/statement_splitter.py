@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from fll_hbase.sources.sql import tsql_boundaries
 
 _T = TokenType
-_BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING}
+_BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}
 
 # A condition, by the first word of its statement, and the words that end it.
 _CONDITIONS = {
@@ -173,8 +173,9 @@ class _Splitter:
         words = [tsql_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_immediate = words[:2] == ["EXECUTE", "IMMEDIATE"] and len(tokens) == 3
+        is_exec = self._is_tsql and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
         texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
-        return texts[0] if (is_do or is_immediate) and len(texts) == 1 else None
+        return texts[0] if is_exec or ((is_do or is_immediate) and len(texts) == 1) else None
 
     def _statement_end(self, start: int, stop: int) -> int:
         if self._is_tsql:
@@ -316,6 +317,15 @@ class _Splitter:
     def _word(self, number: int) -> str:
         """Return an unquoted word in upper case, "" for any other token and beyond the end."""
         return tsql_boundaries.word_at(self._tokens, number)
+
+
+def _is_constant_text(tokens: Sequence[Token]) -> bool:
+    """Return whether `EXEC ('text')` or `EXEC sp_executesql N'text'` runs one constant text."""
+    kinds = [token.token_type for token in tokens]
+    if kinds[1:2] == [_T.L_PAREN]:
+        return len(kinds) == 4 and kinds[2] in _BODY_TEXTS
+    procedure = tsql_boundaries.word_at(tokens, 1) == "SP_EXECUTESQL"
+    return procedure and len(kinds) > 2 and kinds[2] in _BODY_TEXTS
 
 
 def _next_position(positions: Sequence[int], start: int, default: int) -> int:

@@ -6,38 +6,28 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql import dml, inserts, renames
+from fll_hbase.sources.sql import dml, inserts, renames, variables
 from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, ScriptItem, Statement
 from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, QueryResult, RowDependencies, TableSource
 from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
 from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.sources.sql.script_state import ScriptState, UnknownTarget
 from fll_hbase.sources.sql.select_list import SelectList
-
-_STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
-    exp.Insert: inserts.insert,
-    exp.MultitableInserts: inserts.insert_many,
-    exp.Create: inserts.create,
-    exp.Cache: inserts.cache,
-    exp.LoadData: inserts.load,
-    exp.Copy: inserts.copy,
-    exp.Update: dml.update,
-    exp.Delete: dml.delete,
-    exp.Merge: dml.merge,
-    exp.Alter: renames.alter,
-}
 
 # These write no field from another one, so they need no warning.
 _WITHOUT_LINEAGE = (
-    *(exp.TruncateTable, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
+    *(exp.TruncateTable, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
     *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma),
     *(exp.Semicolon, exp.Query),
 )
 # The library parses these as plain text behind a first word.
-_COMMANDS_WITHOUT_LINEAGE = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
+_COMMANDS_WITHOUT_LINEAGE = {"DECLARE", "EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
 
 _DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
 """Dialects in which a full table name is `database.table`, so that USE completes it."""
+
+CALL_DEPTH_MAX = 50
+"""Depth to which procedures are read where another one calls them."""
 
 
 def read_statements(script: ScriptState) -> None:
@@ -80,8 +70,14 @@ def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> N
     """Read the statements of a procedure once: further calls write the same fields from the same sources."""
     if procedure.name in called:
         return
+    if script.call_depth == CALL_DEPTH_MAX:
+        # It stays one that is not called, so that it is read at the end.
+        script.warn(f"procedures call each other more than {CALL_DEPTH_MAX} deep")
+        return
     called.add(procedure.name)
+    script.call_depth += 1
     _read_block(script, procedure, f"procedure {procedure.name!r}", called)
+    script.call_depth -= 1
 
 
 def _read_block(script: ScriptState, procedure: Procedure, label: str, called: set[str]) -> None:
@@ -103,6 +99,8 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
         _read_statement(open_resolver(script, _read_nested), label, statement.tree)
     except RecursionError:
         detail = "nested too deeply"
+    except UnknownTarget as error:
+        detail = str(error)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         detail = f"{statement.tree.key.upper()} has a form that is not understood: {error}"
     else:
@@ -119,13 +117,8 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
         inserts.select_into(resolver, node, into)
     elif isinstance(node, exp.Execute) and node.this.name.lower() == "sp_rename":
         renames.sp_rename(resolver, node)
-    elif isinstance(node, exp.Use):
-        _use(script, node)
-    elif isinstance(node, exp.Declare):
-        names = (name.name.lower() for name in node.find_all(exp.Identifier))
-        script.variables |= dict.fromkeys(names, GENERATED)
-    elif isinstance(node, exp.Drop):
-        _drop(script, node)
+    elif isinstance(node, exp.Query) and variables.select_variables(resolver, node):
+        return
     elif isinstance(node, exp.Query) and node.args.get("with_"):
         # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
         common_table_expressions(resolver, node)
@@ -168,8 +161,9 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
     return QueryResult(select_list.columns(), select_list.dependencies | dependencies)
 
 
-def _use(script: ScriptState, node: exp.Expr) -> None:
+def _use(resolver: Resolver, node: exp.Expr) -> None:
     """Read USE: the database, or for the dialects with three parts in a name the catalog."""
+    script = resolver.script
     kind = str(node.args.get("kind") or "").upper()
     if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):
         return
@@ -185,11 +179,30 @@ def _use(script: ScriptState, node: exp.Expr) -> None:
         script.warn("USE is ignored: tables keep the names they are written with")
 
 
-def _drop(script: ScriptState, node: exp.Expr) -> None:
+def _drop(resolver: Resolver, node: exp.Expr) -> None:
     """Read DROP: the name does not refer to a view of the script any more."""
+    script = resolver.script
     for table in (node.this, *(node.args.get("tables") or ())):
         if isinstance(table, exp.Table):
             dataset = script.dataset(table)
             script.views.pop(dataset, None)
             script.temporary.discard(dataset)
             script.unqualified.discard(table.name.lower())
+
+
+_STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
+    exp.Insert: inserts.insert,
+    exp.MultitableInserts: inserts.insert_many,
+    exp.Create: inserts.create,
+    exp.Cache: inserts.cache,
+    exp.LoadData: inserts.load,
+    exp.Copy: inserts.copy,
+    exp.Update: dml.update,
+    exp.Delete: dml.delete,
+    exp.Merge: dml.merge,
+    exp.Alter: renames.alter,
+    exp.Declare: variables.declare,
+    exp.Set: variables.set_variables,
+    exp.Use: _use,
+    exp.Drop: _drop,
+}

@@ -1,0 +1,187 @@
+"""Recipes of Wrangler: each directive as operations on columns.
+
+The syntax is that of the directives' documentation (https://github.com/data-integrations/wrangler), with
+columns as `:name` or, in older recipes, as `name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from fll_hbase.model.datasets import Field
+from fll_hbase.sources.cdap.plugin_properties import QUOTED, NotImplied, Properties, expression_names
+from fll_hbase.sources.cdap.stage_operations import NameChange, StageInput, StageOperation
+
+_IN_PLACE = {
+    *("uppercase", "lowercase", "titlecase", "trim", "ltrim", "rtrim", "fill-null-or-empty", "hash"),
+    *("find-and-replace", "mask-number", "mask-shuffle", "format-date", "format-datetime", "split-to-rows"),
+    *("format-unix-timestamp", "parse-as-simple-date", "parse-as-datetime", "parse-timestamp"),
+    *("set-charset", "set-type", "url-encode", "url-decode", "datetime-to-timestamp"),
+    "timestamp-to-datetime",
+}
+"""Directives that change one column."""
+
+_DERIVED = {
+    **dict.fromkeys(("copy", "cut-character", "json-path", "quantize", "xpath", "xpath-array"), ((0,), 1)),
+    **dict.fromkeys(("format-as-currency", "parse-as-currency"), ((0,), 1)),
+    **dict.fromkeys(("diff-date", "merge"), ((0, 1), 2)),
+    **dict.fromkeys(("text-distance", "text-metric"), ((1, 2), 3)),
+}
+"""Positions of the columns that a directive reads, and that of the column it makes."""
+
+_SUFFIXES = {
+    "parse-as-date": ("_1",),
+    "split-email": ("_account", "_domain"),
+    "split-url": ("_protocol", "_authority", "_host", "_port", "_path", "_filename", "_query"),
+    "stemming-tokenize": ("_porter",),
+}
+"""Ends of the names of the columns that a directive makes of one column."""
+
+_NUMBERED = {
+    *("parse-as-csv", "parse-as-json", "parse-as-fixed-length", "split-to-columns"),
+    *("extract-regex-groups", "parse-as-hl7", "parse-as-xml", "parse-xml-to-json"),
+}
+"""Directives that make columns whose names begin with that of the parsed column and `_`."""
+_ANY_NAMES = {"parse-as-avro", "parse-as-avro-file", "parse-as-excel", "parse-as-log", "parse-as-protobuf"}
+"""Directives that make columns of any names."""
+
+_ROWS_ONLY = {
+    *("fail", "filter-by-regex", "filter-empty-or-null", "filter-row", "filter-row-if-false"),
+    *("filter-row-if-matched", "filter-row-if-not-matched", "filter-row-if-true", "filter-rows-on"),
+    *("increment-variable", "send-to-error", "send-to-error-and-continue", "set-variable"),
+}
+"""Directives that change no column: which rows there are, and variables."""
+
+_SEGMENT = re.compile(rf"{QUOTED}|[;{{}}]|[^;{{}}'\"]+")
+_WORD = re.compile(rf"{QUOTED}|[^\s,]+")
+_SED = re.compile(r"s(?P<bar>[/|#])(?P<old>\^?[\w .-]+\$?)(?P=bar)(?P<new>[\w -]*)(?P=bar)g?")
+
+
+def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
+    """Yield the operations of a recipe, in order. Raises NotImplied for an unknown directive."""
+    directives = list(_directives(properties.text("directives")))
+    if not directives:
+        raise NotImplied("without `directives`")
+    variables = {words[0] for verb, words, _ in directives if verb.endswith("-variable") and words}
+    for verb, words, rest in directives:
+        if verb == "set-column" and len(words) > 1:
+            yield _set_column(properties, words[0], rest, variables)
+        elif verb == "set-headers" and words:
+            first = properties.text("field").strip("*#")
+            yield properties.change_names(verb, NameChange(headers=tuple(words), first=first))
+        elif (rename := _rename_function(verb, words)) is not None:
+            yield properties.change_names(verb, NameChange(rename=rename))
+        elif verb not in _ROWS_ONLY:
+            yield from _operations(properties, verb, words)
+
+
+def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the verb of each directive, its words without quotes and colons, and its text."""
+    for line in map(str.strip, recipe.splitlines()):
+        if line[:1] in ("", "#", "/"):
+            continue
+        for text in _split(line):
+            verb, _, rest = text.strip().partition(" ")
+            # The older names of two directives have two words.
+            if verb == "set" and rest.split(" ")[0] in ("column", "columns"):
+                kind, _, rest = rest.partition(" ")
+                verb = "set-column" if kind == "column" else "set-headers"
+            words = [word.strip("'\"").removeprefix(":") for word in _WORD.findall(rest)]
+            if verb:
+                yield verb, words, rest
+
+
+def _split(line: str) -> Iterator[str]:
+    """Split a line at each `;` that is in no quotes and braces."""
+    segments: list[str] = []
+    depth = 0
+    for segment in _SEGMENT.findall(line):
+        depth += (segment == "{") - (segment == "}")
+        if segment == ";" and depth <= 0:
+            yield "".join(segments)
+            segments = []
+        else:
+            segments.append(segment)
+    yield "".join(segments)
+
+
+def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
+    match verb, len(words):
+        case "drop", count if count:
+            yield from map(properties.drop, words)
+        case "keep", count if count:
+            yield properties.keep(words)
+        case "rename", 2:
+            yield properties.rename(*words)
+        case "flatten", count if count:
+            yield from (properties.in_place(verb, column) for column in words)
+        case "generate-uuid" | "current-datetime", count if count:
+            yield properties.transform(verb, [], [Field(words[0])])
+        case "write-as-json-object", count if count > 1:
+            yield properties.transform(verb, list(map(StageInput, words[1:])), [Field(words[0])])
+        case "encode" | "decode", 2:
+            yield properties.transform(verb, [StageInput(words[1])], [Field(f"{words[1]}_{verb}_{words[0]}")])
+        case _, count if count:
+            yield _one_column(properties, verb, words)
+        case _:
+            raise _not_known(verb)
+
+
+def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation:
+    """Return the operation of a directive that is one of a kind."""
+    if verb in _DERIVED and len(words) > _DERIVED[verb][1]:
+        sources, target = _DERIVED[verb]
+        inputs = [StageInput(words[source]) for source in sources]
+        return properties.transform(verb, inputs, [Field(words[target])])
+    column = words[0]
+    if verb in _SUFFIXES:
+        outputs = [Field(f"{column}{suffix}") for suffix in _SUFFIXES[verb]]
+        return properties.transform(verb, [StageInput(column)], outputs)
+    if verb in _NUMBERED | _ANY_NAMES:
+        # With a header, the first row has the names of the columns.
+        has_any_name = verb in _ANY_NAMES or (verb == "parse-as-csv" and words[-1].lower() == "true")
+        outputs = [Field(column)] if verb == "parse-xml-to-json" else []
+        prefix = "" if has_any_name else f"{column}_"
+        return properties.transform(verb, [StageInput(column)], outputs, open_prefix=prefix)
+    if verb in _IN_PLACE:
+        type_name = words[1] if verb == "set-type" and len(words) > 1 else ""
+        return properties.in_place(verb, column, type_name)
+    raise _not_known(verb)
+
+
+def _set_column(properties: Properties, column: str, text: str, variables: set[str]) -> StageOperation:
+    """Return the assignment of an expression: each column that it names is an input."""
+    expression = text.split(None, 1)[-1].strip().removeprefix("exp:")
+    names = [name for name in expression_names(expression) if name not in variables]
+    inputs = [StageInput(name, is_optional=True) for name in names]
+    return properties.transform("set-column", inputs, [Field(column)])
+
+
+def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | None:
+    """Return how a directive renames every column; None for another directive. Raises NotImplied."""
+    if verb == "cleanse-column-names":
+        return lambda name: re.sub(r"[^a-z0-9_]", "_", name.strip().lower())
+    if verb == "change-column-case":
+        return str.upper if words[:1] in (["upper"], ["uppercase"]) else str.lower
+    if verb != "columns-replace":
+        return None
+    match = _SED.fullmatch(" ".join(words))
+    if match is None:
+        raise NotImplied(f"{' '.join(words)[:100]!r} of columns-replace is no plain text")
+    return _replacement(match["old"], match["new"])
+
+
+def _replacement(old: str, new: str) -> Callable[[str], str]:
+    """Return the replacement of a text, at the start for `^`, at the end for `$`, else wherever it is."""
+    plain = old.removeprefix("^").removesuffix("$")
+    if "." in plain:
+        raise NotImplied(f"{old[:100]!r} of columns-replace is no plain text")
+    if plain != old:
+        pattern = re.compile(f"{'^' * old.startswith('^')}{re.escape(plain)}{'$' * old.endswith('$')}")
+        return lambda name: pattern.sub(new, name)
+    return lambda name: name.replace(plain, new)
+
+
+def _not_known(verb: str) -> NotImplied:
+    return NotImplied(f"the directive {verb[:100]!r} is not known to keep or name its fields")

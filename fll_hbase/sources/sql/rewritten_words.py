@@ -1,0 +1,176 @@
+"""Statements in words that the SQL library does not parse, as tokens of one that it does.
+
+Only the parser sees the tokens of a rewritten statement; texts of expressions come from the original ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from fll_hbase.sources.sql.tsql_boundaries import word_at
+
+Tokens = Sequence[Token]
+
+_T = TokenType
+_BODY_STARTS = {"CALL", "COPY", "CREATE", "DELETE", "INSERT", "MERGE", "TRUNCATE", "UPDATE", "WITH"}
+_SCHEDULED = {"PIPE", "TASK"}
+_PHRASES = {"FORMAT", "TITLE"}
+
+
+def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
+    """Return the tokens of a statement in words that the library parses."""
+    for rewrite in (_replace, _schedule, _evolution, _partition, _data_clause):
+        tokens = rewrite(tokens)
+    dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
+    return dialect_rewrite(tokens) if dialect_rewrite else tokens
+
+
+def _replace(tokens: Tokens) -> Tokens:
+    """REPLACE TABLE is CREATE OR REPLACE TABLE; REPLACE of rows is an INSERT."""
+    first = tokens[0]
+    if len(tokens) < 2 or first.text.upper() != "REPLACE" or first.token_type is _T.IDENTIFIER:
+        return tokens
+    if tokens[1].token_type is not _T.TABLE:
+        return [_word(_T.INSERT, first), *tokens[1:]]
+    return [*(_word(kind, first) for kind in (_T.CREATE, _T.OR, _T.REPLACE)), *tokens[1:]]
+
+
+def _schedule(tokens: Tokens) -> Tokens:
+    """A task or pipe of Snowflake is the statement that it runs."""
+    words = [word_at(tokens, number) for number in range(min(len(tokens), 6))]
+    if words[:1] != ["CREATE"] or not _SCHEDULED & {*words[1:4]}:
+        return tokens
+    for number in range(2, len(tokens)):
+        if word_at(tokens, number - 1) == "AS" and word_at(tokens, number) in _BODY_STARTS:
+            return tokens[number:]
+    return tokens
+
+
+def _evolution(tokens: Tokens) -> Tokens:
+    """MERGE and INSERT of Databricks may have WITH SCHEMA EVOLUTION, which changes no lineage."""
+    if [word_at(tokens, number) for number in (1, 2, 3)] == ["WITH", "SCHEMA", "EVOLUTION"]:
+        return [tokens[0], *tokens[4:]]
+    return tokens
+
+
+def _partition(tokens: Tokens) -> Tokens:
+    """IF NOT EXISTS behind the PARTITION of an INSERT changes no lineage."""
+    if word_at(tokens, 0) not in ("INSERT", "FROM", "WITH"):
+        return tokens
+    numbers = (number for number in range(len(tokens)) if word_at(tokens, number) == "PARTITION")
+    for number in numbers:
+        end = _closing(tokens, number + 1)
+        if [word_at(tokens, end + offset) for offset in (1, 2, 3)] == ["IF", "NOT", "EXISTS"]:
+            return [*tokens[: end + 1], *tokens[end + 4 :]]
+    return tokens
+
+
+def _data_clause(tokens: Tokens) -> Tokens:
+    """WITH [NO] DATA at the end of a materialized view says whether it is filled at once."""
+    words = [word_at(tokens, number) for number in range(max(0, len(tokens) - 3), len(tokens))]
+    if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
+        return tokens
+    return tokens[: len(tokens) - (len(words) - words.index("WITH"))]
+
+
+def _load_data(tokens: Tokens) -> Tokens:
+    """LOAD DATA of MySQL as that of Hive: the file and the table."""
+    words = [word_at(tokens, number) for number in range(len(tokens))]
+    if words[:1] != ["LOAD"] or "INFILE" not in words[:5] or "TABLE" not in words:
+        return tokens
+    file, table = words.index("INFILE"), words.index("TABLE")
+    stop = table + 2
+    while stop + 1 < len(tokens) and tokens[stop].token_type is _T.DOT:
+        stop += 2
+    inpath = Token(_T.VAR, "INPATH", tokens[file].line, 1, tokens[file].start, tokens[file].end)
+    into = [_word(_T.INTO, tokens[table]), *tokens[table:stop]]
+    return [tokens[0], tokens[1], inpath, *tokens[file + 1 : file + 2], *into]
+
+
+def _oracle_merge(tokens: Tokens) -> Tokens:
+    """WHERE of a branch of Oracle's MERGE as its condition, and DELETE WHERE as a branch of its own."""
+    if word_at(tokens, 0) != "MERGE":
+        return tokens
+    starts = [number for number in _outer(tokens) if word_at(tokens, number) == "WHEN"]
+    if not starts:
+        return tokens
+    stops = [*starts[1:], len(tokens)]
+    branches = [_oracle_branch(tokens[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+    return [*tokens[: starts[0]], *(token for branch in branches for token in branch)]
+
+
+def _oracle_branch(branch: Tokens) -> Tokens:
+    outer = list(_outer(branch))
+    then = next((number for number in outer if word_at(branch, number) == "THEN"), 0)
+    wheres = [number for number in outer if number > then and word_at(branch, number) == "WHERE"]
+    if not then or not wheres:
+        return branch
+    deletes = [number for number in wheres if word_at(branch, number - 1) == "DELETE"]
+    delete = deletes[0] if deletes else len(branch) + 1
+    plain = next((number for number in wheres if number != delete), None)
+    ends = [delete - 1, len(branch)]
+    action = branch[then : min([*ends, plain if plain is not None else len(branch)])]
+    condition = branch[plain + 1 : min(ends)] if plain is not None else ()
+    result = [*branch[:then], *_and(condition, branch[then]), *action]
+    if deletes:
+        result += [*branch[:then], *_and(branch[delete + 1 :], branch[then]), branch[then]]
+        result.append(_word(_T.DELETE, branch[delete - 1]))
+    return result
+
+
+def _and(condition: Tokens, origin: Token) -> list[Token]:
+    if not condition:
+        return []
+    brackets = (Token(_T.L_PAREN, "(", origin.line, 1, origin.start, origin.start),)
+    closing = Token(_T.R_PAREN, ")", origin.line, 1, origin.start, origin.start)
+    return [_word(_T.AND, origin), *brackets, *condition, closing]
+
+
+def _without_phrases(tokens: Tokens) -> Tokens:
+    """Teradata's `(FORMAT 'x')` and `(TITLE 'x')` only show an expression."""
+    kinds = [token.token_type for token in tokens]
+    phrases = {
+        number
+        for number in range(1, len(tokens) - 3)
+        if tokens[number + 1].text.upper() in _PHRASES
+        and kinds[number] is _T.L_PAREN
+        and kinds[number + 2 : number + 4] == [_T.STRING, _T.R_PAREN]
+    }
+    left_out = {number + offset for number in phrases for offset in range(4)}
+    return [token for number, token in enumerate(tokens) if number not in left_out]
+
+
+def _outer(tokens: Tokens) -> list[int]:
+    """Return the positions of the tokens that are in no brackets and no CASE."""
+    positions, depth = [], 0
+    for number, token in enumerate(tokens):
+        depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)
+        if not depth:
+            positions.append(number)
+        depth += token.token_type in (_T.L_PAREN, _T.CASE)
+    return positions
+
+
+def _closing(tokens: Tokens, start: int) -> int:
+    """Return the position of the bracket that closes the one at `start`; `start` if none opens there."""
+    if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
+        return start
+    depth = 0
+    for number in range(start, len(tokens)):
+        depth += (tokens[number].token_type is _T.L_PAREN) - (tokens[number].token_type is _T.R_PAREN)
+        if not depth:
+            return number
+    return start
+
+
+def _word(kind: TokenType, origin: Token) -> Token:
+    return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
+
+
+_DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
+    "mysql": _load_data,
+    "oracle": _oracle_merge,
+    "teradata": _without_phrases,
+}

@@ -1,0 +1,96 @@
+"""Variables of scripts and procedures: DECLARE, SET and SELECT into them, and table variables of T-SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from fll_hbase.model.datasets import Field
+from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, QueryResult
+from fll_hbase.sources.sql.scope import Resolver, variable_name
+from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.sources.sql.select_list import SelectList
+
+
+def declare(resolver: Resolver, node: exp.Expr) -> None:
+    """Read DECLARE: variables with what they begin with, and table variables, which are temporary tables."""
+    for item in node.expressions:
+        names = item.this if isinstance(item.this, list) else [item.this]
+        kind = item.args.get("kind")
+        for name in names:
+            if isinstance(kind, exp.Schema):
+                _declare_table(resolver.script, exp.Table(this=name.copy()), kind)
+            else:
+                _assign(resolver, variable_name(name), item.args.get("default"))
+
+
+def set_variables(resolver: Resolver, node: exp.Expr) -> None:
+    """Read SET: a variable has what the query or the variables give that it is set to."""
+    for item in node.expressions:
+        assignment = item.this
+        if not isinstance(assignment, exp.EQ):
+            continue
+        name = variable_name(assignment.this)
+        if resolver.script.dialect_name == "snowflake" and name not in resolver.script.variables:
+            # A variable of the session, which a query refers to as `$name`.
+            name = f"${name}"
+        # Other names are those of settings, not of variables that a query could name.
+        if name[:1] in ("@", "$") or name in resolver.script.variables:
+            _assign(resolver, name, assignment.expression)
+
+
+def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
+    """Read `SELECT @a = x, @b = y FROM t`; return False for a query that sets no variable."""
+    items = node.expressions if isinstance(node, exp.Select) else []
+    names = [
+        variable_name(item.this)
+        if isinstance(item, (exp.EQ, exp.PropertyEQ)) and isinstance(item.this, exp.Parameter)
+        else ""
+        for item in items
+    ]
+    if not any(names):
+        return False
+    values = [item.expression if name else item for name, item in zip(names, items, strict=True)]
+    node.set(
+        "expressions",
+        [exp.Alias(this=value, alias=exp.to_identifier(f"_{number}")) for number, value in enumerate(values)],
+    )
+    assign_result(resolver.script, names, resolver.query(node))
+    return True
+
+
+def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult) -> None:
+    """Give variables the columns of a query by position, with what decides about its rows."""
+    if not result.columns.is_positional:
+        return
+    rows = result.dependencies.indirect
+    for name, column in zip(names, result.columns.values(), strict=False):
+        if name:
+            # Each value keeps its inputs; its text is that of another statement.
+            script.variables[name] = replace(
+                column, indirect=column.indirect | rows, text="", steps=(), origin=None
+            )
+
+
+def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
+    script = resolver.script
+    column = GENERATED
+    # Other values are constants, or settings that look like columns: `SET a.b = on`.
+    if isinstance(value, exp.Expr) and value.find(exp.Query, exp.Parameter, exp.Column) is not None:
+        columns = [part for part in value.find_all(exp.Column) if part.find_ancestor(exp.Query) is None]
+        if all(variable_name(part) in script.variables for part in columns):
+            select_list = SelectList(resolver)
+            column = select_list.resolve(value)
+            rows = select_list.dependencies.indirect
+            column = replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
+    script.variables[name] = column
+
+
+def _declare_table(script: ScriptState, table: exp.Table, schema: exp.Schema) -> None:
+    fields = [Field(column.name) for column in schema.expressions if isinstance(column, exp.ColumnDef)]
+    dataset = script.dataset(table)
+    script.temporary.add(dataset)
+    script.views[dataset] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
+    script.tables.declare(dataset, fields)
