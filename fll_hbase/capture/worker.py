@@ -154,10 +154,9 @@ class CaptureWorker:
     def _cycle(self) -> bool:
         """Send what there is, then wait unless there is more; return whether to go on."""
         request = self._latest_request()
-        if request.is_urgent and not self._is_stopped:
-            self._drain_listener(request)
+        is_drained = self._is_stopped or not request.is_urgent or self._drain_listener(request)
         progress = self._attempt(self._send_own, request)
-        if progress is Progress.IDLE and self._complete(request):
+        if progress is Progress.IDLE and self._complete(request, is_drained=is_drained):
             progress = Progress.SENT
         if self._delivery.is_complete:
             return False
@@ -175,11 +174,15 @@ class CaptureWorker:
             is_urgent = self._is_closing or self._requested > self._completed
             return _Request(self._requested, is_urgent, self._is_closing, self._deadline)
 
-    def _drain_listener(self, request: _Request) -> None:
-        """Let the JVM write what it has; end the file if capture is closed and nothing waits for room."""
-        _call(lambda: self._listener.wait_until_empty(request.seconds_left()), False)
+    def _drain_listener(self, request: _Request) -> bool:
+        """Let the JVM write what it has; end the file if capture is closed and nothing waits for room.
+
+        Return whether all that the JVM had is written; one that has ended has nothing.
+        """
+        is_drained = _call(lambda: self._listener.wait_until_empty(request.seconds_left()), True)
         if request.is_closing and (request.seconds_left() <= STOP_SECONDS or not self._waiting_lines()):
             self._stop_listener()
+        return is_drained
 
     def _stop_listener(self) -> None:
         """End the plan file, and store what is lost: a full disk has no room for the last line."""
@@ -208,8 +211,8 @@ class CaptureWorker:
         self._pauses.add_success()
         return Progress.SENT
 
-    def _complete(self, request: _Request) -> bool:
-        """Answer callers, all of the plan file being recorded, and remove it if nothing follows.
+    def _complete(self, request: _Request, *, is_drained: bool) -> bool:
+        """Answer callers if all that the JVM had is recorded, and remove the file if nothing follows.
 
         Return whether lines that waited for room are in it now.
         """
@@ -226,9 +229,10 @@ class CaptureWorker:
                 )
             if waiting:
                 return self._waiting_lines() < waiting
-        with self._condition:
-            self._completed = request.flush
-            self._condition.notify_all()
+        if is_drained:
+            with self._condition:
+                self._completed = request.flush
+                self._condition.notify_all()
         return False
 
     def _send_own(self, wait_seconds: float | None) -> bool:

@@ -33,6 +33,7 @@ class ProcessListener:
     process: subprocess.Popen[bytes]
     dropped_count: int = 0
     missed_count: int = 0
+    is_busy: bool = False
     calls: list[str] = field(default_factory=list)
 
     def waiting(self) -> int:
@@ -54,7 +55,7 @@ class ProcessListener:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
-        return True
+        return not self.is_busy
 
     def stop(self) -> None:
         self.calls.append("stop")
@@ -105,6 +106,16 @@ def test_lines_are_recorded_as_they_come(spool: PlanSpool, server: Lineage) -> N
     assert worker.close(SECONDS)
     assert len(server.runs("come")) == 60
     assert names(spool) == set()
+
+
+def test_a_flush_waits_for_what_the_listener_has(spool: PlanSpool, server: Lineage) -> None:
+    worker, listener = start(spool, server.url, lines("queue", 2, is_ended=False))
+    listener.is_busy = True
+    assert not worker.flush(0.5)
+    listener.is_busy = False
+    assert worker.flush(SECONDS)
+    assert worker.close(SECONDS)
+    assert len(server.runs("queue")) == 2
 
 
 def test_an_end_without_a_last_line_records_everything(spool: PlanSpool, server: Lineage) -> None:
