@@ -150,10 +150,7 @@ class TestDryRun:
         ("config.stages.1", "x", "config.stages.1"),
         ("config.stages.1.name", ..., "config.stages.1.name"),
         ("config.stages.1.name", "", "config.stages.1.name"),
-        ("config.stages.1.plugin", [], "config.stages.1.plugin"),
         ("config.stages.0.plugin.type", 1, "config.stages.0.plugin.type"),
-        ("config.stages.0.plugin.properties", "x", "config.stages.0.plugin.properties"),
-        ("arguments", [], "arguments"),
         ("run", ..., "run"),
         ("run.program", 5, "run.program"),
     ],
@@ -169,6 +166,9 @@ def test_wrong_shapes_are_400_each_at_its_place(
 @pytest.mark.parametrize(
     ("position", "value", "message"),
     [
+        ("arguments", [], "arguments"),
+        ("config.stages.1.plugin", [], "config.stages.1.plugin"),
+        ("config.stages.0.plugin.properties", "x", "config.stages.0.plugin.properties"),
         ("config.stages.0.plugin.properties.schema", 1, "config.stages.0.plugin.properties.schema"),
         ("config.stages.1.outputSchema", 1, "config.stages.1.outputSchema"),
         ("config.stages.1.operations", "x", "config.stages.1.operations"),
@@ -204,6 +204,7 @@ def test_a_broken_part_of_a_stage_is_left_out_and_named(
         ("config.connections.1", {"from": "Projection", "to": "File"}, ["config.stages.0"]),
         ("config.connections.1", {"from": "Table", "to": "Table"}, ["config.stages.2"]),
         ("config.stages.0.plugin.type", "transform", ["config.stages"]),
+        ("config.stages.0.plugin", [], ["config.stages", "config.stages.0.plugin"]),
         ("config.stages.2.plugin.type", "transform", ["config.stages"]),
         ("config.stages.1.operations", [{"name": "a"}] * 2, ["config.stages.1.operations.1.name"]),
     ],

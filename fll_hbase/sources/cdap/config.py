@@ -102,8 +102,9 @@ class _ConfigReader:
         name = "?"
         if isinstance(item, dict):
             name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
-        plugin_type = json_access.text(validator, plugin, "type", plugin_path)
-        plugin_type = plugin_type or json_access.text(validator, members, "type", path)
+        # Without it it is not known whether the stage reads or writes: it is refused, not left out.
+        plugin_type = validator.optional(plugin, "type", plugin_path)
+        plugin_type = plugin_type or validator.optional(members, "type", path)
         dataset, description = self._read_dataset(members, properties, name, path)
         return Stage(
             name=name,

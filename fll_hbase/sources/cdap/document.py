@@ -42,6 +42,8 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     if errors := ErrorList(find_errors(pipeline)):
+        # What is missing may have been in a part that could not be read.
+        errors.extend(validator.warnings)
         raise InvalidLineage(errors)
     operations, warnings = _flatten(pipeline)
     validator.warnings.extend(warnings)
