@@ -8,7 +8,7 @@ test("something hidden has its number for a name", () => {
   expect(parse([{ hidden: 1, name: "f", influence: "direct" }])).toMatchObject([{ name: "f", origin: "hidden 1" }]);
 });
 
-test("what is added is known, to be told from facts of a run", () => {
+test("the members that are added are listed, so that they are no facts of a run", () => {
   const named = parse({ hidden: 1 }) as { namespace: string };
   expect(Object.keys(named).sort()).toEqual([...HIDDEN_MEMBERS].sort());
   expect([named.namespace, "ns1", undefined].map(isHiddenNamespace)).toEqual([true, false, false]);

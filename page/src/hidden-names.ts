@@ -6,7 +6,7 @@ export const HIDDEN_FIELD = "";
 /** Members that `nameHidden` adds to what is hidden, beside the number of the answer. */
 export const HIDDEN_MEMBERS = ["hidden", "namespace", "name", "field", "application", "program", "type", "version", "origin"];
 
-/** Return whether a namespace stands for something hidden: a real one is never empty. */
+/** Return whether a namespace is that of something hidden: a real one is never empty. */
 export function isHiddenNamespace(namespace: string | undefined): boolean {
   return namespace === "";
 }
