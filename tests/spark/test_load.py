@@ -139,7 +139,7 @@ BAD = {
     b"[]": "must be an object",
     b'{"run": {"run": 1}}': "missing",
     b"\xff\xfe\x00": "not UTF-8",
-    b"\xef\xbb\xbf{}": "not JSON",
+    b"\xef\xbb\xbf{}": "byte order mark",
     b"[" * 5_000: "nested too deeply",
     b'{"a": "' + b"x" * 60_000 + b'"}': "longer than",
     b'"\xe2\x80\xa8 \x85"': "not UTF-8",
