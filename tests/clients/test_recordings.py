@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -121,5 +122,4 @@ def test_one_batch_gives_the_same_answers(client: str, state: dict[str, Any]) ->
 
 def test_recordings_name_no_machine(client: str) -> None:
     text = b"".join(read_recording(client).events)
-    for private in (b"/work/", b"/root", b"/home/", b"/tmp/", b"://10.", b"@", b"password"):
-        assert private not in text
+    assert re.findall(rb"/(?:work|home|tmp)/|/root|://10\.|@|password", text) == []
