@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -189,9 +190,12 @@ class TestRefusals:
         assert scraped.total("fll_http_requests_total", route="none", status="431") == 1
 
     def test_shed_requests_and_a_store_that_hangs(self, start_server: StartServer, tmp_path: Path) -> None:
-        server = start_server(workers=1, FLL_THREADS="2", FLL_REQUEST_SECONDS="1")
+        server = start_server(workers=1, FLL_THREADS="2", FLL_REQUEST_SECONDS="4")
         with locked(tmp_path / "store.db.lock", fcntl.LOCK_EX), ThreadPoolExecutor(12) as threads:
-            posts = [threads.submit(record, server.port, document(f"r{n}")) for n in range(12)]
+            posts = [threads.submit(record, server.port, document("r0"))]
+            # Whoever waits behind one that runs for so long would wait for longer than its own four seconds.
+            time.sleep(2)
+            posts += [threads.submit(record, server.port, document(f"r{n}")) for n in range(1, 12)]
             assert scrape(server.port).total("fll_workers") == 1
             assert {post.result() for post in posts} == {503}
         scraped = scrape(server.port)
