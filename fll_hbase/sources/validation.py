@@ -15,6 +15,8 @@ from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
+HALF = "holds half of a surrogate pair, which no UTF-8 has"
+
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
 
@@ -161,7 +163,7 @@ class Validator:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.error(path, "holds half of a surrogate pair, which no UTF-8 has")
+            self.error(path, HALF)
             return False
         return True
 
