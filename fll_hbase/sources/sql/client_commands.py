@@ -1,4 +1,4 @@
-"""Commands of the clients that run scripts: lines without a `;`, which would cost the statement after them."""
+"""Commands of the clients that run scripts: lines without `;`, which would cost the statement behind."""
 
 from __future__ import annotations
 

@@ -129,8 +129,8 @@ def _delete_targets(
         return [_dataset(resolver, names[0], queries)]
     from_clause.add_source(resolver, node.this)
     # `DELETE a FROM t AS a JOIN ...` deletes from t.
-    found = reversed(list(node.this.find_all(exp.Table)))
-    tables: dict[str, exp.Expr] = {table.alias_or_name.lower(): table for table in found}
+    mentions = reversed(list(node.this.find_all(exp.Table)))
+    tables: dict[str, exp.Expr] = {table.alias_or_name.lower(): table for table in mentions}
     aliased = [tables[name.name.lower()] for name in names if name.name.lower() in tables]
     return [_dataset(resolver, table, queries) for table in aliased or [node.this]]
 

@@ -85,7 +85,7 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
 
 
 def _with_labels(aggregates: list[NamedColumn]) -> list[NamedColumn]:
-    """Return aggregates with what DuckDB adds to the value for their names: nothing for one without an alias."""
+    """Return aggregates with what DuckDB adds to the value for their names, for a single one its alias."""
     if len(aggregates) == 1:
         return aggregates
     return [(alias or column.text, column) for alias, column in aggregates]

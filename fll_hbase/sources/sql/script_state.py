@@ -51,12 +51,13 @@ class ScriptState:
     """State shared by the statements of a script, which are read in order.
 
     `views` are named queries; those in `temporary` are no datasets of the run. `unqualified` are names of
-    views and temporary tables, in lower case, that no database completes; `catalog` and `database` complete
-    the others. `aliases` are the names of tables in other namespaces, `variables` names that are not columns,
-    with the value that a query has assigned, `records` the rows of loops and cursors, all by name in lower
-    case, and `procedures` those that the script creates; `call_depth` counts those being read. No warnings
-    are added while `is_silent`. `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being read, `errors` are those of parts
-    that are left out.
+    views and temporary tables, in lower case, that no database completes; `catalog` and `database`
+    complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
+    not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
+    name in lower case, and `procedures` those that the script creates; `call_depth` counts those being
+    read. No warnings are added while `is_silent`. `returned` is what the RETURNING of the last write
+    gives. `source_text` is that of the statement being read, `errors` are those of parts that are left
+    out.
     """
 
     script: Script
