@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
@@ -64,16 +64,18 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     run = read_run(validator, members, namespace)
     dialect = validator.choice(members, "dialect", "", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
     dialect = DIALECT_ALIASES.get(dialect, dialect)
-    schema = _read_schema(validator, members)
     naming = _read_naming(validator, members, namespace, dialect)
     sql = _read_sql(validator, members)
+    script: Script | None = None
+    faults: tuple[FieldError, ...] = ()
     try:
         script = parse_script(sql, dialect) if "sql" in members else None
     except UnreadableDocument as error:
-        # All errors of a document are reported together.
-        raise UnreadableDocument(chain(_refusal(validator), error.errors)) from error
+        faults = error.errors
+    schema = _read_schema(validator, members, is_refused=bool(validator.errors or faults))
     if validator.errors or script is None:
-        raise UnreadableDocument(_refusal(validator))
+        # All errors of a document are reported together.
+        raise UnreadableDocument(chain(validator.errors, faults))
     state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
     # Halves of surrogate pairs, see `_read_sql`.
@@ -132,12 +134,6 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
     return _to_lineage(state)
 
 
-def _refusal(validator: Validator) -> Iterator[FieldError]:
-    """Return the errors of a document that is refused, with those of the tables of `schema`."""
-    yield from validator.errors
-    yield from (warning for warning in validator.warnings if warning.path.startswith("schema."))
-
-
 def _read_sql(validator: Validator, members: dict[str, Any]) -> str:
     """Read the script. Half of a surrogate pair costs the names that have it, so that it is a warning."""
     sql = members.get("sql")
@@ -150,8 +146,13 @@ def _read_sql(validator: Validator, members: dict[str, Any]) -> str:
     return sql
 
 
-def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
-    """Read the columns of tables, by table name as the document spells it; {} if it declares none."""
+def _read_schema(
+    validator: Validator, members: dict[str, Any], *, is_refused: bool
+) -> dict[str, list[Field]]:
+    """Read the columns of tables, by table name as the document spells it; {} if it declares none.
+
+    A table that cannot be read is left out, unless the document is refused anyway.
+    """
     tables = members.get("schema", {})
     if not isinstance(tables, dict):
         validator.error("schema", "must be an object of tables, each with an array of its columns")
@@ -167,7 +168,7 @@ def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, lis
             for column, column_path in items_with_path(columns, path)
         ]
         # Of the whole table: without one column, writes by position would be of others.
-        if not validator.leave_out(path, errors_before=errors_before):
+        if is_refused or not validator.leave_out(path, errors_before=errors_before):
             schema[table] = fields
     return schema
 
