@@ -213,6 +213,8 @@ def test_pipelines(kind: str, value: Json) -> None:
 DBT_PARTS: dict[str, Path] = {
     "a node": ("manifest", "nodes", "model.p.b"),
     "the table of a catalog": ("catalog", "nodes", "model.p.a"),
+    "the catalog": ("catalog",),
+    "the version of a catalog": ("catalog", "metadata"),
     "a column of a catalog": ("catalog", "nodes", "model.p.a", "columns", "id"),
     "a result": ("runResults", "results", 1),
     "a time": ("runResults", "results", 0, "timing"),
