@@ -51,14 +51,14 @@ class Validator:
         """
         if self.errors.count == errors_before:
             return False
-        found = self.errors.count - errors_before
+        count = self.errors.count - errors_before
         listed = self.errors.remove_after(errors_before)
         for error in listed:
             part = "left out" if path in ("", error.path) else f"{path} is left out"
             self.warning(error.path, f"{error.detail}; {part}")
-        if found > len(listed):
+        if count > len(listed):
             # Those that are counted only stay so.
-            self.warnings.append(FieldError(path, "left out", found - len(listed)))
+            self.warnings.append(FieldError(path, "left out", count - len(listed)))
         return True
 
     def readable(self, items: Iterable[tuple[_Item, str]], read: Callable[[_Item, str], _T]) -> Iterator[_T]:
