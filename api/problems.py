@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 
 from flask import Flask, Response, current_app, g, request
-from werkzeug.exceptions import BadRequest, HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed
 from werkzeug.exceptions import NotFound as RouteNotFound
 
 from api import activity
@@ -33,6 +33,9 @@ from fll_hbase.json_types import Json
 MEDIA_TYPE = "application/problem+json"
 PATH_HINTS: dict[str, str] = {}
 """What to say of paths that are not served, by what they begin with; modules of routes add theirs."""
+
+METHOD_HINTS: dict[str, str] = {}
+"""What to say of a method that a path does not have, by the path."""
 
 _TYPE = "urn:fll-hbase:problem:"
 _log = logging.getLogger(__name__)
@@ -125,6 +128,8 @@ def _http_error(error: HTTPException) -> Response:
     if isinstance(error, RouteNotFound):
         detail = _path_hint() or detail
         activity.note_refused([NotFound(detail)])
+    if isinstance(error, MethodNotAllowed):
+        detail = METHOD_HINTS.get(request.path, detail)
     response = _response(status_problem(status, detail))
     # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
     for name, value in error.get_headers():

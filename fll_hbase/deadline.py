@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fll_hbase.errors import DeadlineExceeded, RequestCancelled, StoreUnavailable
+from fll_hbase.errors import DeadlineExceeded, LineageError, RequestCancelled, StoreUnavailable, TooLarge
 
 T = TypeVar("T")
 
@@ -28,12 +28,14 @@ def _never() -> bool:
 class Budget:
     """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
 
-    `is_cancelled` returns whether the client has left and needs no answer; it must be cheap.
+    `is_cancelled` returns whether the client has left and needs no answer; it must be cheap. While a document
+    is read, `reading_since` is when that began (monotonic seconds): nothing is written meanwhile.
     """
 
     seconds: float
     deadline: float
     is_cancelled: Callable[[], bool] = _never
+    reading_since: float | None = None
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -73,7 +75,30 @@ def shared(part: float) -> Iterator[None]:
 
 
 @contextmanager
-def _set(budget: Budget) -> Iterator[None]:
+def reading() -> Iterator[None]:
+    """Return a context in which a document is read; its errors say that nothing is stored. Checks at its end.
+
+    Raises TooLarge, not DeadlineExceeded, if most of the time went into reading: the same document would
+    fail again.
+    """
+    budget = _current.get()
+    if budget is None:
+        yield
+        return
+    with _set(replace(budget, reading_since=time.monotonic())):
+        yield
+        check()
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Return a context without a deadline, for a bounded result that is cached: no request may shape it."""
+    with _set(None):
+        yield
+
+
+@contextmanager
+def _set(budget: Budget | None) -> Iterator[None]:
     token = _current.set(budget)
     try:
         yield
@@ -101,9 +126,9 @@ def is_over(*, in_seconds: float = 0.0) -> bool:
 
 
 def check() -> None:
-    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled."""
+    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see `reading`, too."""
     if is_over():
-        raise _exceeded()
+        raise _too_slow(_current.get()) or _exceeded()
 
 
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
@@ -134,11 +159,23 @@ def limit() -> str:
     return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
 
 
+def _too_slow(budget: Budget | None) -> LineageError | None:
+    """Return the error of a document that took most of the time to read, None if another part did."""
+    if budget is None or budget.reading_since is None or budget.is_cancelled():
+        return None
+    if time.monotonic() - budget.reading_since < budget.seconds / 2:
+        return None
+    return TooLarge(
+        f"the {budget.seconds:g} s of this request were over before its document was read: nothing was"
+        " stored; send it in parts, a script some statements at a time, or raise FLL_REQUEST_SECONDS"
+    )
+
+
 def _exceeded(cause: str = "") -> DeadlineExceeded:
     budget = _current.get()
     if budget is not None and budget.is_cancelled():
         return RequestCancelled(f"the client closed the connection{cause}")
     seconds = f"{budget.seconds:g} s" if budget else "time"
-    return DeadlineExceeded(
-        f"the {seconds} of this request are over; the outcome of a write is unknown, try again{cause}"
-    )
+    is_reading = budget is not None and budget.reading_since is not None
+    outcome = "nothing was stored" if is_reading else "the outcome of a write is unknown"
+    return DeadlineExceeded(f"the {seconds} of this request are over; {outcome}, try again{cause}")

@@ -12,12 +12,12 @@ from api import request_body
 from api.activity import ingest_documents
 from api.openapi.answers import ProblemSchema
 from api.problems import MEDIA_TYPE, report_refused
-from api.query_params import QueryParser
+from api.query_params import QueryParser, now_ms
 from api.views import View, Views
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
-from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult
+from fll_hbase.ingest import DocumentFormat, DocumentReader, ParsedDocument, RecordResult
 from fll_hbase.store.lineage_store import LineageStore
 
 PART_DOCUMENTS = 2_000
@@ -98,6 +98,16 @@ def body() -> bytes:
     return request_body.read_body(
         request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max
     )
+
+
+def read_document(document_format: DocumentFormat, *, namespace: str | None) -> ParsedDocument:
+    """Read the body of the request as one document; raises its errors, and those of `body`.
+
+    If the time of the request is over meanwhile, the error says that nothing was stored.
+    """
+    raw = body()
+    with deadline.reading():
+        return reader().read(raw, document_format, namespace=namespace, now_ms=now_ms())
 
 
 def ingest_batch(

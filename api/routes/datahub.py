@@ -24,7 +24,7 @@ from api.openapi.datahub import (
 )
 from api.query_params import NoParams, now_ms
 from api.routes.blueprint import Blueprint, body, store
-from fll_hbase import rest_json
+from fll_hbase import deadline, rest_json
 from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
 from fll_hbase.ingest import ParsedDocument, preview
 from fll_hbase.json_types import Json
@@ -174,7 +174,9 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 def _read(form: MessageFormat) -> ParsedMessage:
     # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
-    return datahub.read(strict_json.parse(body()), form=form, now_ms=now_ms())
+    raw = body()
+    with deadline.reading():
+        return datahub.read(strict_json.parse_with_halves(raw), form=form, now_ms=now_ms())
 
 
 def _ingest(message: ParsedMessage) -> list[Json]:

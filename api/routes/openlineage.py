@@ -9,8 +9,8 @@ from flask import Response
 from api import problems, responses
 from api.activity import ingest_documents
 from api.openapi.answers import EventRecordedSchema, EventsRecordedSchema
-from api.query_params import NoParams, RecordParams, now_ms
-from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
+from api.query_params import NoParams, RecordParams
+from api.routes.blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
 from fll_hbase import rest_json
 from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.ingest import ParsedDocument, format_named, preview
@@ -30,6 +30,11 @@ HINT = (
 )
 
 problems.PATH_HINTS[PREFIX] = HINT
+problems.METHOD_HINTS |= dict.fromkeys(
+    (PATH, f"{PATH}/batch"),
+    "OpenLineage clients POST their events here, and nothing is read here: the lineage of a dataset is at"
+    " /v3/namespaces/<namespace>/endpoints/<name>/fields/lineage, what arrived lately at /v3/events",
+)
 
 blueprint = Blueprint("openlineage", __name__, description="Record OpenLineage events")
 
@@ -60,7 +65,7 @@ def record_event(query: dict[str, Any]) -> Response:
     The events of a run are merged, in whatever order they arrive. With `dryRun=true` nothing is stored, and
     the answer is what would be recorded of this event without the others.
     """
-    document = reader().read(body(), format_named("openlineage"), namespace=None, now_ms=now_ms())
+    document = read_document(format_named("openlineage"), namespace=None)
     if query["dry_run"]:
         # A dataset event may have no run: the same shape, without operations.
         info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())

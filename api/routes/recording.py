@@ -14,7 +14,7 @@ from api.batch_answer import NDJSON, BatchAnswer
 from api.openapi.answers import RecordedRunsSchema, RecordedSchema
 from api.openapi.documents import REQUESTS, RequestShape
 from api.query_params import RecordRunParams, now_ms
-from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
+from api.routes.blueprint import Blueprint, ingest_batch, read_document, reader, settings, store
 from fll_hbase import rest_json
 from fll_hbase.batches import split_batches
 from fll_hbase.errors import BatchStopped, ConfigurationError, FieldError, LineageError, StoreUnavailable
@@ -209,7 +209,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
 
 def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[..., Response]:
     def view(query: dict[str, Any], namespace: str) -> Response:
-        document = reader().read(body(), document_format, namespace=namespace, now_ms=now_ms())
+        document = read_document(document_format, namespace=namespace)
         if not query["dry_run"]:
             return record(store(), document, document_format, take_over=query["replace"])
         (checked,) = _with_conflicts([document], take_over=query["replace"])

@@ -71,7 +71,7 @@ class FileRun:
             names = {"defaults": self.defaults, "datasetNamespace": self.dataset_namespace}
             document = {"run": run, "sql": raw.decode(), "dialect": self.dialect}
             return msgspec.json.encode(document | {name: value for name, value in names.items() if value})
-        content = strict_json.parse(raw)
+        content = strict_json.parse_with_halves(raw)
         # CDAP exports a pipeline with its config as a member; a bare config is accepted too.
         config = content["config"] if isinstance(content, dict) and "config" in content else content
         return json.dumps({"run": run, "config": config, "arguments": self.arguments}).encode()

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 _STRUCTURE = re.compile(rb'["{}\[\],\n]')
 _IN_STRING = re.compile(rb'["\\]')
+_IN_ITEM = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+"""Whole strings and all else between two brackets of an item, at once: most of a file."""
 _BLANK = b" \t\r\n"
 
 
@@ -61,7 +63,7 @@ class _Scanner:
         # A backslash at the end of the chunk before escapes the first byte of this one.
         position, self.skipped = self.skipped, 0
         start = 0
-        while not self.is_ended and (match := self._search(chunk, position)):
+        while not self.is_ended and (match := self._search(chunk, self._within_item(chunk, position))):
             position, token = match.end(), match[0]
             if token == b"\\":
                 self.skipped = max(0, position + 1 - len(chunk))
@@ -90,6 +92,15 @@ class _Scanner:
         elif token != b",":
             self.depth -= 1
             self.is_ended = self.depth == 0
+
+    def _within_item(self, chunk: bytes, position: int) -> int:
+        """Return the position of the next bracket, or of a string that the chunk does not end."""
+        if self.depth < 2 or self.in_string:
+            return position
+        match = _IN_ITEM.match(chunk, position)
+        end = match.end() if match else position
+        self.line += chunk.count(b"\n", position, end)
+        return end
 
     def _search(self, chunk: bytes, position: int) -> re.Match[bytes] | None:
         return (_IN_STRING if self.in_string else _STRUCTURE).search(chunk, position)

@@ -60,13 +60,13 @@ def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 
 def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
-    document = strict_json.parse(raw)
+    document = strict_json.parse_with_halves(raw)
     reading = sql.read_document(document, namespace=context.namespace, columns=context.columns)
     return ParsedDocument((reading.recorded,), reading.metadata, warnings=reading.warnings)
 
 
 def _read_pipeline(raw: bytes, context: ReadContext) -> ParsedDocument:
-    return _one_run(cdap.read_document(strict_json.parse(raw), namespace=context.namespace))
+    return _one_run(cdap.read_document(strict_json.parse_with_halves(raw), namespace=context.namespace))
 
 
 def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
@@ -86,12 +86,14 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
 
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
-    message = datahub.read(strict_json.parse(raw), form=datahub.MessageFormat.FILE, now_ms=context.now_ms)
+    message = datahub.read(
+        strict_json.parse_with_halves(raw), form=datahub.MessageFormat.FILE, now_ms=context.now_ms
+    )
     return ParsedDocument(message.runs, message.schemas, (*message.refused, *message.warnings))
 
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
-    document = strict_json.parse(raw)
+    document = strict_json.parse_with_halves(raw)
     artifacts = dbt.read(document, namespace=context.namespace, columns=context.columns)
     return ParsedDocument(artifacts.runs, artifacts.metadata, artifacts.warnings)
 

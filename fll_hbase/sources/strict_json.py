@@ -6,10 +6,13 @@ import codecs
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
+from fll_hbase.sources.validation import HALF, child_path
 
+_HALF = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -17,17 +20,34 @@ def parse(raw: bytes) -> Any:
     """Parse a JSON text in UTF-8, any value; numbers too large for a float are infinite.
 
     Raises UnreadableDocument for any other text, also with a byte order mark, and for JSON that parsers
-    interpret differently: NaN and Infinity, duplicate members, half of a surrogate pair, integers of more
-    than 4,300 digits, and nesting beyond Python's recursion limit.
+    interpret differently: NaN and Infinity, duplicate members, halves of surrogate pairs, each with its path,
+    integers of more than 4,300 digits, and nesting beyond Python's recursion limit.
     """
     value = parse_with_halves(raw)
-    # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are encoded.
-    if has_surrogate_escape(raw):
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise _unreadable("a \\u escape is half of a surrogate pair") from error
+    # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are searched.
+    if has_surrogate_escape(raw) and (errors := ErrorList(_find_halves(value))):
+        raise UnreadableDocument(errors)
     return value
+
+
+def _find_halves(value: object) -> Iterator[FieldError]:
+    """Yield an error for each text and name of a member that has half of a surrogate pair, in order."""
+    pending: list[tuple[object, str]] = [(value, "")]
+    while pending:
+        item, path = pending.pop()
+        if isinstance(item, str) and _has_half(item):
+            yield FieldError(path, HALF)
+        elif isinstance(item, list):
+            pending += reversed([(part, child_path(path, number)) for number, part in enumerate(item)])
+        elif isinstance(item, dict):
+            yield from (
+                FieldError(child_path(path, name), f"its name {HALF}") for name in item if _has_half(name)
+            )
+            pending += reversed([(part, child_path(path, name)) for name, part in item.items()])
+
+
+def _has_half(text: str) -> bool:
+    return not text.isascii() and _HALF.search(text) is not None
 
 
 def has_surrogate_escape(raw: bytes) -> bool:

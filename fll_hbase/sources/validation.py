@@ -15,6 +15,8 @@ from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
+HALF = "holds half of a surrogate pair, which no UTF-8 has"
+
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
 
@@ -49,9 +51,14 @@ class Validator:
         """
         if self.errors.count == errors_before:
             return False
-        for error in self.errors.remove_after(errors_before):
+        count = self.errors.count - errors_before
+        listed = self.errors.remove_after(errors_before)
+        for error in listed:
             part = "left out" if path in ("", error.path) else f"{path} is left out"
             self.warning(error.path, f"{error.detail}; {part}")
+        if count > len(listed):
+            # Those that are counted only stay so.
+            self.warnings.append(FieldError(path, "left out", count - len(listed)))
         return True
 
     def readable(self, items: Iterable[tuple[_Item, str]], read: Callable[[_Item, str], _T]) -> Iterator[_T]:
@@ -161,7 +168,7 @@ class Validator:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.error(path, "holds half of a surrogate pair, which no UTF-8 has")
+            self.error(path, HALF)
             return False
         return True
 

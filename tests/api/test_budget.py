@@ -219,3 +219,17 @@ def test_the_answer_of_a_batch_lists_what_is_stored(make_client: MakeClient) -> 
     body = encoded(*(copying("a", "b", "x", run=run(f"r{n}")) for n in range(3)))
     assert [answer["status"] for answer in batch(client, body)] == [201] * 3
     assert len(get_json(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]) == 3
+
+
+def test_a_document_that_takes_too_long_to_read_is_413_and_says_that_nothing_is_stored(
+    client: FlaskClient,
+) -> None:
+    """A retry would fail, too: what helps is to send less at once."""
+    sql = ";".join(f"INSERT INTO t{number} (x) SELECT x FROM s{number}" for number in range(20_000))
+    answer = client.post(
+        path("ns1", "sql"), json={"run": worked()["run"], "sql": sql}, headers={"Prefer": "wait=1"}
+    )
+    problem = assert_problem(answer, 413)
+    assert "nothing was stored" in problem["detail"]
+    assert "in parts" in problem["detail"]
+    assert client.get("/v3/namespaces").json["namespaces"] == []

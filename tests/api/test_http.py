@@ -329,6 +329,13 @@ class TestMethods:
             assert allowed(refused) == methods
         assert is_store_empty(client)
 
+    @pytest.mark.parametrize("target", ["/api/v1/lineage", "/api/v1/lineage/batch"])
+    def test_reading_where_openlineage_posts_names_the_route_that_answers(
+        self, client: FlaskClient, target: str
+    ) -> None:
+        problem = assert_problem(client.get(target), 405)
+        assert "/v3/namespaces/<namespace>/endpoints/<name>/fields/lineage" in problem["detail"]
+
     def test_options_of_nothing_is_404(self, client: FlaskClient) -> None:
         assert_problem(client.options("/v3/nothing"), 404)
 

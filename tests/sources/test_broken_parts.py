@@ -18,10 +18,11 @@ from cases.openlineage.recorded import events
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InvalidLineage
+from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.ingest import detect
+from fll_hbase.model.operations import Transform
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.sources import cdap, datahub, openlineage
+from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
 from sources import dbt_artifacts
 from sources.datahub_messages import entity, lineage
@@ -33,7 +34,9 @@ Json = Any
 Path = tuple[str | int, ...]
 
 REAL = sorted(events(), key=lambda event: len(json.dumps(event)))[:: len(events()) // 12]
-BROKEN = st.sampled_from([5, True, "", "?", [[5]], 1.5])
+HALF = "\ud83d"
+"""Half of a surrogate pair, which JSON can have and UTF-8 cannot."""
+BROKEN = st.sampled_from([5, True, "", "?", [[5]], 1.5, HALF])
 
 
 def parts(event: Json) -> Iterator[Path]:
@@ -193,7 +196,7 @@ PIPELINE_PARTS: dict[str, Path] = {
 
 
 @pytest.mark.parametrize("kind", PIPELINE_PARTS)
-@pytest.mark.parametrize("value", [5, [[5]], True])
+@pytest.mark.parametrize("value", [5, [[5]], True, HALF])
 def test_pipelines(kind: str, value: Json) -> None:
     path = PIPELINE_PARTS[kind]
 
@@ -210,6 +213,8 @@ def test_pipelines(kind: str, value: Json) -> None:
 DBT_PARTS: dict[str, Path] = {
     "a node": ("manifest", "nodes", "model.p.b"),
     "the table of a catalog": ("catalog", "nodes", "model.p.a"),
+    "the catalog": ("catalog",),
+    "the version of a catalog": ("catalog", "metadata"),
     "a column of a catalog": ("catalog", "nodes", "model.p.a", "columns", "id"),
     "a result": ("runResults", "results", 1),
     "a time": ("runResults", "results", 0, "timing"),
@@ -217,7 +222,7 @@ DBT_PARTS: dict[str, Path] = {
 
 
 @pytest.mark.parametrize("kind", DBT_PARTS)
-@pytest.mark.parametrize("value", [5, [[5]], "?", True])
+@pytest.mark.parametrize("value", [5, [[5]], "?", True, HALF])
 def test_dbt(kind: str, value: Json) -> None:
     results = [
         {"unique_id": f"model.p.{name}", "status": "success", "timing": [], "message": "OK"} for name in "ab"
@@ -233,3 +238,38 @@ def test_dbt(kind: str, value: Json) -> None:
     rest = dbt_artifacts.read(remove(document, path))
     assert (broken.runs, broken.metadata) == (rest.runs, rest.metadata)
     assert any(".".join(map(str, path)) in warning.path for warning in broken.warnings)
+
+
+def sql_reading(script: str, schema: Json) -> Any:
+    run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 1763683200000}
+    document = {"run": run, "sql": script, "schema": schema, "dialect": "postgres"}
+    return sql.read_document(document, namespace="ns", columns=lambda _: None)
+
+
+def test_half_of_a_surrogate_pair_in_sql_costs_the_names_that_have_it() -> None:
+    """As a client sends a script that it has read from a file in Latin 1."""
+    script = f"""INSERT INTO t (id) SELECT id FROM s WHERE note = 'caf{HALF}'; -- {HALF}
+    INSERT INTO "u{HALF}" (id) SELECT id FROM s;
+    CREATE TABLE v AS SELECT id, note AS "n{HALF}" FROM s"""
+    reading = sql_reading(script, {})
+    assert [dataset.name for dataset in reading.recorded.info.destinations] == ["t", "v"]
+    fields = [item.outputs for item in reading.recorded.info.operations if isinstance(item, Transform)]
+    assert {field.name for outputs in fields for field in outputs} == {"id"}
+    assert all(item.path == "sql" for item in reading.warnings)
+    json.dumps([reading.run.details, *map(str, reading.warnings)], ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("value", [5, [5], ["id", HALF], [{"type": "int"}]])
+def test_a_table_of_the_schema_that_cannot_be_read_costs_itself(value: Json) -> None:
+    script = "INSERT INTO t SELECT * FROM s; INSERT INTO u SELECT * FROM v"
+    rest = {"s": ["a"], "t": ["b"], "u": ["c"]}
+    broken = sql_reading(script, {**rest, "v": value})
+    assert broken.recorded.info == sql_reading(script, rest).recorded.info
+    assert any(item.path.startswith("schema.v") for item in broken.warnings)
+
+
+def test_our_own_document_names_each_half_of_a_surrogate_pair() -> None:
+    document = {"run": {"run": HALF, "program": "p"}, "operations": [{"name": "x", HALF: [1, f"a{HALF}"]}]}
+    with pytest.raises(UnreadableDocument) as refused:
+        strict_json.parse(json.dumps(document).encode())
+    assert [error.path for error in refused.value.errors] == ["run.run", "operations.0.?", "operations.0.?.1"]

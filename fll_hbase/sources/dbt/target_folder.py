@@ -64,7 +64,7 @@ def _read_file(path: Path, bytes_max: int) -> Any:
     if len(raw) > bytes_max:
         raise TooLarge(f"{path} is larger than {bytes_max} bytes")
     try:
-        return strict_json.parse(raw)
+        return strict_json.parse_with_halves(raw)
     except UnreadableDocument as error:
         raise UnreadableDocument([FieldError(str(path), fault.detail) for fault in error.errors]) from error
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
+from fll_hbase import deadline
 from fll_hbase.errors import InvalidLineage, LineageError
 from fll_hbase.model import run_events
 from fll_hbase.model.datasets import Dataset, Field
@@ -80,7 +81,8 @@ def with_derived_columns(
         )
         for index, name in enumerate(names)
     )
-    outputs, fault = _derive(statement, _dialect(names[min(lacking)]), tables)
+    with deadline.unlimited():
+        outputs, fault = _derive(statement, _dialect(names[min(lacking)]), tables)
     derived = {
         index: msgspec.structs.replace(lacking[index], columns=columns, dataset_inputs=rows)
         for index, columns, rows in outputs

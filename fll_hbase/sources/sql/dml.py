@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,6 +12,7 @@ from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
 from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
 from fll_hbase.sources.sql.query import statement_scope
+from fll_hbase.sources.sql.returning import read_returning
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import TableWrite, UnknownTarget
 from fll_hbase.sources.sql.select_list import SelectList
@@ -29,22 +30,23 @@ def update(resolver: Resolver, node: exp.Expr) -> None:
     resolver = statement_scope(resolver, node)
     tables = _tables_of_queries(resolver, node)
     target = _update_target(resolver, node, tables)
-    select_list = SelectList(resolver)
-    fields = list(assignments(resolver, select_list, node.expressions, node.this.alias_or_name))
-    dependencies = resolver.scope.dependencies | select_list.dependencies | _where(resolver, node)
-    _write(resolver, "UPDATE", target, fields, dependencies)
+    for table, items in _by_table(node):
+        changed = target if table is node.this else _dataset(resolver, table, tables)
+        select_list = SelectList(resolver)
+        fields = list(assignments(resolver, select_list, items, table.alias_or_name))
+        dependencies = resolver.scope.dependencies | select_list.dependencies | _where(resolver, node)
+        _write(resolver, node, TableWrite("UPDATE", changed, fields, dependencies))
 
 
 def delete(resolver: Resolver, node: exp.Expr) -> None:
     """Read DELETE: it writes no field, but the columns it tests decide which rows remain."""
     resolver = statement_scope(resolver, node)
-    target = _delete_target(resolver, node, _tables_of_queries(resolver, node))
+    targets = _delete_targets(resolver, node, _tables_of_queries(resolver, node))
     for table in node.args.get("using") or ():
         from_clause.add_source(resolver, table)
     dependencies = resolver.scope.dependencies | _where(resolver, node)
-    # Without a condition or join no field decides which rows remain, so there is no lineage to record.
-    if dependencies.indirect:
-        _write(resolver, "DELETE", target, (), dependencies)
+    for target in targets:
+        _write(resolver, node, TableWrite("DELETE", target, (), dependencies))
 
 
 def merge(resolver: Resolver, node: exp.Expr) -> None:
@@ -70,19 +72,17 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
             # A branch that deletes filters the rows of the target.
             dependencies |= RowDependencies(frozenset((field, "filter") for field, _ in inputs.indirect))
     dependencies |= resolver.scope.dependencies | select_list.dependencies
-    _write(resolver, "MERGE", target, fields, dependencies)
+    _write(resolver, node, TableWrite("MERGE", target, fields, dependencies))
 
 
-def _write(
-    resolver: Resolver,
-    verb: str,
-    target: Dataset,
-    fields: Sequence[NamedColumn],
-    dependencies: RowDependencies,
-) -> None:
+def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
     # The target counts as read only if one of its fields is.
-    dependencies = replace(dependencies, reads=dependencies.reads - {target})
-    resolver.script.write(TableWrite(verb, target, fields, dependencies))
+    dependencies = replace(write.dependencies, reads=write.dependencies.reads - {write.target})
+    write = replace(write, dependencies=dependencies)
+    # Without a condition or join no field decides which rows a DELETE leaves.
+    if write.verb != "DELETE" or dependencies.indirect:
+        resolver.script.write(write)
+    read_returning(resolver, node, write)
 
 
 def _where(resolver: Resolver, node: exp.Expr) -> RowDependencies:
@@ -119,17 +119,33 @@ def _dataset(resolver: Resolver, table: exp.Expr, tables: Mapping[str, exp.Expr 
     return resolver.script.dataset(changed)
 
 
-def _delete_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]) -> Dataset:
-    """Add the tables of a DELETE to the scope; a name in front of FROM says which of them is the target."""
-    tables: list[exp.Expr] = node.args.get("tables") or []
+def _delete_targets(
+    resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]
+) -> list[Dataset]:
+    """Add the tables of a DELETE to the scope; names in front of FROM say which of them are the targets."""
+    names: list[exp.Expr] = node.args.get("tables") or []
     if not isinstance(node.this, exp.Expr):
-        from_clause.add_source(resolver, tables[0])
-        return _dataset(resolver, tables[0], queries)
+        from_clause.add_source(resolver, names[0])
+        return [_dataset(resolver, names[0], queries)]
     from_clause.add_source(resolver, node.this)
     # `DELETE a FROM t AS a JOIN ...` deletes from t.
-    alias = tables[0].name.lower() if tables else ""
-    aliased = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == alias]
-    return _dataset(resolver, aliased[0] if aliased else node.this, queries)
+    mentions = reversed(list(node.this.find_all(exp.Table)))
+    tables: dict[str, exp.Expr] = {table.alias_or_name.lower(): table for table in mentions}
+    aliased = [tables[name.name.lower()] for name in names if name.name.lower() in tables]
+    return [_dataset(resolver, table, queries) for table in aliased or [node.this]]
+
+
+def _by_table(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
+    """Yield the tables that a SET changes with their items; MySQL changes several that are joined."""
+    joined = [join.this for join in node.this.args.get("joins") or () if isinstance(join.this, exp.Table)]
+    others = {table.alias_or_name.lower(): table for table in joined}
+    items: dict[str, list[exp.Expr]] = {}
+    for item in node.expressions:
+        name = item.this if isinstance(item, exp.EQ) else None
+        qualifier = name.table.lower() if isinstance(name, exp.Column) else ""
+        items.setdefault(qualifier if qualifier in others else "", []).append(item)
+    for qualifier, changes in items.items():
+        yield others.get(qualifier, node.this), changes
 
 
 def _update_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]) -> Dataset:

@@ -64,19 +64,24 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     run = read_run(validator, members, namespace)
     dialect = validator.choice(members, "dialect", "", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
     dialect = DIALECT_ALIASES.get(dialect, dialect)
-    schema = _read_schema(validator, members)
     naming = _read_naming(validator, members, namespace, dialect)
-    sql = validator.required(members, "sql", "")
+    sql = _read_sql(validator, members)
+    script: Script | None = None
+    faults: tuple[FieldError, ...] = ()
     try:
         script = parse_script(sql, dialect) if "sql" in members else None
     except UnreadableDocument as error:
-        # All errors of a document are reported together.
-        raise UnreadableDocument(chain(validator.errors, error.errors)) from error
+        faults = error.errors
+    schema = _read_schema(validator, members, is_refused=bool(validator.errors or faults))
     if validator.errors or script is None:
-        raise UnreadableDocument(validator.errors)
+        # All errors of a document are reported together.
+        raise UnreadableDocument(chain(validator.errors, faults))
     state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
-    run = replace(run, details=encode_details(sql=sql))
+    # Halves of surrogate pairs, see `_read_sql`.
+    run = replace(
+        run, details=encode_details(sql=sql if sql.isascii() else sql.encode(errors="replace").decode())
+    )
     operations = _to_lineage(state)
     datasets = {*operations.info.sources, *operations.info.destinations}
     metadata = (
@@ -129,8 +134,25 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
     return _to_lineage(state)
 
 
-def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
-    """Read the columns of tables, by table name as the document spells it; {} if it declares none."""
+def _read_sql(validator: Validator, members: dict[str, Any]) -> str:
+    """Read the script. Half of a surrogate pair costs the names that have it, so that it is a warning."""
+    sql = members.get("sql")
+    errors_before = validator.errors.count
+    text = validator.required(members, "sql", "")
+    if not isinstance(sql, str) or not sql or validator.errors.count == errors_before:
+        return text
+    for error in validator.errors.remove_after(errors_before):
+        validator.warning(error.path, f"{error.detail}; names that have it are left out")
+    return sql
+
+
+def _read_schema(
+    validator: Validator, members: dict[str, Any], *, is_refused: bool
+) -> dict[str, list[Field]]:
+    """Read the columns of tables, by table name as the document spells it; {} if it declares none.
+
+    A table that cannot be read is left out, unless the document is refused anyway.
+    """
     tables = members.get("schema", {})
     if not isinstance(tables, dict):
         validator.error("schema", "must be an object of tables, each with an array of its columns")
@@ -138,12 +160,16 @@ def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, lis
     schema = {}
     for table in tables:
         path = child_path("schema", table)
+        errors_before = validator.errors.count
         validator.name(table, path, bytes_max=NAME_BYTES_MAX)
         columns = validator.items(tables, table, "schema")
-        schema[table] = [
+        fields = [
             read_field(validator, column, column_path)
             for column, column_path in items_with_path(columns, path)
         ]
+        # Of the whole table: without one column, writes by position would be of others.
+        if is_refused or not validator.leave_out(path, errors_before=errors_before):
+            schema[table] = fields
     return schema
 
 

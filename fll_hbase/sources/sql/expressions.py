@@ -98,7 +98,7 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
             _add_column(resolver, inputs, column_path(node), kind)
             for part in node.parts:
                 inputs.extend_to(part)
-        elif isinstance(node, (exp.Parameter, exp.SessionParameter)):
+        elif isinstance(node, (exp.Parameter, exp.Placeholder, exp.SessionParameter)):
             _add_parameter(resolver, inputs, node, kind)
         elif isinstance(node, exp.Columns) or is_star(node):
             _add_star(resolver, inputs, node, kind)
@@ -130,6 +130,22 @@ def column_path(node: exp.Expr) -> list[str]:
     if not isinstance(node, exp.Column):
         return []
     return [_part_name(part) for part in node.parts] + steps[::-1]
+
+
+def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
+    """Return the path of `a[0].b`, a field of the elements of a column, and the indexes; None for others."""
+    steps: list[str] = []
+    indexes: list[exp.Expr] = []
+    while True:
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+            steps.append(node.expression.name)
+        elif isinstance(node, exp.Bracket):
+            indexes += node.expressions
+        else:
+            break
+        node = node.this
+    path = column_path(node)
+    return ([*path, *steps[::-1]], indexes) if path and indexes else None
 
 
 def _is_staged_column(node: exp.Expr, dialect_name: str) -> bool:
@@ -188,6 +204,9 @@ def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], k
 def _resolve_dot(resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, kind: str) -> Iterator[Operand]:
     """Resolve a field of a column; yield the operand of any other value or of a qualified function."""
     path = column_path(node)
+    if not path and (elements := _element_path(node)) is not None:
+        path, indexes = elements
+        yield from ((index, kind) for index in indexes)
     if path:
         inputs.extend_to(node.expression)
         for name in node.find_all(exp.Identifier):
@@ -285,6 +304,15 @@ def _comprehension(node: exp.Expr, kind: str) -> Iterator[Operand]:
         yield node.args["condition"].transform(hide), kind
 
 
+def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """`sumIf(value, condition)` of ClickHouse."""
+    *values, last = node.expressions or [node]
+    is_conditional = bool(values) and str(node.this).endswith("If")
+    yield from ((value, kind) for value in (values if is_conditional else node.expressions))
+    if is_conditional:
+        yield last, kind or "filter"
+
+
 def _having_max(node: exp.Expr, kind: str) -> Iterator[Operand]:
     yield from _arguments(node, kind, "this")
     yield from _arguments(node, kind or "conditional", "expression")
@@ -320,6 +348,7 @@ _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
     exp.Order: _order,
     exp.WithinGroup: _within_group,
     exp.HavingMax: _having_max,
+    exp.CombinedAggFunc: _conditional_aggregate,
     exp.In: _in,
     exp.Comprehension: _comprehension,
 }

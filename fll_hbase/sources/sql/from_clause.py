@@ -143,8 +143,9 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
             scope.join_keys[key.lower()] = (key, _merge_sides(node.side, left, right))
     if keys:
         scope.add_dependencies(RowDependencies(clauses=(f"USING ({', '.join(keys)})",)))
-    if node.args.get("on") is not None:
-        scope.add_dependencies(clause_dependencies(resolver, [(node.args["on"], "join")], "ON"))
+    conditions = [(node.args.get(name), "join") for name in ("on", "match_condition")]
+    if any(condition is not None for condition, _ in conditions):
+        scope.add_dependencies(clause_dependencies(resolver, conditions, "ON"))
     if is_filter:
         # The right side of a semi or anti join cannot be referred to afterwards.
         scope.remove_from(start)
@@ -190,6 +191,9 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
             return resolver.query(node.this)
         case exp.Subquery() if isinstance(node.this, exp.Query):
             return apart.query(_unwrap(node))
+        case exp.Pivot():
+            add_source(apart, node.this)
+            return pivots.resolve_statement(apart, node)
         case exp.Subquery():
             add_source(apart, node.this)
             items = tuple(item for source in apart.scope.sources for item in source.columns.items)

@@ -18,6 +18,7 @@ from fll_hbase.sources.sql.provenance import (
     all_fields,
 )
 from fll_hbase.sources.sql.query import statement_scope
+from fll_hbase.sources.sql.returning import read_returning
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
@@ -40,7 +41,9 @@ def insert(resolver: Resolver, node: exp.Expr) -> None:
         updated, update_dependencies = _on_conflict(resolver, node, target.dataset, fields)
         fields, dependencies = [*fields, *updated], dependencies | update_dependencies
     verb = "INSERT OVERWRITE" if node.args.get("overwrite") else "INSERT"
-    script.write(TableWrite(verb, target.dataset, fields, dependencies, all_fields(result.columns)))
+    write = TableWrite(verb, target.dataset, fields, dependencies, all_fields(result.columns))
+    script.write(write)
+    read_returning(resolver, node, write)
 
 
 def _on_conflict(
@@ -52,7 +55,8 @@ def _on_conflict(
     existing = TableSource((table.alias_or_name.lower(),), resolver.script.tables.columns(target))
     # `excluded` has the values of the INSERT, so lineage passes through it to their sources.
     excluded = TableSource(("excluded",), ColumnSet(tuple(fields)))
-    inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing, excluded]))
+    inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing]))
+    inner.scope.add_qualified(excluded)
     select_list = SelectList(inner)
     where = conflict.args.get("where")
     condition = collect_inputs(inner, [(where, "conditional")] if where is not None else [])
@@ -86,9 +90,17 @@ def insert_many(resolver: Resolver, node: exp.Expr) -> None:
 def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
     script, result = resolver.script, resolver.query(source)
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[TableSource((), result.columns)]))
+    conditions: list[exp.Expr] = []
+    earlier: list[exp.Expr] = []
     for branch in node.expressions:
-        condition = [(branch.args.get("expression"), "filter")]
-        dependencies = result.dependencies | clause_dependencies(inner, condition, "WHEN")
+        # Several INTO may follow one WHEN; ELSE is what no WHEN has.
+        if (condition := branch.args.get("expression")) is not None:
+            conditions = [condition]
+            earlier.append(condition)
+        elif branch.args.get("else_"):
+            conditions = earlier
+        operands = [(part, "filter") for part in conditions]
+        dependencies = result.dependencies | clause_dependencies(inner, operands, "WHEN")
         into = branch.this if isinstance(branch, exp.ConditionalInsert) else branch
         columns = result.columns
         if isinstance(into.expression, exp.Values):

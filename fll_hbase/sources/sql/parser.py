@@ -15,8 +15,11 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
+from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.sources.sql.client_commands import without_client_commands
 from fll_hbase.sources.sql.complexity import find_excess
+from fll_hbase.sources.sql.cursors import RowTokens
 from fll_hbase.sources.sql.rewritten_words import with_known_words
 from fll_hbase.sources.sql.statement_splitter import (
     CallTokens,
@@ -40,6 +43,10 @@ DIALECT_ALIASES = {
     "sparksql": "spark",
 }
 """Other names of dialects, by which clients know them."""
+
+REPLACEMENT = "\ufffd"
+"""What stands in a script for half of a surrogate pair, which no UTF-8 has."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 STANDARD_SQL = ""
 """The parser's own dialect, for `ansi`."""
@@ -90,16 +97,33 @@ class BrokenStatement:
     error: FieldError
 
 
-ScriptItem: TypeAlias = Statement | Call | Procedure | BrokenStatement
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Names of a procedure that stand for the rows of a query, or of a cursor (see `RowTokens`).
+
+    `query` is None if the rows are those of `cursor`, or if it cannot be parsed.
+    """
+
+    record: str
+    variables: tuple[str, ...]
+    cursor: str
+    query: Statement | None
+
+
+ScriptItem: TypeAlias = Statement | Call | Procedure | Rows | BrokenStatement
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The statements of a text in its dialect, and the variables that its blocks declare, in lower case."""
+    """The statements of a text in its dialect, and the variables that its blocks declare, in lower case.
+
+    `has_halves` says that the text had halves of surrogate pairs, each now a REPLACEMENT.
+    """
 
     dialect: Dialect
     statements: tuple[ScriptItem, ...]
     variables: frozenset[str] = frozenset()
+    has_halves: bool = False
 
 
 def parse_script(sql: str, dialect: str) -> Script:
@@ -107,14 +131,17 @@ def parse_script(sql: str, dialect: str) -> Script:
 
     Raises UnreadableDocument with every error if no statement can be parsed.
     """
+    has_halves = not sql.isascii() and _HALF.search(sql) is not None
+    sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
     # Editors put a byte order mark in front of files; offsets stay as they are.
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
+    sql = without_client_commands(sql, dialect)
     parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
     statements, variables = _StatementParser(parser_dialect, dialect).parse(sql)
     errors = [item.error for item in statements if isinstance(item, BrokenStatement)]
     if errors and len(errors) == len(statements):
         raise UnreadableDocument(errors)
-    return Script(parser_dialect, statements, variables)
+    return Script(parser_dialect, statements, variables, has_halves=has_halves)
 
 
 class _StatementParser:
@@ -159,12 +186,20 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
+        # Most of the time of a long script goes into parsing.
+        deadline.check()
         if isinstance(part, ProcedureTokens):
             # The body of a procedure of PostgreSQL or Snowflake is mostly a string of its own.
             body, variables = self.parse(part.text) if not part.language else ((), frozenset())
             items = (self._item(inner, sql) for inner in part.parts)
             body = (*body, *(item for item in items if item is not None))
             return Procedure(part.name, part.variables | variables, body, part.language)
+        if isinstance(part, RowTokens):
+            query = self._statement(part.tokens, sql) if part.tokens else None
+            if isinstance(query, BrokenStatement) and part.record:
+                return query
+            parsed = query if isinstance(query, Statement) else None
+            return Rows(part.record, part.variables, part.cursor, parsed)
         statement = self._statement(part.tokens, sql)
         if isinstance(part, CallTokens) and isinstance(statement, Statement):
             return Call(part.name, statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from sqlglot import exp
 
@@ -14,6 +15,7 @@ from fll_hbase.sources.sql.provenance import (
     ColumnProvenance,
     ColumnSet,
     NamedColumn,
+    QueryResult,
     RowDependencies,
     TableSource,
     as_indirect,
@@ -38,6 +40,66 @@ def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> Tabl
         renamed = zip(names, columns.values(), strict=False)
         columns = replace(columns, items=(*renamed, *columns.items[len(names) :]))
     return TableSource((node.alias.lower(),) if node.alias else source.name, columns)
+
+
+def resolve_statement(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Return the columns of DuckDB's `PIVOT t ON … USING …` or `UNPIVOT t ON …`; the scope has the table."""
+    columns = resolver.scope.sources[0].columns
+    if node.args.get("unpivot"):
+        result = _unpivot_statement(columns, node)
+    else:
+        result = _pivot_statement(resolver, columns, node)
+    return QueryResult(result, resolver.scope.dependencies)
+
+
+def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
+    fields = node.expressions
+    select_list = SelectList(resolver)
+    aggregates = [(item.alias, select_list.resolve(item)) for item in node.args.get("using") or ()]
+    keys = [field.this if isinstance(field, exp.In) else field for field in fields]
+    key_inputs = collect_inputs(resolver, [(key, "conditional") for key in keys]).indirect
+    parts = [*keys, *(node.args.get("using") or ())]
+    used = {column.name.lower() for part in parts for column in part.find_all(exp.Column)}
+    group = node.args.get("group")
+    if group is None:
+        grouping = [(name, column) for name, column in columns.items if name.lower() not in used]
+    else:
+        grouped = [part for part in group.expressions if isinstance(part, exp.Column)]
+        grouping = [(part.name, resolver.column([p.name for p in part.parts])) for part in grouped]
+    grouping_fields = frozenset().union(*(as_indirect(column, "group_by") for _, column in grouping))
+    resolver.scope.add_dependencies(select_list.dependencies | RowDependencies(grouping_fields))
+    is_listed = all(isinstance(field, exp.In) and field.expressions for field in fields)
+    if not is_listed:
+        resolver.script.warn("PIVOT: which columns it makes is not known; they are left out")
+    values = product(*([value.alias_or_name for value in field.expressions] for field in fields))
+    pivoted = [
+        (
+            "_".join((*value, alias) if alias else value),
+            replace(column, indirect=column.indirect | key_inputs),
+        )
+        for value in (values if is_listed else ())
+        for alias, column in _with_labels(aggregates)
+    ]
+    is_complete = is_listed and (columns.is_complete or group is not None)
+    return ColumnSet((*grouping, *pivoted), None, is_complete, is_complete)
+
+
+def _with_labels(aggregates: list[NamedColumn]) -> list[NamedColumn]:
+    """Return aggregates with what DuckDB adds to the value for their names, for a single one its alias."""
+    if len(aggregates) == 1:
+        return aggregates
+    return [(alias or column.text, column) for alias, column in aggregates]
+
+
+def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
+    used = [column.name for part in node.expressions for column in part.find_all(exp.Column)]
+    into = node.args.get("into")
+    name = into.this.name if into is not None and into.this else "name"
+    values = [value.name for value in into.expressions] if into is not None else ["value"]
+    lowered = {column.lower() for column in used}
+    rest = [(column, value) for column, value in columns.items if column.lower() not in lowered]
+    merged = merge_columns(_column(columns, column) for column in used)
+    return replace(columns, items=(*rest, (name, GENERATED), *((value, merged) for value in values)))
 
 
 def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:

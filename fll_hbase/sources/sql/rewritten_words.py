@@ -16,12 +16,17 @@ Tokens = Sequence[Token]
 _T = TokenType
 _BODY_STARTS = {"CALL", "COPY", "CREATE", "DELETE", "INSERT", "MERGE", "TRUNCATE", "UPDATE", "WITH"}
 _SCHEDULED = {"PIPE", "TASK"}
+_QUERY_STARTS = {"SELECT", "WITH"}
+_IF_NOT_EXISTS = {"IF", "NOT", "EXISTS"}
+_STREAM_MAX = 60
+"""Tokens of a statement that may be CREATE STREAM."""
 _PHRASES = {"FORMAT", "TITLE"}
+_OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
 def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in (_replace, _schedule, _evolution, _partition, _data_clause):
+    for rewrite in (_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause):
         tokens = rewrite(tokens)
     dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
     return dialect_rewrite(tokens) if dialect_rewrite else tokens
@@ -35,6 +40,35 @@ def _replace(tokens: Tokens) -> Tokens:
     if tokens[1].token_type is not _T.TABLE:
         return [_word(_T.INSERT, first), *tokens[1:]]
     return [*(_word(kind, first) for kind in (_T.CREATE, _T.OR, _T.REPLACE)), *tokens[1:]]
+
+
+def _altered_view(tokens: Tokens) -> Tokens:
+    """ALTER VIEW … AS replaces the query of a view."""
+    if [word_at(tokens, number) for number in (0, 1)] != ["ALTER", "VIEW"]:
+        return tokens
+    if not any(
+        word_at(tokens, n - 1) == "AS" and word_at(tokens, n) in _QUERY_STARTS for n in _outer(tokens)
+    ):
+        return tokens
+    return [*(_word(kind, tokens[0]) for kind in (_T.CREATE, _T.OR, _T.REPLACE)), *tokens[1:]]
+
+
+def _stream(tokens: Tokens) -> Tokens:
+    """A stream of Snowflake has the columns of its table, as a view of all of them."""
+    words = [word_at(tokens, number) for number in range(len(tokens))] if len(tokens) < _STREAM_MAX else []
+    if words[:1] != ["CREATE"] or "STREAM" not in words[1:4] or "ON" not in words or "TABLE" in words[1:4]:
+        return tokens
+    stream, on = words.index("STREAM"), words.index("ON")
+    name = [token for token in tokens[stream + 1 : on] if word_at([token], 0) not in _IF_NOT_EXISTS]
+    table = on + 3 if words[on + 1] == "EXTERNAL" else on + 2
+    stop = table + 1
+    while stop + 1 < len(tokens) and tokens[stop].token_type is _T.DOT:
+        stop += 2
+    kinds = (_T.CREATE, _T.OR, _T.REPLACE, _T.VIEW)
+    head = [*(_word(kind, tokens[0]) for kind in kinds), *name, _word(_T.ALIAS, tokens[on])]
+    star = Token(_T.STAR, "*", tokens[on].line, 1, tokens[on].start, tokens[on].start)
+    query = [_word(_T.SELECT, tokens[on]), star, _word(_T.FROM, tokens[on])]
+    return [*head, *query, *tokens[table:stop]]
 
 
 def _schedule(tokens: Tokens) -> Tokens:
@@ -73,6 +107,60 @@ def _data_clause(tokens: Tokens) -> Tokens:
     if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
         return tokens
     return tokens[: len(tokens) - (len(words) - words.index("WITH"))]
+
+
+def _remove_duplicates(tokens: Tokens) -> Tokens:
+    """MERGE … REMOVE DUPLICATES of Redshift replaces rows by those of the source that match them."""
+    words = [word_at(tokens, number) for number in range(max(0, len(tokens) - 2), len(tokens))]
+    if word_at(tokens, 0) != "MERGE" or words != ["REMOVE", "DUPLICATES"]:
+        return tokens
+    origin = tokens[-1]
+    star = Token(_T.STAR, "*", origin.line, origin.col, origin.start, origin.start)
+
+    def branch(*kinds: TokenType) -> list[Token]:
+        matched = Token(_T.VAR, "MATCHED", origin.line, origin.col, origin.start, origin.start)
+        head = [_word(kind, origin) for kind in (_T.WHEN, *kinds)]
+        return [*head, matched, _word(_T.THEN, origin)]
+
+    update, insert = _word(_T.UPDATE, origin), _word(_T.INSERT, origin)
+    return [*tokens[:-2], *branch(), update, star, *branch(_T.NOT), insert, star]
+
+
+def _created_pivot(tokens: Tokens) -> Tokens:
+    """CREATE … AS PIVOT of DuckDB as a query of the PIVOT."""
+    if word_at(tokens, 0) != "CREATE":
+        return tokens
+    for number in range(3, len(tokens)):
+        if word_at(tokens, number - 1) == "AS" and word_at(tokens, number) in ("PIVOT", "UNPIVOT"):
+            origin = tokens[number]
+            opening = Token(_T.L_PAREN, "(", origin.line, origin.col, origin.start, origin.start)
+            closing = Token(_T.R_PAREN, ")", origin.line, origin.col, origin.start, origin.start)
+            return [*tokens[:number], _word(_T.FROM, origin), opening, *tokens[number:], closing]
+    return tokens
+
+
+def _output_clause(tokens: Tokens) -> Tokens:
+    """OUTPUT … INTO of T-SQL behind all other clauses; last items are the columns, if any, and the table."""
+    outer = _outer(tokens)
+    start = next((n for n in outer if n and tokens[n].token_type is _T.RETURNING), 0)
+    into = next((n for n in outer if n > start and word_at(tokens, n) == "INTO"), 0)
+    if not start or not into or any(word_at(tokens, n) in _OUTPUT_ENDS for n in outer if start < n < into):
+        return tokens
+    table = into + 2 if tokens[into + 1].token_type is _T.PARAMETER else into + 1
+    while table + 2 < len(tokens) and tokens[table + 1].token_type is _T.DOT:
+        table += 2
+    stop = _closing(tokens, table + 1)
+    columns = tokens[table + 1 : stop + 1] if stop > table + 1 else ()
+    comma = Token(_T.COMMA, ",", tokens[into].line, 1, tokens[into].start, tokens[into].start)
+    items = [
+        *tokens[start:into],
+        *((comma, *columns) if columns else ()),
+        comma,
+        *tokens[into + 1 : table + 1],
+    ]
+    rest = tokens[(stop if columns else table) + 1 :]
+    # The parser expects one name behind INTO, not a full one.
+    return [*tokens[:start], *rest, *items, tokens[into], _word(_T.VAR, tokens[into])]
 
 
 def _load_data(tokens: Tokens) -> Tokens:
@@ -170,7 +258,10 @@ def _word(kind: TokenType, origin: Token) -> Token:
 
 
 _DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
+    "duckdb": _created_pivot,
     "mysql": _load_data,
     "oracle": _oracle_merge,
+    "redshift": _remove_duplicates,
     "teradata": _without_phrases,
+    "tsql": _output_clause,
 }

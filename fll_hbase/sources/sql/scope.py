@@ -34,6 +34,11 @@ _WHOLE_ROWS = {"bigquery", "duckdb", "postgres", "redshift"}
 """Dialects in which the name of a table stands for its row, as in `to_json(t)`."""
 
 _PSEUDO_COLUMNS = {
+    "snowflake": {
+        *("metadata$action", "metadata$file_row_number", "metadata$filename", "metadata$isupdate"),
+        *("metadata$file_content_key", "metadata$file_last_modified", "metadata$row_id"),
+    },
+    "tsql": {"$action", "$identity", "$rowguid"},
     "oracle": {"rowid", "rownum", "sysdate", "systimestamp", "uid", "user"},
 }
 _HIERARCHY = {"connect_by_iscycle", "connect_by_isleaf", "level"}
@@ -98,6 +103,10 @@ class Scope:
     def add(self, source: TableSource) -> None:
         """Add a table that names can refer to."""
         self.sources.append(source)
+        self._index(source)
+
+    def add_qualified(self, source: TableSource) -> None:
+        """Add a table whose columns are found by its name only."""
         self._index(source)
 
     def remove_from(self, start: int) -> None:
@@ -190,6 +199,9 @@ class Resolver:
                 source = scope.source(parts[:stop])
                 if source is not None:
                     return self._qualified(source, parts[stop], parts[stop + 1 :])
+        record = self.script.records.get(parts[0].lower()) if len(parts) > 1 else None
+        if record is not None:
+            return self._qualified(TableSource((parts[0].lower(),), record.columns), parts[1], parts[2:])
         for scope in self.scope.enclosing():
             column = self._unqualified(scope, parts[0])
             if isinstance(column, str):

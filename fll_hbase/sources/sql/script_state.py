@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.sources.sql.parser import Procedure, Script, Statement
+from fll_hbase.sources.sql.parser import REPLACEMENT, Procedure, Script, Statement
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
     ColumnProvenance,
@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.source_text import SourceText
 from fll_hbase.sources.sql.table_schemas import TableSchemas
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator
+from fll_hbase.sources.validation import HALF, NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
 """Words that Spark accepts in front of a path in place of a database."""
@@ -51,11 +51,13 @@ class ScriptState:
     """State shared by the statements of a script, which are read in order.
 
     `views` are named queries; those in `temporary` are no datasets of the run. `unqualified` are names of
-    views and temporary tables, in lower case, that no database completes; `catalog` and `database` complete
-    the others. `aliases` are the names of tables in other namespaces, `variables` names that are not columns,
-    with the value that a query has assigned, and `procedures` those that the script creates; `call_depth`
-    counts those being read. `source_text` is that of the statement being read, `errors` are those of parts
-    that are left out.
+    views and temporary tables, in lower case, that no database completes; `catalog` and `database`
+    complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
+    not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
+    name in lower case, and `procedures` those that the script creates; `call_depth` counts those being
+    read. No warnings are added while `is_silent`. `returned` is what the RETURNING of the last write
+    gives. `source_text` is that of the statement being read, `errors` are those of parts that are left
+    out.
     """
 
     script: Script
@@ -68,10 +70,13 @@ class ScriptState:
     catalog: str = ""
     database: str = ""
     variables: dict[str, ColumnProvenance] = field(default_factory=dict)
+    records: dict[str, QueryResult] = field(default_factory=dict)
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
+    returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     call_depth: int = 0
+    is_silent: bool = False
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
 
@@ -90,7 +95,7 @@ class ScriptState:
 
     def warn(self, detail: str) -> None:
         """Add a warning once; one that is counted but not listed may be counted again."""
-        if detail in self._warned:
+        if self.is_silent or detail in self._warned:
             return
         # Bounded like the list: a generated script can have any number of them.
         if len(self._warned) <= ERRORS_LISTED_MAX:
@@ -164,6 +169,8 @@ class ScriptState:
         """Return the dataset of a table; one that cannot have its full name adds a warning."""
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
+        if "${" in name:
+            self.warn(f"table {name[:100]!r}: its variable is not replaced; send the SQL with the value")
         is_table = _can_complete(table) and "/" not in name
         is_named = is_table and name.lower() not in self.unqualified
         if is_named and naming.is_incomplete(parts):
@@ -208,11 +215,11 @@ def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | No
     )
     datasets = {write.target, *write.dependencies.reads, *(field.dataset for field in sources)}
     names = {dataset.name for dataset in datasets} | {field.name for field in sources}
-    detail = next(filter(None, map(_name_fault, sorted(names))), "")
+    detail = next(filter(None, (_name_fault(script, name) for name in sorted(names))), "")
     if detail:
         script.leave_out(f"the {write.verb} into {write.target.name[:100]!r}", detail)
         return None
-    faults = {name: _name_fault(name) for name, _ in write.fields or ()}
+    faults = {name: _name_fault(script, name) for name, _ in write.fields or ()}
     if not any(faults.values()):
         return write
     for name, fault in faults.items():
@@ -221,8 +228,10 @@ def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | No
     return replace(write, fields=[item for item in write.fields or () if not faults[item[0]]])
 
 
-def _name_fault(name: str) -> str:
+def _name_fault(script: ScriptState, name: str) -> str:
     """Return what is wrong with a name of a dataset or field, "" if nothing is."""
+    if script.script.has_halves and REPLACEMENT in name:
+        return HALF
     validator = Validator()
     validator.name(name, "sql", bytes_max=NAME_BYTES_MAX)
     return next((error.detail for error in validator.errors), "")
@@ -236,5 +245,13 @@ def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> li
         return [f"@{table.this.name}"]
     if not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return [table.name or table.this.name]
-    parts = [name_of(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts]
+    parts = [
+        # A variable of the client that is not replaced: its name is not that of a database.
+        f"${{{part.name}}}"
+        if isinstance(part, exp.Parameter)
+        else name_of(part)
+        if isinstance(part, exp.Identifier)
+        else part.name
+        for part in table.parts
+    ]
     return [f"{temporary_mark(part)}{name}" for part, name in zip(table.parts, parts, strict=True)]

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql import tsql_boundaries
+from fll_hbase.sources.sql import cursors, tsql_boundaries
+from fll_hbase.sources.sql.cursors import RowTokens
 
 _T = TokenType
 _BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}
@@ -74,7 +75,7 @@ class ProcedureTokens:
     language: str = ""
 
 
-ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens
+ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens | RowTokens
 
 
 def split_statements(tokens: Sequence[Token], dialect_name: str) -> tuple[list[ScriptPart], frozenset[str]]:
@@ -92,11 +93,13 @@ class _Splitter:
     def __init__(self, tokens: Sequence[Token], dialect_name: str) -> None:
         self._tokens = tokens
         self._is_tsql = dialect_name == "tsql"
+        self._is_mysql = dialect_name == "mysql"
         self._is_oracle = dialect_name == "oracle"
         self._has_declare_section = dialect_name in ("oracle", "postgres", "redshift", "snowflake")
         self._position = 0
         self._blocks = 0
         self.variables: set[str] = set()
+        self._declared_rows: list[ScriptPart] = []
         # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
         self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
         self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
@@ -110,13 +113,16 @@ class _Splitter:
         parts: list[ScriptPart] = []
         while self._position < stop and self._blocks != blocks:
             part = self._part(stop)
+            parts += self._declared_rows
+            self._declared_rows = []
             if part is not None:
                 parts.append(part)
         return parts
 
     def _part(self, stop: int) -> ScriptPart | None:
         """Read a statement, or pass over a word of control flow."""
-        start, word = self._position, self._word(self._position)
+        start = self._position = cursors.behind_label(self._tokens, self._position)
+        word = self._word(start)
         if self._tokens[start].token_type is _T.SEMICOLON or self._is_separator(start):
             self._position += 1
         elif word == "BEGIN" and self._word(start + 1) not in _TRANSACTION:
@@ -128,12 +134,13 @@ class _Splitter:
             self._position += 1
         elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
             self._position = behind
+            return cursors.read_loop(self._tokens[start:behind])
         elif (
             word == "DECLARE"
             and self._has_declare_section
             and (begin := _next_position(self._begins, start, stop)) < stop
         ):
-            self.variables |= self._declared(start, begin)
+            self._declare(start, begin)
             self._position = begin
         elif (kind := self._routine_kind(start)) >= 0:
             return self._routine(start, kind, stop)
@@ -144,11 +151,16 @@ class _Splitter:
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
         """Read a statement; None for one of a procedure that writes nothing."""
         end = self._statement_end(start, stop)
-        self._position = end
+        self._position = cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
+        if self._is_mysql and self._word(start) == "DECLARE":
+            self.variables |= cursors.declared_names(tokens)
+            return cursors.read_statement(tokens)
         is_assignment = len(tokens) > 1 and tokens[1].token_type is _T.COLON_EQ
         if self._word(start) == "LET" and len(tokens) > 1:
             self.variables.add(tokens[1].text.lower())
+        if (rows := cursors.read_statement(tokens)) is not None:
+            return rows
         if is_assignment or self._word(start) in _WITHOUT_LINEAGE:
             return None
         if (body := self._body_run_at_once(tokens)) is not None:
@@ -255,7 +267,7 @@ class _Splitter:
             if self._is_oracle and self._word(number) in ("AS", "IS"):
                 # Declarations begin without a word of their own.
                 begin = _next_position(self._begins, number, stop)
-                self.variables |= self._declared(number, begin)
+                self._declare(number, begin)
                 number = begin
                 continue
             if self._word(number) == "LANGUAGE":
@@ -286,14 +298,15 @@ class _Splitter:
                 expects_name = False
         return names
 
-    def _declared(self, start: int, stop: int) -> set[str]:
-        """Return the first word of each declaration between DECLARE and BEGIN."""
+    def _declare(self, start: int, stop: int) -> None:
+        """Read the declarations between DECLARE and BEGIN: the first word of each is a variable."""
         firsts = (
             number
             for number in range(start + 1, stop)
             if number == start + 1 or self._tokens[number - 1].token_type is _T.SEMICOLON
         )
-        return {self._tokens[number].text.lower() for number in firsts}
+        self.variables |= {self._tokens[number].text.lower() for number in firsts}
+        self._declared_rows += cursors.read_declarations(self._tokens[start + 1 : stop])
 
     def _is_semicolon(self, number: int) -> bool:
         return number < len(self._tokens) and self._tokens[number].token_type is _T.SEMICOLON

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from sqlglot import exp
 
+from fll_hbase import deadline
 from fll_hbase.sources.sql import dml, inserts, renames, variables
-from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, ScriptItem, Statement
-from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, QueryResult, RowDependencies, TableSource
+from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Rows, ScriptItem, Statement
+from fll_hbase.sources.sql.provenance import GENERATED, QueryResult
 from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
-from fll_hbase.sources.sql.scope import Resolver, Scope
+from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import ScriptState, UnknownTarget
-from fll_hbase.sources.sql.select_list import SelectList
 
 # These write no field from another one, so they need no warning.
 _WITHOUT_LINEAGE = (
@@ -37,13 +37,22 @@ def read_statements(script: ScriptState) -> None:
     script never calls is read at the end, since its text is all that a client has to send.
     """
     called: set[str] = set()
-    for number, item in enumerate(script.script.statements, 1):
+    for number, item in _numbered(script.script.statements):
         _read_item(script, item, f"statement {number}", called)
     for name, procedure in list(script.procedures.items()):
         if name not in called:
             if procedure.statements:
                 script.warn(f"procedure {name!r} is not called: its statements are recorded as if it were")
             _read_body(script, procedure, called)
+
+
+def _numbered(items: Iterable[ScriptItem]) -> Iterator[tuple[int, ScriptItem]]:
+    """Yield items with the numbers of statements; cursors and assignments have that of the one before."""
+    number = 0
+    for item in items:
+        deadline.check()
+        number += not isinstance(item, Rows)
+        yield number, item
 
 
 def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[str]) -> None:
@@ -62,8 +71,15 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
             _read_body(script, procedure, called)
         case Call():
             _read_safely(script, item.statement, label)
-        case Statement():
-            _read_safely(script, item, label)
+        case _:
+            _read_leaf(script, item, label)
+
+
+def _read_leaf(script: ScriptState, item: ScriptItem, label: str) -> None:
+    if isinstance(item, Rows):
+        _read_rows(script, item)
+    elif isinstance(item, Statement):
+        _read_safely(script, item, label)
 
 
 def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> None:
@@ -83,9 +99,26 @@ def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> N
 def _read_block(script: ScriptState, procedure: Procedure, label: str, called: set[str]) -> None:
     outer = script.variables
     script.variables = outer | dict.fromkeys(procedure.variables, GENERATED)
-    for number, item in enumerate(procedure.statements, 1):
+    for number, item in _numbered(procedure.statements):
         _read_item(script, item, f"statement {number} of {label}", called)
     script.variables = outer
+
+
+def _read_rows(script: ScriptState, rows: Rows) -> None:
+    """Give the names of a loop, cursor, FETCH or assignment their columns."""
+    if rows.query is None:
+        variables.assign_rows(script, rows, script.records.get(rows.cursor))
+        return
+    # Of a value such as SQL%ROWCOUNT nothing is known, which is no fault of the script.
+    script.is_silent = not rows.record
+    script.begin(rows.query)
+    try:
+        script.fold_columns(rows.query.tree)
+        variables.assign_rows(script, rows, open_resolver(script, _read_nested).query(rows.query.tree))
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+        variables.assign_rows(script, rows, None)
+    finally:
+        script.is_silent = False
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
@@ -137,28 +170,8 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
     """Read a statement that writes inside a WITH, and return the columns of its RETURNING."""
     if type(node) not in _STATEMENTS:
         return unknown_result(resolver, node)
-    script = resolver.script
     _STATEMENTS[type(node)](resolver, node)
-    returning = node.args.get("returning")
-    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    if returning is None or not isinstance(table, exp.Table):
-        return QueryResult(ColumnSet(()))
-    dataset = script.dataset(table)
-    write = script.writes[-1] if script.writes else None
-    # A write to a temporary table is not in `writes`.
-    fields = dict(write.fields or ()) if write and write.target == dataset else {}
-    columns = script.tables.columns(dataset)
-    # RETURNING sees the row as written: new values over existing columns.
-    items = tuple({**dict(columns.items), **fields}.items())
-    source = TableSource(
-        (table.alias_or_name.lower(),),
-        ColumnSet(items, columns.fallback, columns.is_complete, columns.is_ordered),
-    )
-    select_list = SelectList(resolver.in_scope(Scope(resolver.scope.queries, sources=[source])))
-    for expression in returning.expressions:
-        select_list.add(expression)
-    dependencies = write.dependencies if write else RowDependencies()
-    return QueryResult(select_list.columns(), select_list.dependencies | dependencies)
+    return resolver.script.returned
 
 
 def _use(resolver: Resolver, node: exp.Expr) -> None:

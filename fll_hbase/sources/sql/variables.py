@@ -8,7 +8,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, QueryResult
+from fll_hbase.sources.sql.parser import Rows
+from fll_hbase.sources.sql.provenance import (
+    GENERATED,
+    UNKNOWN,
+    ColumnProvenance,
+    ColumnSet,
+    QueryResult,
+)
 from fll_hbase.sources.sql.scope import Resolver, variable_name
 from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import SelectList
@@ -62,16 +69,52 @@ def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
 
 
 def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult) -> None:
-    """Give variables the columns of a query by position, with what decides about its rows."""
-    if not result.columns.is_positional:
-        return
-    rows = result.dependencies.indirect
-    for name, column in zip(names, result.columns.values(), strict=False):
-        if name:
-            # Each value keeps its inputs; its text is that of another statement.
-            script.variables[name] = replace(
-                column, indirect=column.indirect | rows, text="", steps=(), origin=None
-            )
+    """Give variables the columns of a query by position, with what decides about its rows.
+
+    A single variable may also be a record of all of them.
+    """
+    names = list(names)
+    values = as_values(result)
+    if len(names) == 1 and names[0]:
+        script.records[names[0]] = values
+    if values.columns.is_positional:
+        pairs = zip(names, values.columns.values(), strict=False)
+        script.variables |= {name: column for name, column in pairs if name}
+
+
+def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> None:
+    """Give the names of a loop, cursor, FETCH or assignment the columns of a query; None if it is unknown."""
+    if result is None:
+        result = QueryResult(ColumnSet((), is_complete=False))
+        if rows.cursor:
+            script.warn(f"cursor {rows.cursor[:100]!r}: its query is not known")
+    if rows.record:
+        script.records[rows.record] = as_values(result)
+    assign_result(script, rows.variables, result)
+    for name in rows.variables:
+        if rows.cursor and not result.columns.is_positional:
+            script.variables[name] = UNKNOWN
+        elif not rows.cursor:
+            # An expression of a procedure may have what no statement has, such as SQL%ROWCOUNT.
+            script.variables[name] = replace(script.variables.get(name, GENERATED), unknown=False)
+
+
+def as_values(result: QueryResult) -> QueryResult:
+    """Return a result with columns that carry what decides about its rows to the statements that use them."""
+    columns, rows = result.columns, result.dependencies.indirect
+
+    def value(column: ColumnProvenance) -> ColumnProvenance:
+        # Each value keeps its inputs; its text is that of another statement.
+        return replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
+
+    def fallback(name: str) -> ColumnProvenance | None:
+        column = columns.fallback(name) if columns.fallback else None
+        return value(column) if column else None
+
+    items = tuple((name, value(column)) for name, column in columns.items)
+    return QueryResult(
+        ColumnSet(items, fallback if columns.fallback else None, columns.is_complete, columns.is_ordered)
+    )
 
 
 def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:

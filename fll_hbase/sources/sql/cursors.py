@@ -1,0 +1,181 @@
+"""Cursors, loops over queries, FETCH and assignments of procedures: names that stand for rows of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from fll_hbase.sources.sql.tsql_boundaries import word_at
+
+Tokens = Sequence[Token]
+
+_T = TokenType
+_QUERY_STARTS = {"SELECT", "WITH"}
+_DECLARING = {"CURSOR", "DECLARE", "LET", "OPEN", "SET"}
+_BEFORE_QUERY = {"FOR", "IS", "AS", "IN"}
+_FETCH_WORDS = {"NEXT", "PRIOR", "FIRST", "LAST", "FROM", "IN"}
+_LABELLED = {"BEGIN", "FOR", "LOOP", "REPEAT", "WHILE"}
+_HANDLER_MAX = 20
+"""Tokens from DECLARE to the BEGIN of a handler."""
+_BULK = {"BULK", "COLLECT"}
+_ASSIGNED = {"DEFAULT"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowTokens:
+    """Names, in lower case, that stand for the rows of a query: of `tokens`, or of the cursor `cursor`.
+
+    `record` has columns, as `r.id`; `variables` have the columns by position.
+    """
+
+    record: str
+    variables: tuple[str, ...]
+    cursor: str
+    tokens: tuple[Token, ...]
+
+
+def read_loop(head: Tokens) -> RowTokens | None:
+    """Return the record of `FOR r IN query LOOP`; None for a loop of numbers."""
+    if word_at(head, 0) != "FOR" or len(head) < 4 or word_at(head, 2) not in ("IN", "AS"):
+        return None
+    return _rows_of(head[1].text.lower(), (), head[3:-1])
+
+
+def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
+    """Yield the cursors and values between DECLARE and BEGIN."""
+    for declaration in _split(tokens, _T.SEMICOLON):
+        rows = _cursor(declaration) or _assignment(declaration)
+        if rows is not None:
+            yield rows
+
+
+def read_statement(tokens: Tokens) -> RowTokens | None:
+    """Return what a statement of a procedure gives a name to; None for any other statement."""
+    first = word_at(tokens, 0)
+    if first == "FETCH":
+        return _fetch(tokens)
+    if first == "LET" or (len(tokens) > 1 and tokens[1].token_type is _T.COLON_EQ):
+        return _cursor(tokens) or _assignment(tokens[1:] if first == "LET" else tokens)
+    return _cursor(tokens) if first in _DECLARING else None
+
+
+def behind_label(tokens: Tokens, start: int) -> int:
+    """Return the position behind a label, `name: LOOP` or `<<name>>`; `start` if there is none."""
+    kinds = [token.token_type for token in tokens[start : start + 2]]
+    if kinds == [_T.VAR, _T.COLON] and word_at(tokens, start + 2) in _LABELLED:
+        return start + 2
+    return start
+
+
+def handler_block(tokens: Tokens, start: int, end: int) -> int:
+    """Return where to go on behind a statement: at the BEGIN of `DECLARE … HANDLER FOR … BEGIN`, or `end`."""
+    words = [word_at(tokens, number) for number in range(start, min(end, start + _HANDLER_MAX))]
+    is_handler = words[:1] == ["DECLARE"] and words[2:3] == ["HANDLER"] and "BEGIN" in words
+    return start + words.index("BEGIN") if is_handler else end
+
+
+def declared_names(tokens: Tokens) -> set[str]:
+    """Return the variables of `DECLARE a, b INT` in MySQL, in lower case."""
+    names = {tokens[1].text.lower()} if len(tokens) > 1 else set()
+    number = 2
+    while number + 1 < len(tokens) and tokens[number].token_type is _T.COMMA:
+        names.add(tokens[number + 1].text.lower())
+        number += 2
+    return names
+
+
+def _cursor(tokens: Tokens) -> RowTokens | None:
+    """Read `CURSOR c IS query`, `c CURSOR FOR query` and `OPEN c FOR query`."""
+    words = [word_at(tokens, number) for number in range(min(len(tokens), 8))]
+    is_open = words[:1] == ["OPEN"]
+    if "CURSOR" not in words and not is_open:
+        return None
+    start = 0 if is_open else words.index("CURSOR")
+    name = start + 1 if start == 0 else int(words[0] in _DECLARING)
+    query = next((n for n in _outer(tokens) if n > start and word_at(tokens, n) in _BEFORE_QUERY), -1)
+    if query < 0 or name >= len(tokens):
+        return None
+    return _rows_of(_name(tokens, name), (), tokens[query + 1 :])
+
+
+def _fetch(tokens: Tokens) -> RowTokens | None:
+    """Read `FETCH [NEXT FROM] c INTO a, b`."""
+    words = [word_at(tokens, number) for number in range(len(tokens))]
+    if "INTO" not in words:
+        return None
+    into = words.index("INTO")
+    cursor = next((n for n in range(1, into) if words[n] not in _FETCH_WORDS | _BULK), into)
+    variables = tuple(_name(part, 0) for part in _split(tokens[into + 1 :], _T.COMMA) if part)
+    record = variables[0] if len(variables) == 1 else ""
+    return RowTokens(record, variables, _name(tokens, cursor), ())
+
+
+def _assignment(tokens: Tokens) -> RowTokens | None:
+    """Read `name [type] := value`, also with DEFAULT; None for a constant."""
+    behind = next(
+        (
+            number + 1
+            for number in _outer(tokens)
+            if number and (tokens[number].token_type is _T.COLON_EQ or word_at(tokens, number) in _ASSIGNED)
+        ),
+        len(tokens),
+    )
+    value = tokens[behind:]
+    if not any(_may_name(token) for token in value):
+        return None
+    name = _name(tokens, 0)
+    inner = value[1:-1] if value[0].token_type is _T.L_PAREN else value
+    if word_at(inner, 0) in _QUERY_STARTS:
+        return RowTokens(name, (name,), "", tuple(inner))
+    origin = value[0]
+    select = Token(_T.SELECT, "SELECT", origin.line, origin.col, origin.start, origin.start)
+    return RowTokens("", (name,), "", (select, *value))
+
+
+def _rows_of(record: str, variables: tuple[str, ...], tokens: Tokens) -> RowTokens | None:
+    """Return the rows of a query, which may be in parentheses, or of a cursor with or without arguments."""
+    is_wrapped = bool(tokens) and tokens[0].token_type is _T.L_PAREN
+    inner = tokens[1:-1] if is_wrapped else tokens
+    if word_at(inner, 0) in _QUERY_STARTS:
+        return RowTokens(record, variables, "", tuple(inner))
+    is_cursor = len(tokens) == 1 or (len(tokens) > 2 and tokens[1].token_type is _T.L_PAREN)
+    if is_wrapped or not is_cursor or not _may_name(tokens[0]):
+        return None
+    return RowTokens(record, variables, tokens[0].text.lower(), ())
+
+
+def _may_name(token: Token) -> bool:
+    return token.token_type in (_T.VAR, _T.IDENTIFIER, _T.SELECT, _T.PARAMETER)
+
+
+def _name(tokens: Tokens, number: int) -> str:
+    """Return a name in lower case, with the `@` of a variable of T-SQL."""
+    if number >= len(tokens):
+        return ""
+    if tokens[number].token_type is _T.PARAMETER and number + 1 < len(tokens):
+        return f"@{tokens[number + 1].text.lower()}"
+    # Snowflake and some clients write variables as `:name`.
+    if tokens[number].token_type is _T.COLON and number + 1 < len(tokens):
+        return tokens[number + 1].text.lower()
+    return tokens[number].text.lower()
+
+
+def _outer(tokens: Tokens) -> Iterator[int]:
+    """Yield the positions of the tokens that are in no parentheses."""
+    depth = 0
+    for number, token in enumerate(tokens):
+        depth -= token.token_type is _T.R_PAREN
+        if depth <= 0:
+            yield number
+        depth += token.token_type is _T.L_PAREN
+
+
+def _split(tokens: Tokens, separator: TokenType) -> Iterator[Tokens]:
+    start = 0
+    for number, token in enumerate(tokens):
+        if token.token_type is separator:
+            yield tokens[start:number]
+            start = number + 1
+    yield tokens[start:]
