@@ -29,7 +29,7 @@ class Budget:
     """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
 
     `is_cancelled` returns whether the client has left and needs no answer; it must be cheap. While a document
-    is read, `reading_since` is when that began (monotonic seconds): nothing is written meanwhile.
+    is read, `reading_since` is when that began (CPU seconds of its thread): nothing is written meanwhile.
     """
 
     seconds: float
@@ -78,14 +78,14 @@ def shared(part: float) -> Iterator[None]:
 def reading() -> Iterator[None]:
     """Return a context in which a document is read; its errors say that nothing is stored. Checks at its end.
 
-    Raises TooLarge, not DeadlineExceeded, if most of the time went into reading: the same document would
-    fail again.
+    Raises TooLarge, not DeadlineExceeded, if reading used the CPU for half of the time: the same document
+    would fail again, however few other requests there are.
     """
     budget = _current.get()
     if budget is None:
         yield
         return
-    with _set(replace(budget, reading_since=time.monotonic())):
+    with _set(replace(budget, reading_since=time.thread_time())):
         yield
         check()
 
@@ -163,7 +163,7 @@ def _too_slow(budget: Budget | None) -> LineageError | None:
     """Return the error of a document that took most of the time to read, None if another part did."""
     if budget is None or budget.reading_since is None or budget.is_cancelled():
         return None
-    if time.monotonic() - budget.reading_since < budget.seconds / 2:
+    if time.thread_time() - budget.reading_since < budget.seconds / 2:
         return None
     return TooLarge(
         f"the {budget.seconds:g} s of this request were over before its document was read: nothing was"
