@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
 from fll_hbase.capture.resolver.lineage import (
     CONDITIONAL,
@@ -14,6 +16,7 @@ from fll_hbase.capture.resolver.lineage import (
     ColumnLineage,
     Direct,
     Relation,
+    highest_kinds,
     influences,
     merge,
 )
@@ -70,6 +73,9 @@ RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "Row
 CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
 """Functions with which Spark reads and writes texts of a bounded length; the first operand is the text."""
 
+CALLING = {"ArrayAggregate": 2, "ArrayExists": 1, "ArrayFilter": 1, "ArrayForAll": 1, "ArrayTransform": 1}
+"""Functions that call others for each element of the array in the first operand, and how many."""
+
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 
 Operands = list[ColumnLineage]
@@ -124,6 +130,24 @@ class ExpressionResolver:
                 columns[number] = self.resolve(row) if column is None else column
         return columns
 
+    def assigned(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
+        """Return the lineage of the columns of an UPDATE by id: a value that stays is what it was."""
+        return self.columns(rows) | {
+            number: self._assigned(assignment)
+            for row, number in self.with_ids(rows)
+            if (assignment := assignment_of(self._expressions, row))
+        }
+
+    def _assigned(self, assignment: Assignment) -> ColumnLineage:
+        value = replace(self.resolve(assignment.value), row=assignment.value)
+        if assignment.condition is None:
+            return value
+        tested = influences([self.resolve(assignment.condition)], CONDITIONAL)
+        changed = with_elements(
+            [value, self.resolve(assignment.former)], least=Direct.IDENTITY, indirect=tested
+        )
+        return replace(highest_kinds(changed), row=assignment.value)
+
     def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the rows of named expressions, each with its id."""
         ids = ((row, self._expressions[row].id) for row in rows)
@@ -158,12 +182,11 @@ class ExpressionResolver:
         return rows
 
     def _operands_before(self, expression: Expression) -> Sequence[int]:
-        """Return the operands that are resolved before an expression, without the function of TRANSFORM."""
-        return expression.operands[: 1 if self._is_transform(expression) else None]
+        """Return the operands that are resolved before an expression, without functions that it calls."""
+        return [row for row in expression.operands if not self._is_called(expression, row)]
 
-    def _is_transform(self, expression: Expression) -> bool:
-        kinds = [self._expressions[row].kind for row in expression.operands[1:]]
-        return expression.kind == "ArrayTransform" and kinds == ["LambdaFunction"]
+    def _is_called(self, expression: Expression, row: int) -> bool:
+        return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
         number = -1 if expression.id is None else expression.id
@@ -185,7 +208,7 @@ class ExpressionResolver:
         if kind in TRANSPARENT or expression.details.get("same"):
             return self._transparent(row, expression, operands)
         method = _METHODS.get(kind)
-        if method is not None:
+        if method is not None and len(expression.operands) - len(operands) == CALLING.get(kind, 0):
             return method(self, expression, operands)
         rule = _RULES.get(kind)
         if rule is not None:
@@ -199,9 +222,7 @@ class ExpressionResolver:
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
             self._common[expression.id] = value
         if expression.kind == "Alias" and self._is_described(expression.operands):
-            return ColumnLineage(
-                value.direct, value.indirect, value.parts, expression.operands[0], value.rest, value.least
-            )
+            return replace(value, row=expression.operands[0])
         return value
 
     def _is_described(self, operands: Sequence[int]) -> bool:
@@ -225,25 +246,59 @@ class ExpressionResolver:
         value = merge(operands[:1], least=least)
         return merge([value], indirect=influences(keys, WINDOW))
 
+    def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Resolve IF; one whose branches are the same, as UPDATE leaves a column, is that value."""
+        _, then, otherwise = expression.operands
+        if then == otherwise or self._is_null_check(self._expressions[otherwise]):
+            return operands[-1]
+        return _conditional(operands[:1], operands[1:])
+
+    def _is_null_check(self, function: Expression) -> bool:
+        """Return whether an IF is Spark's: it gives functions of Scala and Java no NULL for a number."""
+        kinds = [self._expressions[row].kind for row in function.operands]
+        return function.kind == "ScalaUDF" and "KnownNotNull" in kinds
+
     def _transform(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return the array that TRANSFORM makes: what its function makes of the elements."""
-        if not self._is_transform(expression):
-            return merge(operands, least=Direct.TRANSFORMATION)
-        function, *variables = self._expressions[expression.operands[1]].operands
-        number = self._expressions[variables[0]].id
+        element = self._call(expression.operands[1], [operands[0]])
+        return with_elements([element], _unused(operands[:1], element))
+
+    def _filter(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the elements that the function of FILTER selects."""
+        selected = self._call(expression.operands[1], [operands[0]])
+        return with_elements(operands[:1], [selected])
+
+    def _exists(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return whether the function of EXISTS or FORALL selects elements."""
+        selected = self._call(expression.operands[1], [operands[0]])
+        return merge([selected, *_unused(operands[:1], selected)], least=Direct.TRANSFORMATION)
+
+    def _reduce(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return what the functions of AGGREGATE make of the elements, and of what they made before."""
+        array, start = operands[:2]
+        _, _, add, finish = expression.operands
+        total = with_elements([start, self._call(add, [start, array])])
+        # Once more: the function may read what it made of another element.
+        total = with_elements([start, self._call(add, [total, array])])
+        value = self._call(finish, [total])
+        return with_elements([value], _unused([array], value))
+
+    def _call(self, function: int, arguments: Operands) -> ColumnLineage:
+        """Return the value of a function of SQL for some arguments; its other ones are positions."""
+        body, *variables = self._expressions[function].operands
+        numbers = (self._expressions[variable].id for variable in variables)
+        bound = {
+            number: value for number, value in zip(numbers, arguments, strict=False) if number is not None
+        }
         resolver = ExpressionResolver(
             self._expressions,
             columns=self._columns,
             outer=self._outer,
             relations=self._relations,
-            variables={**self._variables, -1 if number is None else number: operands[0]},
+            variables={**self._variables, **bound},
         )
         resolver._common = self._common
-        element = resolver.resolve(function)
-        # Without a value of the array only their number is that of its elements.
-        read = {(dataset, name.partition(".")[0]) for dataset, name in operands[0].fields()}
-        used = {(dataset, name.partition(".")[0]) for dataset, name in element.sources()}
-        return with_elements([element], operands if read.isdisjoint(used) else ())
+        return resolver.resolve(body)
 
     def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return a struct with other fields; an operation that drops a field changes no other one."""
@@ -261,14 +316,6 @@ def _case(_: Expression, operands: Operands) -> ColumnLineage:
     pairs = len(operands) // 2 * 2
     values = [*operands[1:pairs:2], *operands[pairs:]]
     return _conditional(operands[0:pairs:2], values)
-
-
-def _if(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve IF; one whose branches are the same value, as of a column that UPDATE leaves, is that value."""
-    _, *branches = expression.operands
-    if len(set(branches)) == 1:
-        return operands[-1]
-    return _conditional(operands[:1], operands[1:])
 
 
 def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
@@ -341,8 +388,23 @@ def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
     return ColumnLineage(value.direct, value.indirect - conditions)
 
 
+def _unused(arrays: Operands, value: ColumnLineage) -> Operands:
+    """Return arrays of which a value uses no element: it depends on their number only."""
+    used = {(dataset, name.partition(".")[0]) for dataset, name in value.sources()}
+    return [
+        array
+        for array in arrays
+        if used.isdisjoint((dataset, name.partition(".")[0]) for dataset, name in array.fields())
+    ]
+
+
 _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnLineage]] = {
+    "ArrayAggregate": ExpressionResolver._reduce,
+    "ArrayExists": ExpressionResolver._exists,
+    "ArrayFilter": ExpressionResolver._filter,
+    "ArrayForAll": ExpressionResolver._exists,
     "ArrayTransform": ExpressionResolver._transform,
+    "If": ExpressionResolver._if,
     "UpdateFields": ExpressionResolver._update_fields,
     "WindowExpression": ExpressionResolver._window,
 }
@@ -357,7 +419,6 @@ _RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "CreateNamedStruct": _struct,
     "GetArrayStructFields": _struct_field,
     "GetStructField": _struct_field,
-    "If": _if,
     "ListAgg": _list_aggregate,
     "NullIfResult": _null_if,
     "PivotFirst": _pivot,

@@ -97,9 +97,7 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
 
 def _removes_all(plan: Plan, node: Node) -> bool:
     """Return whether a command is a DELETE without a condition."""
-    if node.kind not in delta.DELETES:
-        return False
-    return all(plan.expressions[row].kind == "Literal" for row in node.rows("condition"))
+    return node.kind in delta.DELETES and not delta.has_condition(plan, node)
 
 
 def _table_change(plan: Plan, node: Node, target: int) -> Write:
