@@ -237,14 +237,13 @@ class ExpressionResolver:
         values = relation.by_position()[: None if expression.kind == "ListQuery" else 1]
         values = [] if expression.kind == "Exists" else values
         # Outer columns are operands, too, but they count through the conditions that use them.
-        return merge([*values, ColumnLineage(indirect=relation.rows)])
+        return with_elements(values, least=Direct.IDENTITY, indirect=relation.rows)
 
     def _window(self, expression: Expression, operands: Operands) -> ColumnLineage:
         function = self._expressions[expression.operands[0]]
         least = Direct.IDENTITY if function.kind == "AggregateExpression" else Direct.TRANSFORMATION
         keys = [self._resolved[number] for number in self._expressions[expression.operands[1]].operands]
-        value = merge(operands[:1], least=least)
-        return merge([value], indirect=influences(keys, WINDOW))
+        return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
 
     def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Resolve IF; one whose branches are the same, as UPDATE leaves a column, is that value."""
