@@ -272,7 +272,7 @@ def test_a_refused_event_is_set_aside_and_the_others_are_recorded(
 
 
 def test_a_worker_is_replaced_without_waiting_for_its_server(spool: PlanSpool) -> None:
-    """What Spark executed until then is in its file, and nothing else."""
+    """Its file has all that Spark executed until then, and nothing else."""
     with reserved_port() as port:
         worker, listener = start(spool, f"http://127.0.0.1:{port}", lines("a", 2, is_ended=False))
         worker.replace(600)

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
+from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
 from fll_hbase.capture.resolver.lineage import (
     CONDITIONAL,
-    FILTER,
     NO_LINEAGE,
-    SORT,
     WINDOW,
     ColumnLineage,
     Direct,
@@ -21,9 +20,6 @@ from fll_hbase.capture.resolver.lineage import (
     merge,
 )
 from fll_hbase.capture.resolver.struct_fields import (
-    SAME_ELEMENTS,
-    build_struct,
-    struct_field,
     update_struct,
     with_elements,
 )
@@ -70,15 +66,10 @@ MASKING = frozenset(
 RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
 """Functions that depend on the order of a window only; some repeat that order as their operands."""
 
-CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
-"""Functions with which Spark reads and writes texts of a bounded length; the first operand is the text."""
-
 CALLING = {"ArrayAggregate": 2, "ArrayExists": 1, "ArrayFilter": 1, "ArrayForAll": 1, "ArrayTransform": 1}
 """Functions that call others for each element of the array in the first operand, and how many."""
 
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
-
-Operands = list[ColumnLineage]
 
 
 class ExpressionResolver:
@@ -210,7 +201,7 @@ class ExpressionResolver:
         method = _METHODS.get(kind)
         if method is not None and len(expression.operands) - len(operands) == CALLING.get(kind, 0):
             return method(self, expression, operands)
-        rule = _RULES.get(kind)
+        rule = RULES.get(kind)
         if rule is not None:
             return rule(expression, operands)
         if kind in VALUELESS or kind in RANKS:
@@ -250,7 +241,7 @@ class ExpressionResolver:
         _, then, otherwise = expression.operands
         if then == otherwise or self._is_null_check(self._expressions[otherwise]):
             return operands[-1]
-        return _conditional(operands[:1], operands[1:])
+        return conditional(operands[:1], operands[1:])
 
     def _is_null_check(self, function: Expression) -> bool:
         """Return whether an IF is Spark's: it gives functions of Scala and Java no NULL for a number."""
@@ -310,83 +301,6 @@ class ExpressionResolver:
         return update_struct(operands[0], fields)
 
 
-def _case(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve CASE: pairs of condition and value, then the value of ELSE if there is one."""
-    pairs = len(operands) // 2 * 2
-    values = [*operands[1:pairs:2], *operands[pairs:]]
-    return _conditional(operands[0:pairs:2], values)
-
-
-def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve COALESCE: every argument but the last is tested (decision 53)."""
-    return _conditional(operands[:-1], operands)
-
-
-def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NULLIF: a comparison of both arguments, and the first one, which is the value."""
-    return _conditional(operands[:1], operands[1:])
-
-
-def _conditional(tested: Operands, values: Operands) -> ColumnLineage:
-    return with_elements(values, indirect=influences(tested, CONDITIONAL))
-
-
-def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve the value of a pivot: the first operand selects, the second is the value."""
-    return _conditional(operands[:1], operands[1:2])
-
-
-def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve an aggregate function with the condition of its FILTER clause, if there is one."""
-    filtered = influences(operands[1:], FILTER)
-    return with_elements(operands[:1], least=Direct.AGGREGATION, indirect=filtered)
-
-
-def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
-    return operands[0] if operands else NO_LINEAGE
-
-
-def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve LISTAGG: a value, a delimiter, and the order of the values."""
-    return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
-
-
-def _array(_: Expression, operands: Operands) -> ColumnLineage:
-    return with_elements(operands)
-
-
-def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
-    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
-
-
-def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
-    return build_struct(expression.details.get("names", []), operands)
-
-
-def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAYS_ZIP: structs with an element of each array. Dumps of earlier releases have no names."""
-    names = expression.details.get("names")
-    return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
-
-
-def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a function of Spark itself."""
-    if expression.name in CHECKS and operands:
-        return operands[0]
-    return merge(operands, least=Direct.TRANSFORMATION)
-
-
-def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
-    return struct_field(operands[0], expression.name or "")
-
-
-def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve an edge of a time window: Spark computes it with CASE, which is no condition of the query."""
-    value = merge(operands[:1], least=Direct.TRANSFORMATION)
-    conditions = {(source, CONDITIONAL) for source in value.fields()}
-    return ColumnLineage(value.direct, value.indirect - conditions)
-
-
 def _unused(arrays: Operands, value: ColumnLineage) -> Operands:
     """Return arrays of which a value uses no element: it depends on their number only."""
     used = {(dataset, name.partition(".")[0]) for dataset, name in value.sources()}
@@ -406,22 +320,4 @@ _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnL
     "If": ExpressionResolver._if,
     "UpdateFields": ExpressionResolver._update_fields,
     "WindowExpression": ExpressionResolver._window,
-}
-
-_RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
-    **dict.fromkeys(SAME_ELEMENTS, _same_elements),
-    "AggregateExpression": _aggregate,
-    "ArraysZip": _zip,
-    "CaseWhen": _case,
-    "Coalesce": _coalesce,
-    "CreateArray": _array,
-    "CreateNamedStruct": _struct,
-    "GetArrayStructFields": _struct_field,
-    "GetStructField": _struct_field,
-    "ListAgg": _list_aggregate,
-    "NullIfResult": _null_if,
-    "PivotFirst": _pivot,
-    "PreciseTimestampConversion": _time_of_window,
-    "SortOrder": _sort_order,
-    "StaticInvoke": _static_invoke,
 }
