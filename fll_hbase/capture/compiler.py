@@ -91,7 +91,7 @@ class Listener:
 
 
 def _is_closed(*_: object, **__: object) -> None:
-    """Do nothing: the place of `close` in a connection that is closed."""
+    """Stand in for `close` of a connection that is closed."""
 
 
 def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, literals: bool) -> Listener:
