@@ -75,6 +75,24 @@ class Listener:
         """
         self._listener.stop()
 
+    def disconnect(self) -> None:
+        """Close the connection of this thread to the JVM.
+
+        py4j does it when the thread has ended, with a line at INFO in the log of the job.
+        """
+        client = self._listener._gateway_client
+        connection = client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
+        if connection is None or connection.socket is None:
+            return
+        connection.close = _is_closed
+        connection.stream.close()
+        connection.socket.close()
+        connection.socket = None
+
+
+def _is_closed(*_: object, **__: object) -> None:
+    """Stand in for `close` of a connection that is closed."""
+
 
 def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, literals: bool) -> Listener:
     """Compile the listener, and register it with a queue of its own.

@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ class _Capture:
 
 
 _captures: list[_Capture] = []
+_replaced: list[_Capture] = []
 _lock = threading.RLock()
 _tried: WeakSet[object] = WeakSet()
 
@@ -114,19 +116,22 @@ def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
     with _lock:
         captures = _running()
         _captures.clear()
+        _replaced.clear()
     results = [capture.worker.close(_left(deadline)) for capture in captures]
     return all(results)
 
 
 def _install(context: SparkContext, settings: CaptureSettings) -> bool:
     with _lock:
-        _captures[:] = _running()
+        for captures in (_captures, _replaced):
+            captures[:] = _unfinished(captures)
         for capture in _captures:
             if capture.context is context:
                 if capture.settings == settings:
                     return True
                 _captures.remove(capture)
-                capture.worker.close(EXIT_SECONDS)
+                _replaced.append(capture)
+                capture.worker.replace(EXIT_SECONDS)
                 break
         _captures.append(_Capture(context, settings, _start(context, settings), os.getpid()))
     _log.info("lineage of this application goes to %s", settings.destination)
@@ -175,8 +180,12 @@ def make_resolver(head: PlanHead) -> Resolver:
 
 
 def _running() -> list[_Capture]:
-    """Return the applications of this process that are not recorded; those of its parent are not its own."""
-    return [capture for capture in _captures if capture.process == os.getpid() and not capture.worker.is_done]
+    return _unfinished([*_replaced, *_captures])
+
+
+def _unfinished(captures: Iterable[_Capture]) -> list[_Capture]:
+    """Return those of this process that are not recorded; those of its parent are not its own."""
+    return [capture for capture in captures if capture.process == os.getpid() and not capture.worker.is_done]
 
 
 def _deadline(timeout: float | None) -> float:
@@ -191,6 +200,6 @@ def _left(deadline: float) -> float:
 @atexit.register
 def _close_at_exit() -> None:
     # Not in a fork, which could wait for ever for a lock that another thread of its parent had.
-    if any(capture.process == os.getpid() for capture in _captures):
+    if _running():
         with suppress(KeyboardInterrupt):
             uninstall(EXIT_SECONDS)

@@ -26,6 +26,9 @@ LEFT_POLL_SECONDS = 60.0
 
 ATTEMPT_SECONDS_MIN = 0.1
 
+DRAIN_SECONDS = 1.0
+"""How long a replaced worker waits for what Spark has executed."""
+
 STOP_SECONDS = 1.0
 """Of the time to close: for the end of the plan file, and for storing what is lost."""
 
@@ -53,6 +56,9 @@ class Listener(Protocol):
     def stop(self) -> None:
         """End the plan file; what waits for room is dropped."""
 
+    def disconnect(self) -> None:
+        """Close the connection of this thread to the JVM."""
+
 
 class Progress(Enum):
     """The outcome of an attempt to send."""
@@ -78,8 +84,8 @@ class _Request:
 class CaptureWorker:
     """Delivers the plans of one application, and those that ended ones left for the same server.
 
-    All calls to the JVM and to the server are made by a daemon thread, so that callers wait for no longer
-    than they want.
+    Calls to the JVM and to the server are made by a daemon thread, so that callers wait for no longer than
+    they want.
     """
 
     def __init__(
@@ -133,6 +139,19 @@ class CaptureWorker:
             self._condition.wait_for(lambda: self._is_done, seconds)
             return self._delivery.is_complete
 
+    def replace(self, seconds: float) -> None:
+        """End capture of the application without waiting for its server; for `seconds`, plans are sent.
+
+        What Spark executes afterwards is not in the plan file.
+        """
+        with self._condition:
+            self._is_closing = True
+            self._deadline = time.monotonic() + seconds
+            self._condition.notify_all()
+        # Not by the thread, which may wait for the server.
+        _call(lambda: self._listener.wait_until_empty(DRAIN_SECONDS), False)
+        _call(self._listener.stop, None)
+
     def _run(self) -> None:
         try:
             while self._cycle():
@@ -147,6 +166,7 @@ class CaptureWorker:
             if not self._delivery.is_complete:
                 self._delivery.plan_file.close()
             self._client.close()
+            _call(self._listener.disconnect, None)
             with self._condition:
                 self._is_done = True
                 self._condition.notify_all()

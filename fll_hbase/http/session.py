@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import requests
+from urllib3.exceptions import LocationParseError
 
 from fll_hbase import tracing
 from fll_hbase.errors import BatchStopped, ConfigurationError, LineageError, StoreUnavailable
@@ -38,6 +39,8 @@ _INVALID_URL = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
     requests.exceptions.MissingSchema,
+    # Not translated by requests: a part of the name of the host is empty or too long.
+    LocationParseError,
 )
 
 

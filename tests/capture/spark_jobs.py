@@ -1,7 +1,7 @@
 """Jobs for capture: the Spark SQL cases, and jobs with many kinds of sources and targets.
 
     python -m tests.capture.spark_jobs cases FILE [JARS]
-    python -m tests.capture.spark_jobs jobs FILE [JARS]
+    python -m tests.capture.spark_jobs jobs|hive FILE [JARS]
     python -m tests.capture.spark_jobs delta|iceberg|kafka FILE JARS
 
 record the dumps of tests/golden/capture, on the PySpark that is installed. JARS are those of tests/lake, with
@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession, functions
 
 from fll_hbase.capture.compiler import Listener, start_listener
 
+from .hive_jobs import HIVE_JOBS
 from .kafka_jobs import KAFKA_JOBS
 from .table_jobs import DELTA_TABLE_JOBS, ICEBERG_JOBS, TABLE_JOBS
 
@@ -79,6 +80,15 @@ def _settings_of(jars: str, home: Path) -> dict[str, str]:
     if "kafka" in jars:
         return settings
     return settings | _DELTA
+
+
+def _hive_settings(home: Path) -> dict[str, str]:
+    """A metastore in an embedded Derby."""
+    url = f"jdbc:derby:;databaseName={home}/metastore_db;create=true"
+    return {
+        "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": url,
+    }
 
 
 class Recorder:
@@ -295,6 +305,16 @@ def _delta_by_name(spark: SparkSession, home: str) -> None:
     spark.sql("INSERT INTO d3 SELECT v, id, 'x' FROM t1")
 
 
+def _delta_columns(spark: SparkSession, home: str) -> None:
+    """Columns that a statement does not name."""
+    spark.sql("CREATE TABLE d4 (id LONG, v LONG, s STRING) USING delta")
+    spark.sql("INSERT INTO d4 (v, id) SELECT id, v FROM t1 WHERE id > 1")
+    spark.sql("INSERT OVERWRITE d4 (s, id) SELECT 'x', id FROM t1")
+    spark.table("t1").select("id").writeTo("d4").append()
+    spark.sql("UPDATE d4 SET v = 1")
+    spark.sql("UPDATE d4 SET v = id, s = CONCAT(s, 'x') WHERE v > 1")
+
+
 Job = Callable[[SparkSession, str], None]
 
 JOBS: list[Job] = [
@@ -320,7 +340,7 @@ JOBS: list[Job] = [
     _failing,
     _external,
 ]
-DELTA_JOBS: list[Job] = [_delta_tables, _delta_merge, _delta_update, _delta_by_name]
+DELTA_JOBS: list[Job] = [_delta_tables, _delta_merge, _delta_update, _delta_by_name, _delta_columns]
 
 
 def save(recorded: Iterable[tuple[str, list[bytes]]], target: Path, replaced: dict[str, str]) -> None:
@@ -337,6 +357,8 @@ def save(recorded: Iterable[tuple[str, list[bytes]]], target: Path, replaced: di
 
 def _jobs_of(kind: str, jars: str) -> list[Job]:
     """The jobs of a kind; those of Kafka need a broker that runs."""
+    if kind == "hive":
+        return HIVE_JOBS
     if kind == "jobs":
         return [*JOBS, *TABLE_JOBS, *(DELTA_JOBS if "delta" in jars else ())]
     if kind == "delta":
@@ -347,7 +369,8 @@ def _jobs_of(kind: str, jars: str) -> list[Job]:
 def main(kind: str, target: str, jars: str = "") -> None:
     """Record the dumps of one kind: a line for each case or job, with its name and its lines."""
     home = Path(tempfile.mkdtemp())
-    recorder = Recorder(open_session(home, jars), home)
+    settings = _hive_settings(home) if kind == "hive" else {}
+    recorder = Recorder(open_session(home, jars, **settings), home)
     recorded = [("application", recorder.lines())]
     if kind == "cases":
         recorded += [(case["id"], lines) for case, lines in run_cases(recorder, iceberg="iceberg" in jars)]

@@ -54,6 +54,17 @@ def test_databases(url: str) -> None:
     assert name[:2] == URLS[url]
 
 
+TABLE = {"table": {"name": "spark_catalog.shop.t", "location": "hdfs://nn/wh/shop.db/t"}}
+
+
+@pytest.mark.parametrize(
+    ("metastore", "namespace"), [(None, "hdfs://nn/wh"), ("meta:9083", "hive://meta:9083")]
+)
+def test_a_table_of_hive_has_the_name_of_its_metastore(metastore: str | None, namespace: str) -> None:
+    (name,) = dataset_names({**TABLE, "metastore": metastore})
+    assert name == ("hdfs://nn", "/wh/shop.db/t", (namespace, "shop.t"))
+
+
 QUERIES: dict[str, list[str]] = {
     "(SELECT * FROM a JOIN s.b ON a.x = b.x WHERE a.y = '') SPARK_GEN_SUBQ_0": ["a", "s.b"],
     "(WITH c AS (SELECT 0 FROM a) SELECT * FROM c) q": ["a"],

@@ -13,6 +13,7 @@ from jvm_options import SPARK_JVM
 from pyspark.sql import SparkSession
 
 from capture.conftest import Lineage
+from capture.slow_server import reserved_port
 from fll_hbase import capture
 from fll_hbase.capture.session import install_once
 from fll_hbase.spark.session import session
@@ -73,6 +74,22 @@ def test_other_settings_replace_those_before(spark: SparkSession, server: Lineag
         {"one"},
         {"two"},
     ]
+
+
+def test_settings_are_replaced_while_the_server_before_is_away(
+    spark: SparkSession, server: Lineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wait for it would be seen: it would have no end."""
+    monkeypatch.setattr("fll_hbase.capture.session.EXIT_SECONDS", 1e6)
+    with reserved_port() as port:
+        assert capture.install(spark, f"http://127.0.0.1:{port}", spool=tmp_path / "one")
+        write(spark, tmp_path / "first")
+        assert capture.install(spark, server.url, spool=tmp_path / "two")
+        write(spark, tmp_path / "second")
+        assert not capture.uninstall(2)
+    assert outputs(server, tmp_path) == 1
+    left = {path.suffix for path in (tmp_path / "one").iterdir()}
+    assert left == {"", ".plans", ".head", ".ack"}
 
 
 def test_every_fault_is_in_one_warning_and_the_job_goes_on(

@@ -60,6 +60,9 @@ class ProcessListener:
     def stop(self) -> None:
         self.calls.append("stop")
 
+    def disconnect(self) -> None:
+        self.calls.append("disconnect")
+
 
 @pytest.fixture
 def spool(tmp_path: Path) -> PlanSpool:
@@ -121,7 +124,7 @@ def test_a_flush_waits_for_what_the_listener_has(spool: PlanSpool, server: Linea
 def test_an_end_without_a_last_line_records_everything(spool: PlanSpool, server: Lineage) -> None:
     worker, listener = start(spool, server.url, lines("noend", 3, is_ended=False))
     assert worker.close(SECONDS)
-    assert listener.calls == ["wait", "stop"]
+    assert listener.calls == ["wait", "stop", "disconnect"]
     assert len(server.runs("noend")) == 3
     assert names(spool) == set()
 
@@ -266,3 +269,14 @@ def test_a_refused_event_is_set_aside_and_the_others_are_recorded(
     assert json.loads(event)["outputs"][0]["name"].endswith("xxx")
     assert "the server refused lineage" in caplog.text
     assert str(refused) in caplog.text
+
+
+def test_a_worker_is_replaced_without_waiting_for_its_server(spool: PlanSpool) -> None:
+    """Its file has all that Spark executed until then, and nothing else."""
+    with reserved_port() as port:
+        worker, listener = start(spool, f"http://127.0.0.1:{port}", lines("a", 2, is_ended=False))
+        worker.replace(600)
+        assert not worker.is_done
+        assert listener.calls[-1] == "stop"
+        assert not worker.close(0)
+    assert names(spool) == {".plans", ".head", ".ack"}

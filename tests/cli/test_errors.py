@@ -39,6 +39,10 @@ from cli.commands import FLL, complaint, fll
             ("find", "x", "--server", "localhost:80"),
             "is not the URL of a server; one looks like http://host:port",
         ),
+        (
+            ("find", "x", "--server", "http://lineage..shop"),
+            "is not the URL of a server; one looks like http://host:port",
+        ),
         (("sample", "--end", "soon"), "end: 'soon' is not a time"),
         (("serve", "--port", "0"), "0 is not in the range"),
         (("serve", "--workers", "0"), "0 is not in the range"),

@@ -18,12 +18,14 @@ public final class CaptureListener extends SparkListener {
     private final PlanFile file;
     private final ExecutionCount count;
     private final String firstLine;
+    private final String metastore;
     private final boolean literals;
     private final Map executions = new LinkedHashMap();
     private boolean reported;
 
     public CaptureListener(SparkContext context, String path, long bytesMax, boolean literals) throws Exception {
         this.context = context;
+        this.metastore = Relations.metastore(context);
         this.literals = literals;
         this.file = new PlanFile(path, bytesMax);
         this.count = new ExecutionCount(context);
@@ -69,7 +71,7 @@ public final class CaptureListener extends SparkListener {
 
     /** Returns the line of a query, for the benchmark. */
     public String dump(QueryExecution query) {
-        return new Execution(0, 0).line(query, literals);
+        return new Execution(0, 0).line(query, metastore, literals);
     }
 
     /** Empties the plan file if all of it is recorded, and writes what waits; false if there is more. */
@@ -140,7 +142,7 @@ public final class CaptureListener extends SparkListener {
             }
         }
         if (isWrite || execution.awaited) {
-            file.append(execution.line(isWrite ? query : null, literals));
+            file.append(execution.line(isWrite ? query : null, metastore, literals));
         }
     }
 

@@ -32,13 +32,14 @@ final class Execution {
     }
 
     /** Returns the line; the plan is null for an execution that only ends a group. */
-    String line(QueryExecution query, boolean literals) {
+    String line(QueryExecution query, String metastore, boolean literals) {
         JsonWriter json = new JsonWriter().open('{').key("execution").open('{');
         json.key("id").number(id).key("root").number(root).key("start").number(start).key("end").number(end);
         json.member("action", action).member("error", error).close('}');
         if (query != null) {
             try {
-                PlanDump dump = new PlanDump(query.sparkSession().sessionState().catalog(), literals);
+                Relations relations = new Relations(query.sparkSession().sessionState().catalog(), metastore);
+                PlanDump dump = new PlanDump(relations, literals);
                 dump.addRoot(query.analyzed(), Writes.isCheckpoint(action));
                 json.key("datasets").raw(dump.datasets()).key("plan").raw(dump.plan());
             } catch (Throwable fault) {

@@ -67,9 +67,24 @@ final class Members {
                 json.key(names[i]).number(identifiers.of(kind.substring(0, 3), value));
             } else if (names[i].equals("outputColumnNames")) {
                 Sequences.texts(json.key(names[i]), value);
+            } else if (names[i].equals("partition") && value instanceof scala.collection.Map) {
+                fixed(json, (scala.collection.Map) value);
             }
         }
         return hasOutput;
+    }
+
+    /** Writes the partition columns for which a command has a constant, which its query has not. */
+    private static void fixed(JsonWriter json, scala.collection.Map partition) {
+        json.key("fixed").open('[');
+        scala.collection.Iterator entries = partition.iterator();
+        while (entries.hasNext()) {
+            scala.Tuple2 entry = (scala.Tuple2) entries.next();
+            if (Reflection.open(entry._2()) != null) {
+                json.value(String.valueOf(entry._1()));
+            }
+        }
+        json.close(']');
     }
 
     private static Object element(LogicalPlan plan, int index) {

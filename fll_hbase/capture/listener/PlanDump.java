@@ -3,7 +3,6 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** Writes a plan as rows: [class, children, members], children before parents, each object once. */
@@ -35,8 +34,8 @@ final class PlanDump {
     private final Set positional = Collections.newSetFromMap(new IdentityHashMap());
     private int count;
 
-    PlanDump(SessionCatalog catalog, boolean literals) {
-        this.datasets = new DatasetRows(new Relations(catalog));
+    PlanDump(Relations relations, boolean literals) {
+        this.datasets = new DatasetRows(relations);
         this.names = new ColumnNames(literals);
         this.expressions = new ExpressionRows(this, identifiers, names, literals);
     }

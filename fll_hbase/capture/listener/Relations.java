@@ -1,3 +1,4 @@
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -9,9 +10,26 @@ final class Relations {
     private static final int PATHS_MAX = 1000;
 
     private final SessionCatalog catalog;
+    /** Host and port of Hive's metastore; null where the session catalog is none. */
+    private final String metastore;
 
-    Relations(SessionCatalog catalog) {
+    Relations(SessionCatalog catalog, String metastore) {
         this.catalog = catalog;
+        this.metastore = metastore;
+    }
+
+    /** Returns host and port of the first metastore of an application with Hive; null where there is none. */
+    static String metastore(SparkContext context) {
+        if (!"hive".equals(context.getConf().get("spark.sql.catalogImplementation", ""))) {
+            return null;
+        }
+        String addresses = context.getConf().get("spark.sql.hive.metastore.uris", "");
+        if (addresses.length() == 0) {
+            addresses = context.hadoopConfiguration().get("hive.metastore.uris", "");
+        }
+        String first = addresses.split(",")[0].trim();
+        int slashes = first.indexOf("//");
+        return slashes < 0 ? null : first.substring(slashes + 2).split("/")[0];
     }
 
     /** Describes a relation of the first data source interface. */
@@ -56,6 +74,7 @@ final class Relations {
         String location = Reflection.text(table, "storage.locationUri");
         row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Urls.path(location));
         row.member("provider", Reflection.text(table, "provider")).close('}');
+        row.member("metastore", metastore);
         return true;
     }
 
@@ -109,6 +128,7 @@ final class Relations {
         }
         if (location == null && "spark_catalog".equals(catalogName)) {
             location = defaultPath(identifier);
+            row.member("metastore", metastore);
         }
         row.member("class", kind);
         return location != null ? file(row, location) : table != null || identifier != null;
@@ -126,7 +146,7 @@ final class Relations {
 
     /** Writes a name, and location and columns of the table if it exists. */
     void name(JsonWriter row, Object identifier) {
-        row.member("name", qualified(identifier));
+        row.member("name", qualified(identifier)).member("metastore", metastore);
         try {
             Object table = catalog.getTableMetadata((TableIdentifier) identifier);
             row.member("location", Urls.path(Reflection.text(table, "storage.locationUri")));

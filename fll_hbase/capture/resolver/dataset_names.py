@@ -4,8 +4,8 @@ A row of `datasets` has a `kind`: `files` (`paths`), `jdbc` (`url`; `name` or `q
 which may be a `pattern`; `servers`), `name` (of a table), `sink` and `relation` (`class`), `rdd` and
 `checkpoint` (`ids` of columns).
 `table` has `name`, `location` and `provider` in the session catalog; `identifier` and `catalog` are those of
-another catalog; `stream` marks files that a stream lists one by one. `fields` and `types` are the columns
-that a table has in its catalog after a command.
+another catalog, `metastore` is the host and port of Hive's; `stream` marks files that a stream lists one by
+one. `fields` and `types` are the columns that a table has in its catalog after a command.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
         paths = [path.rpartition("/")[0] for path in paths]
     if paths:
         names = [path_name(path) for path in paths]
-        return sorted({_with_symlink(name, symlink) for name in names})
+        return sorted({_with_symlink(name, symlink, row.get("metastore")) for name in names})
     return [] if symlink is None else [DatasetName(str(row.get("catalog") or "spark_catalog"), symlink)]
 
 
@@ -71,9 +71,11 @@ def _split(path: str) -> tuple[str, str, str]:
     return scheme.lower(), authority or "", unquote(name) if "%" in name else name
 
 
-def _with_symlink(name: DatasetName, table: str | None) -> DatasetName:
+def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -> DatasetName:
     if table is None:
         return name
+    if metastore:
+        return DatasetName(name.namespace, name.name, (f"hive://{metastore}", table))
     folder = name.name.rpartition("/")[0]
     parent = re.sub(r"/[^/]+\.db$", "", folder)
     joined = (

@@ -16,6 +16,7 @@ from fll_hbase.capture.resolver.lineage import (
     ColumnLineage,
     IndirectInput,
     Relation,
+    highest_kinds,
     influences,
     merge,
 )
@@ -52,14 +53,21 @@ def columns_of(
     if node.kind == "UpdateCommand":
         tested = influences(conditions, CONDITIONAL)
         updates = resolver.resolve_all(node.rows("updateExpressions"))
+        if not has_condition(plan, node):
+            return tuple(zip(names, updates, strict=False)), NO_INPUTS
         changed = [
-            (name, update if update == value else merge([update, value], indirect=tested))
+            (name, value if update == value else highest_kinds(merge([update, value], indirect=tested)))
             for name, value, update in zip(names, values, updates, strict=False)
         ]
         return tuple(changed), NO_INPUTS
     merged, rows = _merged(plan, node, resolver, dict(zip(names, values, strict=True)))
     rows = rows.union(*(relations[child].rows for child in (source,) if child is not None))
     return tuple(merged.items()), rows | influences(conditions, JOIN)
+
+
+def has_condition(plan: Plan, node: Node) -> bool:
+    """Return whether a command changes some rows only: a constant is no condition."""
+    return any(plan.expressions[row].kind != "Literal" for row in node.rows("condition"))
 
 
 def _merged(

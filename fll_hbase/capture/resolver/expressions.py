@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
+from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
 from fll_hbase.capture.resolver.lineage import (
     CONDITIONAL,
-    FILTER,
     NO_LINEAGE,
-    SORT,
     WINDOW,
     ColumnLineage,
     Direct,
     Relation,
+    highest_kinds,
     influences,
     merge,
 )
 from fll_hbase.capture.resolver.struct_fields import (
-    SAME_ELEMENTS,
-    build_struct,
-    struct_field,
     update_struct,
     with_elements,
 )
@@ -67,12 +66,10 @@ MASKING = frozenset(
 RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
 """Functions that depend on the order of a window only; some repeat that order as their operands."""
 
-CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
-"""Functions with which Spark reads and writes texts of a bounded length; the first operand is the text."""
+CALLING = {"ArrayAggregate": 2, "ArrayExists": 1, "ArrayFilter": 1, "ArrayForAll": 1, "ArrayTransform": 1}
+"""Functions that call others for each element of the array in the first operand, and how many."""
 
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
-
-Operands = list[ColumnLineage]
 
 
 class ExpressionResolver:
@@ -124,6 +121,24 @@ class ExpressionResolver:
                 columns[number] = self.resolve(row) if column is None else column
         return columns
 
+    def assigned(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
+        """Return the lineage of the columns of an UPDATE by id: a value that stays is what it was."""
+        return self.columns(rows) | {
+            number: self._assigned(assignment)
+            for row, number in self.with_ids(rows)
+            if (assignment := assignment_of(self._expressions, row))
+        }
+
+    def _assigned(self, assignment: Assignment) -> ColumnLineage:
+        value = replace(self.resolve(assignment.value), row=assignment.value)
+        if assignment.condition is None:
+            return value
+        tested = influences([self.resolve(assignment.condition)], CONDITIONAL)
+        changed = with_elements(
+            [value, self.resolve(assignment.former)], least=Direct.IDENTITY, indirect=tested
+        )
+        return replace(highest_kinds(changed), row=assignment.value)
+
     def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the rows of named expressions, each with its id."""
         ids = ((row, self._expressions[row].id) for row in rows)
@@ -158,12 +173,11 @@ class ExpressionResolver:
         return rows
 
     def _operands_before(self, expression: Expression) -> Sequence[int]:
-        """Return the operands that are resolved before an expression, without the function of TRANSFORM."""
-        return expression.operands[: 1 if self._is_transform(expression) else None]
+        """Return the operands that are resolved before an expression, without functions that it calls."""
+        return [row for row in expression.operands if not self._is_called(expression, row)]
 
-    def _is_transform(self, expression: Expression) -> bool:
-        kinds = [self._expressions[row].kind for row in expression.operands[1:]]
-        return expression.kind == "ArrayTransform" and kinds == ["LambdaFunction"]
+    def _is_called(self, expression: Expression, row: int) -> bool:
+        return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
         number = -1 if expression.id is None else expression.id
@@ -185,9 +199,9 @@ class ExpressionResolver:
         if kind in TRANSPARENT or expression.details.get("same"):
             return self._transparent(row, expression, operands)
         method = _METHODS.get(kind)
-        if method is not None:
+        if method is not None and len(expression.operands) - len(operands) == CALLING.get(kind, 0):
             return method(self, expression, operands)
-        rule = _RULES.get(kind)
+        rule = RULES.get(kind)
         if rule is not None:
             return rule(expression, operands)
         if kind in VALUELESS or kind in RANKS:
@@ -199,9 +213,7 @@ class ExpressionResolver:
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
             self._common[expression.id] = value
         if expression.kind == "Alias" and self._is_described(expression.operands):
-            return ColumnLineage(
-                value.direct, value.indirect, value.parts, expression.operands[0], value.rest, value.least
-            )
+            return replace(value, row=expression.operands[0])
         return value
 
     def _is_described(self, operands: Sequence[int]) -> bool:
@@ -216,34 +228,67 @@ class ExpressionResolver:
         values = relation.by_position()[: None if expression.kind == "ListQuery" else 1]
         values = [] if expression.kind == "Exists" else values
         # Outer columns are operands, too, but they count through the conditions that use them.
-        return merge([*values, ColumnLineage(indirect=relation.rows)])
+        return with_elements(values, least=Direct.IDENTITY, indirect=relation.rows)
 
     def _window(self, expression: Expression, operands: Operands) -> ColumnLineage:
         function = self._expressions[expression.operands[0]]
         least = Direct.IDENTITY if function.kind == "AggregateExpression" else Direct.TRANSFORMATION
         keys = [self._resolved[number] for number in self._expressions[expression.operands[1]].operands]
-        value = merge(operands[:1], least=least)
-        return merge([value], indirect=influences(keys, WINDOW))
+        return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
+
+    def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Resolve IF; one whose branches are the same, as UPDATE leaves a column, is that value."""
+        _, then, otherwise = expression.operands
+        if then == otherwise or self._is_null_check(self._expressions[otherwise]):
+            return operands[-1]
+        return conditional(operands[:1], operands[1:])
+
+    def _is_null_check(self, function: Expression) -> bool:
+        """Return whether an IF is Spark's: it gives functions of Scala and Java no NULL for a number."""
+        kinds = [self._expressions[row].kind for row in function.operands]
+        return function.kind == "ScalaUDF" and "KnownNotNull" in kinds
 
     def _transform(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return the array that TRANSFORM makes: what its function makes of the elements."""
-        if not self._is_transform(expression):
-            return merge(operands, least=Direct.TRANSFORMATION)
-        function, *variables = self._expressions[expression.operands[1]].operands
-        number = self._expressions[variables[0]].id
+        element = self._call(expression.operands[1], [operands[0]])
+        return with_elements([element], _unused(operands[:1], element))
+
+    def _filter(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the elements that the function of FILTER selects."""
+        selected = self._call(expression.operands[1], [operands[0]])
+        return with_elements(operands[:1], [selected])
+
+    def _exists(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return whether the function of EXISTS or FORALL selects elements."""
+        selected = self._call(expression.operands[1], [operands[0]])
+        return merge([selected, *_unused(operands[:1], selected)], least=Direct.TRANSFORMATION)
+
+    def _reduce(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return what the functions of AGGREGATE make of the elements, and of what they made before."""
+        array, start = operands[:2]
+        _, _, add, finish = expression.operands
+        total = with_elements([start, self._call(add, [start, array])])
+        # Once more: the function may read what it made of another element.
+        total = with_elements([start, self._call(add, [total, array])])
+        value = self._call(finish, [total])
+        return with_elements([value], _unused([array], value))
+
+    def _call(self, function: int, arguments: Operands) -> ColumnLineage:
+        """Return the value of a function of SQL for some arguments; its other ones are positions."""
+        body, *variables = self._expressions[function].operands
+        numbers = (self._expressions[variable].id for variable in variables)
+        bound = {
+            number: value for number, value in zip(numbers, arguments, strict=False) if number is not None
+        }
         resolver = ExpressionResolver(
             self._expressions,
             columns=self._columns,
             outer=self._outer,
             relations=self._relations,
-            variables={**self._variables, -1 if number is None else number: operands[0]},
+            variables={**self._variables, **bound},
         )
         resolver._common = self._common
-        element = resolver.resolve(function)
-        # Without a value of the array only their number is that of its elements.
-        read = {(dataset, name.partition(".")[0]) for dataset, name in operands[0].fields()}
-        used = {(dataset, name.partition(".")[0]) for dataset, name in element.sources()}
-        return with_elements([element], operands if read.isdisjoint(used) else ())
+        return resolver.resolve(body)
 
     def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return a struct with other fields; an operation that drops a field changes no other one."""
@@ -256,112 +301,23 @@ class ExpressionResolver:
         return update_struct(operands[0], fields)
 
 
-def _case(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve CASE: pairs of condition and value, then the value of ELSE if there is one."""
-    pairs = len(operands) // 2 * 2
-    values = [*operands[1:pairs:2], *operands[pairs:]]
-    return _conditional(operands[0:pairs:2], values)
-
-
-def _if(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve IF; one whose branches are the same value, as of a column that UPDATE leaves, is that value."""
-    _, *branches = expression.operands
-    if len(set(branches)) == 1:
-        return operands[-1]
-    return _conditional(operands[:1], operands[1:])
-
-
-def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve COALESCE: every argument but the last is tested (decision 53)."""
-    return _conditional(operands[:-1], operands)
-
-
-def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NULLIF: a comparison of both arguments, and the first one, which is the value."""
-    return _conditional(operands[:1], operands[1:])
-
-
-def _conditional(tested: Operands, values: Operands) -> ColumnLineage:
-    return with_elements(values, indirect=influences(tested, CONDITIONAL))
-
-
-def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve the value of a pivot: the first operand selects, the second is the value."""
-    return _conditional(operands[:1], operands[1:2])
-
-
-def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve an aggregate function with the condition of its FILTER clause, if there is one."""
-    filtered = influences(operands[1:], FILTER)
-    return with_elements(operands[:1], least=Direct.AGGREGATION, indirect=filtered)
-
-
-def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
-    return operands[0] if operands else NO_LINEAGE
-
-
-def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve LISTAGG: a value, a delimiter, and the order of the values."""
-    return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
-
-
-def _array(_: Expression, operands: Operands) -> ColumnLineage:
-    return with_elements(operands)
-
-
-def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
-    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
-
-
-def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
-    return build_struct(expression.details.get("names", []), operands)
-
-
-def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAYS_ZIP: structs with an element of each array. Dumps of earlier releases have no names."""
-    names = expression.details.get("names")
-    return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
-
-
-def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a function of Spark itself."""
-    if expression.name in CHECKS and operands:
-        return operands[0]
-    return merge(operands, least=Direct.TRANSFORMATION)
-
-
-def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
-    return struct_field(operands[0], expression.name or "")
-
-
-def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve an edge of a time window: Spark computes it with CASE, which is no condition of the query."""
-    value = merge(operands[:1], least=Direct.TRANSFORMATION)
-    conditions = {(source, CONDITIONAL) for source in value.fields()}
-    return ColumnLineage(value.direct, value.indirect - conditions)
+def _unused(arrays: Operands, value: ColumnLineage) -> Operands:
+    """Return arrays of which a value uses no element: it depends on their number only."""
+    used = {(dataset, name.partition(".")[0]) for dataset, name in value.sources()}
+    return [
+        array
+        for array in arrays
+        if used.isdisjoint((dataset, name.partition(".")[0]) for dataset, name in array.fields())
+    ]
 
 
 _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnLineage]] = {
+    "ArrayAggregate": ExpressionResolver._reduce,
+    "ArrayExists": ExpressionResolver._exists,
+    "ArrayFilter": ExpressionResolver._filter,
+    "ArrayForAll": ExpressionResolver._exists,
     "ArrayTransform": ExpressionResolver._transform,
+    "If": ExpressionResolver._if,
     "UpdateFields": ExpressionResolver._update_fields,
     "WindowExpression": ExpressionResolver._window,
-}
-
-_RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
-    **dict.fromkeys(SAME_ELEMENTS, _same_elements),
-    "AggregateExpression": _aggregate,
-    "ArraysZip": _zip,
-    "CaseWhen": _case,
-    "Coalesce": _coalesce,
-    "CreateArray": _array,
-    "CreateNamedStruct": _struct,
-    "GetArrayStructFields": _struct_field,
-    "GetStructField": _struct_field,
-    "If": _if,
-    "ListAgg": _list_aggregate,
-    "NullIfResult": _null_if,
-    "PivotFirst": _pivot,
-    "PreciseTimestampConversion": _time_of_window,
-    "SortOrder": _sort_order,
-    "StaticInvoke": _static_invoke,
 }

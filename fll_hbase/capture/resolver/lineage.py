@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -33,19 +33,31 @@ NO_INPUTS: frozenset[IndirectInput] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
+class OtherFields:
+    """Fields of a struct that the plan reads: a path of each identical input of `struct`.
+
+    A field is at least of the kind `least`, and depends on `direct` and `indirect`, too.
+    """
+
+    struct: frozenset[DirectInput]
+    indirect: frozenset[IndirectInput] = NO_INPUTS
+    direct: frozenset[DirectInput] = frozenset()
+    least: int = Direct.IDENTITY
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnLineage:
     """Lineage of one column.
 
-    `parts` are the fields of a struct that is built in the plan; `rest` is a struct with its other fields,
-    each of which is at least of the kind `least`. `row` is the expression that describes it.
+    `parts` are the fields of a struct that is built in the plan, `rest` those of structs that it reads, if
+    these are not simply paths of the inputs. `row` is the expression that describes it.
     """
 
     direct: frozenset[DirectInput] = frozenset()
     indirect: frozenset[IndirectInput] = NO_INPUTS
     parts: dict[str, ColumnLineage] | None = field(default=None, compare=False)
     row: int = field(default=-1, compare=False)
-    rest: ColumnLineage | None = field(default=None, compare=False)
-    least: int = field(default=0, compare=False)
+    rest: tuple[OtherFields, ...] = field(default=(), compare=False)
 
     def fields(self) -> Iterable[SourceField]:
         """Yield the source fields of the values, without those that only influence them."""
@@ -84,6 +96,14 @@ def merge(
         for source, kind, hidden in column.direct
     )
     return ColumnLineage(direct, indirect.union(*(column.indirect for column in inputs)))
+
+
+def highest_kinds(column: ColumnLineage) -> ColumnLineage:
+    """Return a column without the lower kinds of inputs that it has in several ways."""
+    kinds: dict[SourceField, int] = {}
+    for source, kind, _ in column.direct:
+        kinds[source] = max(kind, kinds.get(source, kind))
+    return replace(column, direct=frozenset(item for item in column.direct if item[1] == kinds[item[0]]))
 
 
 def influences(columns: Iterable[ColumnLineage], kind: str) -> frozenset[IndirectInput]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
 from fll_hbase.capture.resolver.lineage import (
@@ -46,6 +47,7 @@ class _PlanResolver:
         kinds = {row.kind for row in plan.expressions}
         self._is_correlated = "OuterReference" in kinds
         self._has_pivots = "PivotFirst" in kinds
+        self._assigning = frozenset(assigning_nodes(plan))
 
     def resolve(self) -> list[Relation]:
         for number, node in enumerate(self._plan.nodes):
@@ -70,6 +72,8 @@ class _PlanResolver:
             keyed = self._plan.nodes[node.children[0]]
             children = [replace(children[0], rows=self._relations[keyed.children[0]].rows)]
         rule = _RULES.get(node.kind)
+        if number in self._assigning and node.kind == "Project":
+            rule = _assign
         if not children:
             relation = self._leaf(node)
         elif rule is not None:
@@ -181,6 +185,11 @@ def _project(node: Node, children: list[Relation], expressions: ExpressionResolv
     return Relation(expressions.columns(node.rows("projectList")), _all_rows(children))
 
 
+def _assign(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve the columns of an UPDATE."""
+    return Relation(expressions.assigned(node.rows("projectList")), _all_rows(children))
+
+
 def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     conditions = expressions.resolve_all(node.rows("condition"))
     return Relation(children[0].columns, children[0].rows | influences(conditions, FILTER))
@@ -246,7 +255,8 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
-    if expressions.operands(generator, kind="Inline") and value.parts and len(value.parts) == count:
+    is_known = value.parts is not None and len(value.parts) == count and not value.rest
+    if expressions.operands(generator, kind="Inline") and value.parts and is_known:
         return list(value.parts.values())
     # The structs of an array are in the last column; one before it is their position.
     plain = ColumnLineage(value.direct, value.indirect)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from fll_hbase.capture.resolver.assignments import assigned_columns
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.lineage import (
     CONDITIONAL,
@@ -19,6 +20,7 @@ from fll_hbase.capture.resolver.lineage import (
     Direct,
     IndirectInput,
     Relation,
+    highest_kinds,
     merge,
 )
 
@@ -35,28 +37,41 @@ def columns_of(
     names = [plan.expressions[row].name or "" for row in plan.nodes[query].rows("output")]
     # The first of two columns with one name is the value, the other one the original.
     values = dict(reversed(list(zip(names, relation.by_position(), strict=False))))
-    stored = _stored_columns(plan, relations, table)
+    stored = _stored_columns(plan, relations, table=table, query=query)
     if node.kind == "ReplaceData":
         written = {name: values[name] for name in stored if name in values}
         if not _is_union(plan, query):
             return tuple(written.items()), relation.rows
         # An UPDATE whose condition has a subquery: the rows that it selects, and all others.
         tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
-        return _tested(written, tested), NO_INPUTS
+        return _tested(written, tested, assigned_columns(plan)), NO_INPUTS
     is_update = plan.nodes[query].kind != "MergeRows" and any(name in values for name in stored)
     if not is_update:
         columns = ((name, _either(column, values.get(name))) for name, column in stored.items())
         return tuple(columns), relation.rows
     # The condition of an UPDATE selects the rows that change; the others stay.
+    if not _has_condition(plan):
+        return tuple((name, values.get(name, column)) for name, column in stored.items()), NO_INPUTS
     tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
     return tuple(_updated(stored, values, tested)), NO_INPUTS
 
 
-def _stored_columns(plan: Plan, relations: Sequence[Relation], table: int) -> dict[str, ColumnLineage]:
-    """Return the columns of the table, without hidden ones."""
+def _has_condition(plan: Plan) -> bool:
+    rows = (row for node in plan.nodes if node.kind == "Filter" for row in node.rows("condition"))
+    return any(plan.expressions[row].kind != "Literal" for row in rows)
+
+
+def _stored_columns(
+    plan: Plan, relations: Sequence[Relation], *, table: int, query: int
+) -> dict[str, ColumnLineage]:
+    """Return the columns of the table as the query reads them, without hidden ones."""
     columns = [plan.expressions[row] for row in plan.nodes[table].rows("output")]
+    read = dict(relations[table].columns)
+    for number, node in enumerate(plan.nodes[:query]):
+        if "dataset" in node.members:
+            read |= relations[number].columns
     return {
-        column.name or "": relations[table].columns.get(column.id, NO_LINEAGE)
+        column.name or "": read.get(column.id, NO_LINEAGE)
         for column in columns
         if column.id is not None and not column.details.get("metadata")
     }
@@ -69,9 +84,16 @@ def _updated(
 ) -> Columns:
     """Return columns after an UPDATE: the condition influences those that it changes."""
     return tuple(
-        (name, _either(column, values.get(name), NO_INPUTS if _is_same(name, values.get(name)) else tested))
+        (
+            name,
+            column if _is_same(name, values.get(name)) else _changed(_either(column, values[name]), tested),
+        )
         for name, column in stored.items()
     )
+
+
+def _changed(value: ColumnLineage, tested: frozenset[IndirectInput]) -> ColumnLineage:
+    return replace(highest_kinds(merge([value], indirect=tested)), row=value.row)
 
 
 def _is_union(plan: Plan, number: int) -> bool:
@@ -82,11 +104,12 @@ def _is_union(plan: Plan, number: int) -> bool:
     return node.kind == "Union"
 
 
-def _tested(values: Mapping[str, ColumnLineage], tested: frozenset[IndirectInput]) -> Columns:
+def _tested(
+    values: Mapping[str, ColumnLineage], tested: frozenset[IndirectInput], assigned: frozenset[str]
+) -> Columns:
     """Return columns of an UPDATE of all rows: its condition influences those that it changes."""
     return tuple(
-        (name, value if _is_same(name, value) else replace(merge([value], indirect=tested), row=value.row))
-        for name, value in values.items()
+        (name, _changed(value, tested) if name in assigned else value) for name, value in values.items()
     )
 
 
@@ -97,11 +120,6 @@ def _is_same(name: str, value: ColumnLineage | None) -> bool:
     return {(field, kind) for (_, field), kind, _ in value.direct} == {(name, Direct.IDENTITY)}
 
 
-def _either(
-    column: ColumnLineage, value: ColumnLineage | None, tested: frozenset[IndirectInput] = NO_INPUTS
-) -> ColumnLineage:
+def _either(column: ColumnLineage, value: ColumnLineage | None) -> ColumnLineage:
     """Return a column that has its value from before in some rows, and a new one in others."""
-    if value is None:
-        return column
-    merged = merge([column, value], indirect=tested)
-    return ColumnLineage(merged.direct, merged.indirect, None, value.row)
+    return column if value is None else replace(merge([column, value]), row=value.row)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fll_hbase.capture.resolver.lineage import (
     NO_INPUTS,
-    NO_LINEAGE,
     ColumnLineage,
     Direct,
     IndirectInput,
+    OtherFields,
     merge,
 )
 
@@ -25,13 +26,21 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
     "First": Direct.AGGREGATION,
     "GetArrayItem": Direct.TRANSFORMATION,
     "Inline": Direct.TRANSFORMATION,
+    "Lag": Direct.TRANSFORMATION,
     "Last": Direct.AGGREGATION,
+    "Lead": Direct.TRANSFORMATION,
+    "MaxBy": Direct.AGGREGATION,
+    "MinBy": Direct.AGGREGATION,
+    "NthValue": Direct.TRANSFORMATION,
     "PosExplode": Direct.TRANSFORMATION,
     "Reverse": Direct.TRANSFORMATION,
     "Shuffle": Direct.TRANSFORMATION,
     "Slice": Direct.TRANSFORMATION,
 }
 """Functions that leave structs as they are, and collect or select them; the first operand has the structs."""
+
+OTHERS_MAX = 16
+"""Structs of one value that are told apart; the fields of more are as if all were one."""
 
 
 def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> ColumnLineage:
@@ -43,24 +52,16 @@ def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> Colum
 def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
     """Return the lineage of a struct in which some fields are replaced or added."""
     value = merge([struct, *fields.values()], least=Direct.TRANSFORMATION)
-    if struct.parts is not None:
-        return ColumnLineage(value.direct, value.indirect, {**struct.parts, **fields}, rest=struct.rest)
-    return ColumnLineage(value.direct, value.indirect, dict(fields), rest=struct)
+    parts = {**(struct.parts or {}), **fields}
+    return ColumnLineage(value.direct, value.indirect, parts, rest=_other_fields(struct))
 
 
 def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
     """Return a field: a part of a struct that the plan builds, or a longer path of the source field."""
     if value.parts is not None and name in value.parts:
         return value.parts[name]
-    if value.rest is not None:
-        return with_elements([struct_field(value.rest, name)], least=Direct(value.least))
-    if value.parts is not None:
-        return NO_LINEAGE
-    direct = frozenset(
-        ((source[0], f"{source[1]}.{name}") if kind == Direct.IDENTITY else source, kind, masked)
-        for source, kind, masked in value.direct
-    )
-    return ColumnLineage(direct, value.indirect)
+    fields = [_other_field(others, name) for others in _other_fields(value)]
+    return with_elements(fields, least=Direct.IDENTITY)
 
 
 def with_elements(
@@ -70,22 +71,60 @@ def with_elements(
     least: Direct = Direct.TRANSFORMATION,
     indirect: frozenset[IndirectInput] = NO_INPUTS,
 ) -> ColumnLineage:
-    """Merge values into one whose structs have the fields of `structs`.
+    """Merge values into one whose structs have the fields of `structs`; each depends on `others`, too.
 
-    These are known if the plan builds all of the structs, or if there is one only. NULL has no fields.
+    Fields of structs that the plan builds are known by name, those of other ones are paths. NULL has none.
     """
     value = merge([*structs, *others], least=least, indirect=indirect)
     structs = [item for item in structs if item.parts is not None or item.direct or item.indirect]
-    parts = [item.parts for item in structs if item.parts is not None and item.rest is None]
-    if len(structs) == 1 and not parts and not indirect:
-        return value if value is structs[0] else replace(value, rest=structs[0], least=least)
-    if not parts or len(parts) < len(structs):
+    if len(structs) == 1 and value is structs[0]:
         return value
-    names = dict.fromkeys(name for fields in parts for name in fields)
-    elements = {
-        name: with_elements(
-            [fields.get(name, NO_LINEAGE) for fields in parts], least=least, indirect=indirect
-        )
+    shared = merge(others, least=least, indirect=indirect)
+    names = dict.fromkeys(name for item in structs for name in item.parts or ())
+    parts = {
+        name: with_elements([struct_field(item, name) for item in structs], [shared], least=least)
         for name in names
     }
-    return ColumnLineage(value.direct, value.indirect, elements)
+    rest = [fields for item in structs for fields in _other_fields(item)]
+    return ColumnLineage(value.direct, value.indirect, parts or None, rest=_shared(rest, shared, least=least))
+
+
+def _other_fields(value: ColumnLineage) -> tuple[OtherFields, ...]:
+    """Return where the fields of a value come from that the plan does not build."""
+    if value.parts is not None or value.rest:
+        return value.rest
+    return (OtherFields(value.direct, value.indirect),) if value.direct or value.indirect else ()
+
+
+def _other_field(others: OtherFields, name: str) -> ColumnLineage:
+    """Return a field of a struct that the plan reads; fields of the field are paths, too."""
+    paths = frozenset(
+        ((source[0], f"{source[1]}.{name}") if kind == Direct.IDENTITY else source, kind, masked)
+        for source, kind, masked in others.struct
+    )
+    inputs = frozenset((source, max(kind, others.least), masked) for source, kind, masked in paths)
+    return ColumnLineage(inputs | others.direct, others.indirect, rest=(replace(others, struct=paths),))
+
+
+def _shared(rest: Iterable[OtherFields], shared: ColumnLineage, *, least: Direct) -> tuple[OtherFields, ...]:
+    """Return fields that are at least of a kind, and depend on `shared`, too."""
+    fields = dict.fromkeys(
+        OtherFields(
+            others.struct,
+            others.indirect | shared.indirect,
+            others.direct | shared.direct,
+            max(others.least, int(least)),
+        )
+        for others in rest
+    )
+    if len(fields) <= OTHERS_MAX:
+        return tuple(fields)
+    empty: frozenset[Any] = frozenset()
+    return (
+        OtherFields(
+            empty.union(*(others.struct for others in fields)),
+            empty.union(*(others.indirect for others in fields)),
+            empty.union(*(others.direct for others in fields)),
+            max(others.least for others in fields),
+        ),
+    )

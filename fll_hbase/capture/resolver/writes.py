@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fll_hbase.capture.resolver import delta, row_changes
 from fll_hbase.capture.resolver.dump import QUERIES, Node, Plan
-from fll_hbase.capture.resolver.lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
+from fll_hbase.capture.resolver.lineage import NO_INPUTS, NO_LINEAGE, ColumnLineage, IndirectInput, Relation
 from fll_hbase.capture.resolver.table_changes import (
     LIFECYCLES,
     TRUNCATE,
@@ -28,6 +28,9 @@ _BY_TARGET = frozenset(
     ]
 )
 """Commands that know the location or topic themselves; their table has a name only."""
+
+_V2_WRITES = frozenset(["AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"])
+"""Commands that write NULL or a default into the columns that their query does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
         yield Write(
             target,
             columns,
-            dict(zip((name for name, _ in columns), node.types(), strict=False)),
+            _written_types(plan, node, [name for name, _ in columns], table),
             relation.rows,
             lifecycle=write_lifecycle(node, is_create=is_create),
             is_create=is_create,
@@ -97,9 +100,7 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
 
 def _removes_all(plan: Plan, node: Node) -> bool:
     """Return whether a command is a DELETE without a condition."""
-    if node.kind not in delta.DELETES:
-        return False
-    return all(plan.expressions[row].kind == "Literal" for row in node.rows("condition"))
+    return node.kind in delta.DELETES and not delta.has_condition(plan, node)
 
 
 def _table_change(plan: Plan, node: Node, target: int) -> Write:
@@ -129,13 +130,23 @@ def _columns(
     declared = node.members.get("outputColumnNames") or []
     # A batch of a stream has the columns of its query, whatever the table of a topic has.
     table = None if node.kind == "WriteToMicroBatchDataSource" else table
-    stored = [] if table is None else _names(plan, plan.nodes[table].rows("output"))
+    listed = stored = [] if table is None else _names(plan, plan.nodes[table].rows("output"))
     if node.members.get("byName"):
         # A table that accepts any columns, such as one of Delta, orders them itself.
         spelling = {name.lower(): name for name in stored}
         stored = [spelling.get(name.lower(), name) for name in names]
     final = next((columns for columns in (declared, stored) if len(columns) == len(values)), names)
     yield from zip(final, values, strict=False)
+    # Constants and defaults, which the query has not.
+    others = [*(node.members.get("fixed") or ()), *(listed if node.kind in _V2_WRITES else ())]
+    yield from ((name, NO_LINEAGE) for name in others if name not in final)
+
+
+def _written_types(plan: Plan, node: Node, names: Sequence[str], table: int | None) -> dict[str, str]:
+    """Return the types of the columns of a query, and of those that it does not have."""
+    types = dict(zip(names, node.types(), strict=False))
+    stored = columns_with_types(plan, table) if len(types) < len(names) else {}
+    return types | {name: stored[name] for name in names if name in stored and name not in types}
 
 
 def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:

@@ -1,0 +1,126 @@
+"""Rules of expressions whose lineage depends on that of their operands only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fll_hbase.capture.resolver.dump import Expression
+from fll_hbase.capture.resolver.lineage import (
+    CONDITIONAL,
+    FILTER,
+    NO_LINEAGE,
+    SORT,
+    ColumnLineage,
+    Direct,
+    influences,
+    merge,
+)
+from fll_hbase.capture.resolver.struct_fields import (
+    SAME_ELEMENTS,
+    build_struct,
+    struct_field,
+    with_elements,
+)
+
+CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
+"""Functions with which Spark reads and writes texts of a bounded length; the first operand is the text."""
+
+Operands = list[ColumnLineage]
+
+
+def _case(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve CASE: pairs of condition and value, then the value of ELSE if there is one."""
+    pairs = len(operands) // 2 * 2
+    values = [*operands[1:pairs:2], *operands[pairs:]]
+    return conditional(operands[0:pairs:2], values)
+
+
+def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve COALESCE: every argument but the last is tested (decision 53)."""
+    return conditional(operands[:-1], operands)
+
+
+def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve NULLIF: a comparison of both arguments, and the first one, which is the value."""
+    return conditional(operands[:1], operands[1:])
+
+
+def conditional(tested: Operands, values: Operands) -> ColumnLineage:
+    """Return one of several values, which depends on what is tested."""
+    return with_elements(values, indirect=influences(tested, CONDITIONAL))
+
+
+def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve the value of a pivot: the first operand selects, the second is the value."""
+    return conditional(operands[:1], operands[1:2])
+
+
+def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve an aggregate function with the condition of its FILTER clause, if there is one."""
+    filtered = influences(operands[1:], FILTER)
+    return with_elements(operands[:1], least=Direct.AGGREGATION, indirect=filtered)
+
+
+def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
+    return operands[0] if operands else NO_LINEAGE
+
+
+def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve LISTAGG: a value, a delimiter, and the order of the values."""
+    return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
+
+
+def _array(_: Expression, operands: Operands) -> ColumnLineage:
+    return with_elements(operands)
+
+
+def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
+    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
+
+
+def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
+    return build_struct(expression.details.get("names", []), operands)
+
+
+def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve ARRAYS_ZIP: structs with an element of each array. Dumps of earlier releases have no names."""
+    names = expression.details.get("names")
+    return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
+
+
+def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve a function of Spark itself."""
+    if expression.name in CHECKS and operands:
+        return operands[0]
+    return merge(operands, least=Direct.TRANSFORMATION)
+
+
+def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
+    return struct_field(operands[0], expression.name or "")
+
+
+def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve an edge of a time window: Spark computes it with CASE, which is no condition of the query."""
+    value = merge(operands[:1], least=Direct.TRANSFORMATION)
+    conditions = {(source, CONDITIONAL) for source in value.fields()}
+    return ColumnLineage(value.direct, value.indirect - conditions)
+
+
+RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
+    **dict.fromkeys(SAME_ELEMENTS, _same_elements),
+    "AggregateExpression": _aggregate,
+    "ArraysZip": _zip,
+    "CaseWhen": _case,
+    "Coalesce": _coalesce,
+    "CreateArray": _array,
+    "CreateNamedStruct": _struct,
+    "GetArrayStructFields": _struct_field,
+    "GetStructField": _struct_field,
+    "ListAgg": _list_aggregate,
+    "NullIfResult": _null_if,
+    "PivotFirst": _pivot,
+    "PreciseTimestampConversion": _time_of_window,
+    "SortOrder": _sort_order,
+    "StaticInvoke": _static_invoke,
+}
+"""Rules by kind of the expression."""
