@@ -12,6 +12,7 @@ from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
+from fll_hbase.tables.sqlite_read_only import may_write
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"
 MEMORY_URL = SQLITE + MEMORY
@@ -56,6 +57,11 @@ def store_exists(url: str) -> bool:
 def is_in_memory(url: str) -> bool:
     """Return whether a URL names a SQLite store in memory, which only one process has."""
     return url == MEMORY_URL
+
+
+def is_read_only(url: str) -> bool:
+    """Return whether a URL names a SQLite file that this user may only read."""
+    return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
 
 
 def check_creatable(url: str) -> None:
