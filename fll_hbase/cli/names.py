@@ -58,13 +58,22 @@ def _splits(text: str, separator: str) -> Iterator[tuple[str, str]]:
 
 
 def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -> Reading:
-    """Return the one reading that is recorded, or the first if none is. Raises InvalidQuery for several."""
+    """Return the one reading that is recorded. Raises InvalidQuery for several.
+
+    If none is, it is the first dataset whose namespace is recorded, else the first of all.
+    """
     if len(readings) > READINGS_MAX:
         raise _ambiguous(f"{text[:100]!r} can be read in {len(readings)} ways")
     recorded = [reading for reading in readings if is_recorded(reading, client)]
     if len(recorded) > 1:
         raise _ambiguous(f"{text!r} is {' and '.join(reading.arguments for reading in recorded)}")
-    return recorded[0] if recorded else readings[0]
+    if recorded:
+        return recorded[0]
+    # The error is about this one, and names what is near it.
+    in_namespaces = (reading for reading in readings if reading.name)
+    return next(
+        (reading for reading in in_namespaces if is_recorded(Reading(reading.namespace), client)), readings[0]
+    )
 
 
 def is_recorded(reading: Reading, client: Connection) -> bool:

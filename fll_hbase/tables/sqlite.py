@@ -98,6 +98,8 @@ class SqliteTable:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
             elif not self._in_memory and not Path(path).exists():
                 raise ConfigurationError(f"{path} does not exist")
+            if Path(path).is_dir():
+                raise ConfigurationError(f"{path} is a directory: name a file in it")
             if not self._in_memory and not may_write(path):
                 self._read_only = ReadOnlyFile(
                     path, busy_seconds=busy_seconds, steps_per_check=_STEPS_PER_CHECK
@@ -314,7 +316,7 @@ def _advice(error: sqlite3.Error | OSError) -> str:
     if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) or isinstance(error, PermissionError):
         return f"{_RIGHT_TO_WRITE}, or, for reading, that to read it and the files -wal and -shm beside it"
     if kind == sqlite3.SQLITE_NOTADB:
-        return "check the file: it is not a store; name another one"
+        return "check the file, or name another one"
     return "check the file and its disk, then try again"
 
 
