@@ -101,6 +101,11 @@ def back_up(url: str, path: str, *, overwrite: bool, report: Callable[[int, int]
             " Backup and restore"
         )
     open_table(url, create=False).close()
+    if is_read_only(url):
+        raise ConfigurationError(
+            f"{source} can only be read by this user: a backup beside writers needs the right to write to the"
+            " file and its directory"
+        )
     return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report)
 
 

@@ -165,7 +165,7 @@ class SqliteTable:
         """Execute the statement that `change(current time in ms)` returns, in one transaction."""
         if self._read_only is not None:
             raise ConfigurationError(
-                f"{self._path} can only be read: {_RIGHT_TO_WRITE}, to change anything; nothing was"
+                f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}"
             )
         with self._errors():
             with self._write_lock.acquire(self._patience()):
