@@ -87,9 +87,9 @@ class ReadOnlyFile:
                 self._idle.pop()[1].close()
 
     def _state(self) -> _State:
-        found = os.stat(self._path)
+        status = os.stat(self._path)
         has_log = os.path.exists(self._path + _LOG) and os.path.getsize(self._path + _LOG) > 0
-        return _State(found.st_ino, found.st_size, found.st_mtime_ns, has_log)
+        return _State(status.st_ino, status.st_size, status.st_mtime_ns, has_log)
 
     def _connection(self, state: _State) -> Connection:
         """Return a connection for a state: with a log it sees changes, without one it is of that state."""

@@ -78,7 +78,7 @@ class Reader:
         return self._process.communicate(timeout=30)[0]
 
 
-def whole(value: bytes) -> str:
+def all_rows(value: bytes) -> str:
     return f"{ROWS} [{value!r}] {value!r} 3"
 
 
@@ -89,18 +89,18 @@ def test_a_file_that_no_process_has_open(folder: Path) -> None:
     path.chmod(0o444)
     folder.chmod(0o555)
     reader = Reader(path)
-    assert reader.read() == whole(b"a")
+    assert reader.read() == all_rows(b"a")
     assert sorted(os.listdir(folder)) == ["cells.db", "cells.db.lock"]
     # A writer comes and goes, and stays.
     with closing(SqliteTable(str(path))) as table:
-        assert reader.read() == whole(b"a")
+        assert reader.read() == all_rows(b"a")
         write(table, b"b")
-        assert reader.read() == whole(b"b")
-    assert reader.read() == whole(b"b")
+        assert reader.read() == all_rows(b"b")
+    assert reader.read() == all_rows(b"b")
     for value in (b"c", b"d", b"e"):
         with closing(SqliteTable(str(path))) as table:
             write(table, value)
-    assert reader.read() == whole(b"e")
+    assert reader.read() == all_rows(b"e")
     assert reader.end().startswith("ConfigurationError")
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_a_process_left_with_a_log(folder: Path) -> None:
             (copy / f"cells.db{suffix}").write_bytes((folder / f"cells.db{suffix}").read_bytes())
     copy.chmod(0o555)
     reader = Reader(copy / "cells.db")
-    assert reader.read() == whole(b"b")
+    assert reader.read() == all_rows(b"b")
     ended = reader.end()
     copy.chmod(0o755)
     assert "can only be read, so nothing was changed: a user needs the right to write to the file" in ended
@@ -132,7 +132,7 @@ def test_it_is_read_whole_beside_a_writer(folder: Path) -> None:
         # Each commit comes with a checkpoint when the table is closed.
         with closing(SqliteTable(str(path))) as table:
             write(table, b"%d" % number)
-        assert reader.read() == whole(b"%d" % number)
+        assert reader.read() == all_rows(b"%d" % number)
     reader.end()
 
 
