@@ -9,6 +9,7 @@ from fll_hbase.cli import main
 from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.errors import ConfigurationError
+from fll_hbase.tables import is_read_only
 
 __all__ = ["main"]
 
@@ -59,5 +60,6 @@ def serve(
         allow_unauthenticated=allow_unauthenticated or None,
     )
     scheme = "https" if settings.tls_cert else "http"
-    message = f"Serving {settings.store} at {scheme}://{settings.address}/ (the API: /docs)"
+    verb = "Serving (read-only)" if is_read_only(settings.store) else "Serving"
+    message = f"{verb} {settings.store} at {scheme}://{settings.address}/ (the API: /docs)"
     server.serve(settings, on_ready=lambda: print_err(message))

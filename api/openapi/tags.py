@@ -49,6 +49,9 @@ class FieldTagListSchema(ma.Schema):
     """The tags of a field; `truncated` with `inherited=true`."""
 
     tags = fields.List(fields.Nested(FieldTagSchema), required=True)
+    changeable = fields.Boolean(
+        required=True, metadata={"description": "Whether the principal may put and remove tags of the field"}
+    )
     truncated = fields.Boolean()
     truncatedBy = fields.List(fields.String())
 

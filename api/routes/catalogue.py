@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from flask import Response
@@ -45,9 +46,9 @@ def namespaces(query: dict[str, Any]) -> Response:
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints")
 @blueprint.arguments(NamesParams(), location="query")
 @blueprint.response(200, EndPointsSchema, description="By code point")
-@blueprint.problems(400, 503)
+@blueprint.problems(400, 404, 503)
 def datasets(query: dict[str, Any], namespace: str) -> Response:
-    """List the datasets of a namespace."""
+    """List the datasets of a namespace; none for one that only programs have. 404 if it was never seen."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     entries = store().catalogue.datasets(namespace, prefix=query["prefix"], start_after=start_after)
     return list_page(
@@ -136,15 +137,17 @@ def list_page(
     *,
     to_json: Callable[[T], Any],
     cursor_of: Callable[[T], Sequence[str]],
+    members: Mapping[str, Any] = MappingProxyType({}),
 ) -> Response:
     """Return the first items as a page, with a link to the next page if there are more.
 
-    `cursor_of` returns the names of an item by which the next page finds its place.
+    `cursor_of` returns the names of an item by which the next page finds its place. `members` stand beside
+    the items.
     """
     limit = page_limit(query)
     # One more than shown: it decides whether there is a next page, so that no last page is empty.
     page = list(islice(items, limit + 1))
-    response = responses.json_response({member: [to_json(item) for item in page[:limit]]})
+    response = responses.json_response({member: [to_json(item) for item in page[:limit]], **members})
     if len(page) <= limit:
         return response
     # A name and not an offset: names that are added meanwhile shift no page.

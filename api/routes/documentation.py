@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from copy import deepcopy
 from importlib.resources import files
+from typing import Any
 
 from flask import Blueprint, Response, current_app, send_from_directory
 
 from api import responses
 from api.openapi.completion import complete
+from api.query_params import NoParams, QueryParser
 
 # Flask's own class: these routes are not part of the OpenAPI document.
 blueprint = Blueprint("documentation", __name__)
+
+_PARSER = QueryParser()
 
 # Served from here, so that the page needs no other server; Swagger UI reads OpenAPI 3.1 from version 5 on.
 _DIST = str(files("flask_swagger_ui") / "dist")
@@ -35,13 +39,15 @@ _START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#ui", docExpansion: "li
 
 
 @blueprint.route("/openapi.json")
-def openapi() -> Response:
+@_PARSER.use_args(NoParams(), location="query")
+def openapi(_: dict[str, Any]) -> Response:
     """Return the OpenAPI document."""
     return responses.json_response(complete(deepcopy(current_app.extensions["fll-api"].document())))
 
 
 @blueprint.route("/docs")
-def page() -> Response:
+@_PARSER.use_args(NoParams(), location="query")
+def page(_: dict[str, Any]) -> Response:
     """Return the documentation page."""
     return Response(_PAGE, mimetype="text/html")
 

@@ -93,7 +93,8 @@ def field_tags(query: dict[str, Any], namespace: str, name: str, field: str) -> 
 
     With `inherited=true` also those of all fields that its values come from, over direct edges, in the runs
     that start in the window. Each tag stands once, and has the `path` that explains it, the shortest one,
-    from the field with the tag to this one. Without it the window has no effect.
+    from the field with the tag to this one. Without it the window has no effect. `changeable` says whether
+    the principal may put tags.
     """
     tagged = _field(namespace, name, field)
     if query["inherited"]:
@@ -101,7 +102,14 @@ def field_tags(query: dict[str, Any], namespace: str, name: str, field: str) -> 
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     # All tags of a field are in one row, which is read whole: only the answer is paged.
     matches = (entry for entry in store().tags.field_tags(tagged) if entry.tag > start_after)
-    return list_page(matches, query, "tags", to_json=tags_json.tag, cursor_of=lambda entry: (entry.tag,))
+    return list_page(
+        matches,
+        query,
+        "tags",
+        to_json=tags_json.tag,
+        cursor_of=lambda entry: (entry.tag,),
+        members=_changeable(tagged),
+    )
 
 
 def _inherited(query: dict[str, Any], field: DatasetField) -> Response:
@@ -112,7 +120,7 @@ def _inherited(query: dict[str, Any], field: DatasetField) -> Response:
     limit = page_limit(query)
     matches = [entry for entry in result.tags if entry.tag.tag > start_after]
     body: Json = {"tags": [tags_json.inherited_tag(entry) for entry in matches[:limit]]}
-    body |= tags_json.truncation(result.truncated_by)
+    body |= _changeable(field) | tags_json.truncation(result.truncated_by)
     response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
     if len(matches) <= limit:
         return response
@@ -162,6 +170,10 @@ def tagged_fields(query: dict[str, Any], tag: str) -> Response:
     last = page.next_after
     cursor_text = encode_cursor(last.dataset.namespace, last.dataset.name, last.name)
     return responses.with_next_link(response, cursor=cursor_text)
+
+
+def _changeable(field: DatasetField) -> Json:
+    return {"changeable": store().may_tag(field.dataset)}
 
 
 def _field(namespace: str, name: str, field: str) -> DatasetField:

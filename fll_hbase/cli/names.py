@@ -58,23 +58,31 @@ def _splits(text: str, separator: str) -> Iterator[tuple[str, str]]:
 
 
 def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -> Reading:
-    """Return the one reading that is recorded, or the first if none is. Raises InvalidQuery for several."""
+    """Return the one reading that is recorded. Raises InvalidQuery for several.
+
+    If none is, it is the first dataset whose namespace is recorded, else the first of all.
+    """
     if len(readings) > READINGS_MAX:
         raise _ambiguous(f"{text[:100]!r} can be read in {len(readings)} ways")
     recorded = [reading for reading in readings if is_recorded(reading, client)]
     if len(recorded) > 1:
         raise _ambiguous(f"{text!r} is {' and '.join(reading.arguments for reading in recorded)}")
-    return recorded[0] if recorded else readings[0]
+    if recorded:
+        return recorded[0]
+    # The error is about this one, and names what is near it.
+    in_namespaces = (reading for reading in readings if reading.name)
+    return next(
+        (reading for reading in in_namespaces if is_recorded(Reading(reading.namespace), client)), readings[0]
+    )
 
 
 def is_recorded(reading: Reading, client: Connection) -> bool:
     """Return whether a namespace, dataset or field is in the catalogue; one read of it."""
     # Sorted by code point, a name is the first of all that begin with it.
     if not reading.name:
-        return bool(client.ask_datasets(reading.namespace, prefix="", limit=1).body["endpoints"])
+        return bool(_dataset_names(client, reading.namespace, limit=1))
     if not reading.field:
-        answer = client.ask_datasets(reading.namespace, prefix=reading.name, limit=1)
-        return [dataset["name"] for dataset in answer.body["endpoints"]] == [reading.name]
+        return _dataset_names(client, reading.namespace, prefix=reading.name, limit=1) == [reading.name]
     try:
         answer = client.ask_fields(Dataset(reading.namespace, reading.name), prefix=reading.field, limit=1)
     except NotFound:
@@ -85,13 +93,21 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
 def suggest(reading: Reading, client: Connection) -> list[str]:
     """Return recorded names near one that is not, at most three; in three reads of 1,000 names at most."""
     if reading.name:
-        datasets = client.ask_datasets(reading.namespace, prefix="", limit=NAMES_MAX).body["endpoints"]
-        names = [dataset["name"] for dataset in datasets]
+        names = _dataset_names(client, reading.namespace, limit=NAMES_MAX)
         if reading.field and reading.name in names:
             return _near_fields(reading, client)
         if names:
             return [f"{reading.namespace}/{name}" for name in _near(reading.name, names)]
     return _near(reading.namespace, client.ask_namespaces(limit=NAMES_MAX).body["namespaces"])
+
+
+def _dataset_names(client: Connection, namespace: str, *, prefix: str = "", limit: int) -> list[str]:
+    """Return the first names of datasets with a prefix; none for a namespace that was never seen."""
+    try:
+        answer = client.ask_datasets(namespace, prefix=prefix, limit=limit)
+    except NotFound:
+        return []
+    return [dataset["name"] for dataset in answer.body["endpoints"]]
 
 
 def _near_fields(reading: Reading, client: Connection) -> list[str]:

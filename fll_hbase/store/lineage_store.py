@@ -148,6 +148,10 @@ class LineageStore:
         """
         return self._components.committer.recommit(runs)
 
+    def may_tag(self, dataset: Dataset) -> bool:
+        """Return whether tags of the fields of a dataset may be put: of a store itself, always."""
+        return True
+
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
         """Put metadata that is recorded without a run into the catalogue; durable when this returns."""
         datasets = list(metadata)

@@ -12,6 +12,7 @@ from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
+from fll_hbase.tables.sqlite_read_only import may_write
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"
 MEMORY_URL = SQLITE + MEMORY
@@ -58,6 +59,11 @@ def is_in_memory(url: str) -> bool:
     return url == MEMORY_URL
 
 
+def is_read_only(url: str) -> bool:
+    """Return whether a URL names a SQLite file that this user may only read."""
+    return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
+
+
 def check_creatable(url: str) -> None:
     """Check that the file of a SQLite store that does not exist could be created; create nothing.
 
@@ -95,6 +101,11 @@ def back_up(url: str, path: str, *, overwrite: bool, report: Callable[[int, int]
             " Backup and restore"
         )
     open_table(url, create=False).close()
+    if is_read_only(url):
+        raise ConfigurationError(
+            f"{source} can only be read by this user: a backup beside writers needs the right to write to the"
+            " file and its directory"
+        )
     return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report)
 
 

@@ -16,13 +16,17 @@ from contextlib import contextmanager
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fll_hbase import clock, deadline
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
+from fll_hbase.tables.sqlite_connection import Connection, connect
+from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
 from fll_hbase.tables.sqlite_splits import find_splits
 from fll_hbase.tables.write_lock import WriteLock
+
+T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
@@ -45,6 +49,8 @@ _READER_CACHE_KIB = 8_192
 # 16 GiB of address space: reads of mapped pages need no system call.
 _MAPPED_BYTES = 2**34
 
+_RIGHT_TO_WRITE = "a user needs the right to write to the file and its directory"
+
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS cells (
@@ -63,30 +69,11 @@ ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded
 _DELETE = "DELETE FROM cells WHERE row = ? AND column = ? AND stamp <= ?"
 
 
-class _Connection(sqlite3.Connection):
-    """A connection that remembers the process that opened it."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._pid = os.getpid()
-        self._busy_seconds = 0
-
-    @property
-    def is_own(self) -> bool:
-        """Return whether this process opened it: one inherited through a fork must not be used."""
-        return self._pid == os.getpid()
-
-    def set_busy_timeout(self, seconds: float) -> None:
-        """Set how long a statement waits for locks of SQLite itself, in whole seconds, rounded up."""
-        # Nearly always as before: a statement for each change would cost more than most reads.
-        whole_seconds = math.ceil(seconds)
-        if whole_seconds != self._busy_seconds:
-            self.execute(f"PRAGMA busy_timeout = {1000 * whole_seconds}")
-            self._busy_seconds = whole_seconds
-
-
 class SqliteTable:
-    """A table in one SQLite file, or in memory for one process."""
+    """A table in one SQLite file, or in memory for one process.
+
+    Without the right to write to the file and its directory it can only be read.
+    """
 
     # One process writes at a time, and threads that read compete for the same core.
     parallel_calls = 1
@@ -100,33 +87,32 @@ class SqliteTable:
         self._busy_seconds = busy_seconds
         self._in_memory = path == MEMORY
         self._write_lock = WriteLock(None if self._in_memory else path + ".lock")
-        self._idle: list[_Connection] = []
-        self._writer: _Connection | None = None
+        self._idle: list[Connection] = []
+        self._writer: Connection | None = None
         self._written_at = -math.inf
         self._wal_file: tuple[int, int] | None = None
-        self._connections: list[_Connection] = []
+        self._connections: list[Connection] = []
+        self._read_only: ReadOnlyFile | None = None
         with self._errors():
             if create and not self._in_memory:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
             elif not self._in_memory and not Path(path).exists():
                 raise ConfigurationError(f"{path} does not exist")
+            if Path(path).is_dir():
+                raise ConfigurationError(f"{path} is a directory: name a file in it")
+            if not self._in_memory and not may_write(path):
+                self._read_only = ReadOnlyFile(
+                    path, busy_seconds=busy_seconds, steps_per_check=_STEPS_PER_CHECK
+                )
             self._prepare(create=create or self._in_memory)
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        where, parameters = _column_condition(columns)
-        rows: dict[bytes, Row] = {}
-        reader = self._warm_reader() if self._is_warm(keys) else self._reader()
-        with self._errors(), reader as connection:
-            for begin in range(0, len(keys), KEYS_PER_QUERY):
-                deadline.check()
-                chunk = keys[begin : begin + KEYS_PER_QUERY]
-                query = f"{_SELECT} WHERE row IN ({_placeholders(chunk)}){where}"
-                for row, column, value, stamp in connection.execute(query, [*chunk, *parameters]).fetchall():
-                    rows.setdefault(row, {})[column] = Cell(value, stamp)
-        return rows
+        return self._read(
+            lambda connection: _select_rows(connection, keys, columns), warm=self._is_warm(keys)
+        )
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
@@ -149,8 +135,7 @@ class SqliteTable:
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return every n-th row key of up to a million cells; of more, keys that are about as far apart."""
-        with self._errors(), self._reader() as connection:
-            return find_splits(connection, start, stop, parts=parts)
+        return self._read(lambda connection: find_splits(connection, start, stop, parts=parts))
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Write all batches in one transaction, which is stronger than the interface requires."""
@@ -165,6 +150,8 @@ class SqliteTable:
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
+        if self._read_only is not None:
+            self._read_only.close()
         self._write_lock.close()
         for connection in self._connections:
             if connection.is_own:
@@ -176,6 +163,10 @@ class SqliteTable:
 
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
         """Execute the statement that `change(current time in ms)` returns, in one transaction."""
+        if self._read_only is not None:
+            raise ConfigurationError(
+                f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}"
+            )
         with self._errors():
             with self._write_lock.acquire(self._patience()):
                 self._commit(*change(clock.now_ms()))
@@ -210,7 +201,7 @@ class SqliteTable:
         """Create the schema in an empty file; no other file is ever changed."""
         if self._has_schema():
             return
-        if not create:
+        if not create or self._read_only is not None:
             raise ConfigurationError(f"{self._path} is empty, not a store: check its name")
         with self._write_lock.acquire(self._patience()):
             # Checked again inside the lock: another process may have created the schema meanwhile.
@@ -223,36 +214,31 @@ class SqliteTable:
 
         Raises ConfigurationError for any other database.
         """
-        connection = self._writer_connection()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if self._read_only is not None:
+            version, tables = self._read_only.read(_select_schema)
+        else:
+            version, tables = _select_schema(self._writer_connection())
         if version not in (0, VERSION):
             raise ConfigurationError(
                 f"{self._path} has schema version {version}; this release reads version {VERSION}"
             )
-        tables = {name for (name,) in connection.execute(_TABLES)}
         if ("cells" in tables) != (version == VERSION) or (tables and version == 0):
             raise ConfigurationError(f"{self._path} belongs to another application: name another file")
         return bool(tables)
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
-        where, parameters = _column_condition(columns)
-        query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
-        with self._errors(), self._reader() as connection:
-            # A row has one cell of one column, so there is nothing to group: a fifth of a window query.
-            if len(columns) == 1 and not _families(columns):
-                cells = connection.execute(f"{query} LIMIT ?", [start, stop, *parameters, limit]).fetchall()
-                return [(row, {column: Cell(value, stamp)}) for row, column, value, stamp in cells]
-            cursor = connection.execute(query, [start, stop, *parameters])
-            try:
-                return [
-                    (row, {column: Cell(value, stamp) for _, column, value, stamp in cells})
-                    for row, cells in islice(groupby(cursor, key=itemgetter(0)), limit)
-                ]
-            finally:
-                cursor.close()
+        return self._read(lambda connection: _select_range(connection, (start, stop), columns, limit))
+
+    def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:
+        """Return what a query returns, which may be called more than once."""
+        with self._errors():
+            if self._read_only is not None:
+                return self._read_only.read(query)
+            with self._warm_reader() if warm else self._reader() as connection:
+                return query(connection)
 
     @contextmanager
-    def _reader(self) -> Iterator[_Connection]:
+    def _reader(self) -> Iterator[Connection]:
         """Yield a connection for reading; an in-memory table has one only, so readers take the write lock."""
         if self._in_memory:
             with self._write_lock.acquire(self._patience()):
@@ -270,7 +256,7 @@ class SqliteTable:
         return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
 
     @contextmanager
-    def _warm_reader(self) -> Iterator[_Connection]:
+    def _warm_reader(self) -> Iterator[Connection]:
         """Yield the connection that writes, if it is free: it has the pages cached that were written last.
 
         The caches of all other connections are invalid after each commit.
@@ -286,7 +272,7 @@ class SqliteTable:
         """Return how long a wait may take, in seconds. Raises DeadlineExceeded."""
         return deadline.seconds_left(self._busy_seconds)
 
-    def _idle_reader(self) -> _Connection:
+    def _idle_reader(self) -> Connection:
         """Return the reader used last, whose pages are cached; never one opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
@@ -297,26 +283,18 @@ class SqliteTable:
         connection.set_progress_handler(deadline.is_over, _STEPS_PER_CHECK)
         return connection
 
-    def _writer_connection(self) -> _Connection:
+    def _writer_connection(self) -> Connection:
         """Return the one connection of this process that writes; the caller holds the write lock."""
         if self._writer is None or not self._writer.is_own:
             self._writer = self._connect(_WRITER_CACHE_KIB)
         return self._writer
 
-    def _connect(self, cache_kib: int) -> _Connection:
-        connection = sqlite3.connect(
-            self._path,
-            timeout=self._busy_seconds,
-            isolation_level=None,
-            # Connections move between threads, one thread at a time.
-            check_same_thread=False,
-            factory=_Connection,
-        )
+    def _connect(self, cache_kib: int) -> Connection:
+        connection = connect(self._path, busy_seconds=self._busy_seconds, cache_kib=cache_kib)
         # NORMAL leaves the flush of the log to `_flush`.
         connection.execute("PRAGMA synchronous = NORMAL")
         # 20,000 pages (80 MB) instead of 1,000: fewer, larger checkpoints during ingest.
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
-        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         self._connections.append(connection)
         return connection
@@ -334,9 +312,49 @@ class SqliteTable:
 def _advice(error: sqlite3.Error | OSError) -> str:
     """Return what to do about an error of a file."""
     # The lowest byte is the kind of the error, the others say more (sqlite.org/rescode.html).
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
-        return "a user needs the right to write to the file and its directory, for reading, too"
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) or isinstance(error, PermissionError):
+        return f"{_RIGHT_TO_WRITE}, or, for reading, that to read it and the files -wal and -shm beside it"
+    if kind == sqlite3.SQLITE_NOTADB:
+        return "check the file, or name another one"
     return "check the file and its disk, then try again"
+
+
+def _select_schema(connection: Connection) -> tuple[int, set[str]]:
+    """Return the version of the schema, 0 without one, and the names of all tables."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return version, {name for (name,) in connection.execute(_TABLES)}
+
+
+def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
+    where, parameters = _column_condition(columns)
+    rows: dict[bytes, Row] = {}
+    for begin in range(0, len(keys), KEYS_PER_QUERY):
+        deadline.check()
+        chunk = keys[begin : begin + KEYS_PER_QUERY]
+        query = f"{_SELECT} WHERE row IN ({_placeholders(chunk)}){where}"
+        for row, column, value, stamp in connection.execute(query, [*chunk, *parameters]).fetchall():
+            rows.setdefault(row, {})[column] = Cell(value, stamp)
+    return rows
+
+
+def _select_range(
+    connection: Connection, bounds: tuple[bytes, bytes], columns: Columns, limit: int
+) -> list[tuple[bytes, Row]]:
+    where, parameters = _column_condition(columns)
+    query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
+    # A row has one cell of one column, so there is nothing to group: a fifth of a window query.
+    if len(columns) == 1 and not _families(columns):
+        cells = connection.execute(f"{query} LIMIT ?", [*bounds, *parameters, limit]).fetchall()
+        return [(row, {column: Cell(value, stamp)}) for row, column, value, stamp in cells]
+    cursor = connection.execute(query, [*bounds, *parameters])
+    try:
+        return [
+            (row, {column: Cell(value, stamp) for _, column, value, stamp in cells})
+            for row, cells in islice(groupby(cursor, key=itemgetter(0)), limit)
+        ]
+    finally:
+        cursor.close()
 
 
 def _column_condition(columns: Columns) -> tuple[str, list[bytes]]:

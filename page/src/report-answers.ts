@@ -27,6 +27,8 @@ export interface FieldTag extends FieldName {
 
 export interface FieldTags extends Partial<Truncatable> {
   tags: FieldTag[];
+  /** Whether the reader may set and remove tags of the field; a server before this member does not say. */
+  changeable?: boolean;
 }
 
 export interface TagNames {

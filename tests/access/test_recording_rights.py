@@ -223,6 +223,14 @@ def test_tags_need_a_steward_and_hidden_fields_are_unknown(client: FlaskClient) 
     assert client.delete(mine, environ_overrides={PRINCIPAL: STEWARD}).status_code == 204
 
 
+def test_lists_of_tags_say_whether_they_may_be_changed(client: FlaskClient) -> None:
+    assert record(client, None, document("hr", "shop")).status_code == 201
+    path = "/v3/namespaces/shop/endpoints/b/fields/x/tags"
+    callers = {None: True, SHOP: False, STEWARD: True, SHOP_ADMIN: True}
+    for query in ("", "?inherited=true"):
+        assert {who: get(client, path + query, who).json["changeable"] for who in callers} == callers
+
+
 def test_policies_on_tags_concern_all_namespaces(client: FlaskClient) -> None:
     assert record(client, None, document("hr", "shop")).status_code == 201
     field = {"namespace": "shop", "name": "b", "field": "x"}

@@ -250,3 +250,10 @@ class TestOtherValues:
         assert_problem(client.get(path("no", "endpoints", "no", "fields", "lineage", start="x")), 400)
         answer: Any = client.get(path("no", "endpoints", "no", "fields", "lineage", **ALL))
         assert_problem(answer, 404)
+
+
+@pytest.mark.parametrize("target", ["/openapi.json", "/docs", "/healthz"])
+def test_routes_without_parameters_take_none(client: FlaskClient, target: str) -> None:
+    problem = assert_problem(client.get(f"{target}?x=1"), 400)
+    assert problem["errors"] == [{"at": "x", "detail": "unknown parameter; parameters here: none"}]
+    assert client.get(target).status_code == 200

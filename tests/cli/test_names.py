@@ -118,6 +118,7 @@ def test_arguments_of_another_form(command: tuple[str, ...], message: str) -> No
         (("field", "bank/DailyTransactions.uid"), "bank/DailyTransactions.UID"),
         (("lineage", "bnak", "RiskScores"), "bank?"),
         (("ls", "hopsital"), "hospital?"),
+        (("ls", "bank/DailyTransaction"), "bank/DailyTransactions"),
         (("programs", "bank", "RiskScore"), "bank/RiskScores"),
     ],
 )

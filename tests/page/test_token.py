@@ -102,6 +102,22 @@ def test_a_report_is_saved_with_it(site: Site, token: str, visit: Visit) -> None
     assert "<html" in started.value.path().read_text()
 
 
+def test_who_may_not_tag_gets_no_form(site: Site, token: str, visit: Visit) -> None:
+    table = open_table(site.store)
+    reader = AccessStore(table).create_token("reader", [Grant(Role.READER, "*")])[1].text()
+    table.close()
+    tags = f"{site.url}/v3/namespaces/ns1/endpoints/b/fields/x/tags"
+    given = requests.put(f"{tags}/PII", json={}, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+    assert given.status_code == 201
+    page = visit.open(site.link(view="tags", ns="ns1", name="b", field="x"))
+    give(page, reader)
+    visit.settle()
+    expect(page.get_by_role("main")).to_contain_text("PII")
+    expect(page.get_by_role("main")).to_contain_text("role steward")
+    expect(page.get_by_role("form", name="Set a tag")).to_have_count(0)
+    expect(page.get_by_role("button", name="Remove PII")).to_have_count(0)
+
+
 def test_what_a_reader_may_not_see_is_no_limit(site: Site, token: str, visit: Visit) -> None:
     table = open_table(site.store)
     reader = AccessStore(table).create_token("reader", [Grant(Role.READER, "ns1")])[1].text()

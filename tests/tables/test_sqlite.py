@@ -196,6 +196,11 @@ def test_what_is_no_database_is_away_and_says_which_file(path: Path) -> None:
     assert path.read_bytes() == b"name,age\n" * 1_000
 
 
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is a directory: name a file in it"):
+        SqliteTable(str(tmp_path))
+
+
 def test_a_folder_is_created_and_a_file_in_its_place_is_reported(tmp_path: Path) -> None:
     deep = tmp_path / "not" / "there" / "cells.db"
     with closing(SqliteTable(str(deep))) as table:

@@ -112,6 +112,10 @@ class StoreView(LineageStore):
         """Put metadata of the datasets that the principal may record."""
         self._base.put_metadata(self._rights.check_metadata(metadata))
 
+    def may_tag(self, dataset: Dataset) -> bool:
+        """Return whether the principal may put tags of the fields of a dataset."""
+        return self._rights.principal.may(Role.STEWARD, dataset.namespace)
+
     def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
         """Return field lineage between datasets; a hidden one is shown once, without fields."""
         result = super().lineage(dataset, window, **query)

@@ -6,6 +6,7 @@ import { Limited } from "../parts/limited";
 import type { OperationRow, RowInput, RowOutput } from "./rows";
 
 const CHIPS_FIRST = 12;
+const DATASETS_FIRST = 6;
 
 interface InputsProps {
   inputs: readonly RowInput[];
@@ -79,19 +80,22 @@ function ReadField({ row, output, asked }: OutputsProps & { output: RowOutput })
 function WrittenTo({ output, asked }: { output: RowOutput; asked?: FieldName }) {
   const others = output.writtenTo.filter((dataset) => !isField(asked, dataset, output.field));
   return (
-    <>
-      {others.map(({ namespace, name }) => (
-        <span key={JSON.stringify([namespace, name])} class="written-to">
-          {" → "}
-          <Link
-            to={{ view: "operations", ns: namespace, name, field: output.field, direction: "forward" }}
-            title={`What was made of ${output.field} of ${namespace}/${name}`}
-          >
-            <Name text={name} />
-          </Link>
-        </span>
-      ))}
-    </>
+    <Limited items={others} first={DATASETS_FIRST} what="datasets">
+      {(shown) =>
+        // One arrow: with one before each name they would read as a chain.
+        shown.map(({ namespace, name }, index) => (
+          <span key={JSON.stringify([namespace, name])} class="written-to">
+            {index === 0 ? " → " : ", "}
+            <Link
+              to={{ view: "operations", ns: namespace, name, field: output.field, direction: "forward" }}
+              title={`What was made of ${output.field} of ${namespace}/${name}`}
+            >
+              <Name text={name} />
+            </Link>
+          </span>
+        ))
+      }
+    </Limited>
   );
 }
 

@@ -46,11 +46,18 @@ interface PagedTableProps<Body, Row> extends RowsProps<Row> {
 }
 
 /** A table of a list that comes in pages. */
-export function PagedTable<Body, Row>({ request, rowsOf, what, empty, automatic, version = 0, ...table }: PagedTableProps<Body, Row>) {
+export function PagedTable<Body, Row>({ request, automatic, version = 0, ...table }: PagedTableProps<Body, Row>) {
   const list = usePages<Body>(request, automatic);
   useEffect(() => {
     if (version > 0) list.first.retry();
   }, [version]);
+  return <PagesTable<Body, Row> list={list} {...table} />;
+}
+
+type PagesTableProps<Body, Row> = Omit<PagedTableProps<Body, Row>, "request" | "automatic" | "version"> & { list: PagesState<Body> };
+
+/** The same for a list that is read elsewhere. */
+export function PagesTable<Body, Row>({ list, rowsOf, what, empty, ...table }: PagesTableProps<Body, Row>) {
   const rows = list.pages.flatMap(({ body }) => rowsOf(body));
   return (
     <Answered of={list.first} lines={4}>

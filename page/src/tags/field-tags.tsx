@@ -4,11 +4,12 @@ import type { FieldName } from "../answers";
 import { paths } from "../api";
 import type { FieldTag, FieldTags } from "../report-answers";
 import { FieldLink } from "../parts/dataset-link";
-import { PagedTable } from "../parts/more";
+import { PagedTable, PagesTable } from "../parts/more";
 import { Path } from "../parts/path";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import type { PageState } from "../url";
+import { usePages } from "../use-pages";
 import { TagLink } from "./all-tags";
 import { DESCRIPTION, SET } from "./columns";
 import { RemoveTag } from "./remove-tag";
@@ -27,22 +28,28 @@ export function FieldTagsView({ field: { namespace, name, field }, state: { star
   const path = paths.fieldTags(namespace, name, field);
   const pathOf = (tag: string) => paths.fieldTag(namespace, name, field, tag);
   const [changes, setChanges] = useState(0);
-  const changed = () => setChanges((before) => before + 1);
+  const own = usePages<FieldTags>({ path, params: { limit: 200 } });
+  const changed = () => {
+    setChanges((before) => before + 1);
+    own.first.retry();
+  };
+  const answer = own.first.answer?.body;
+  const isChangeable = answer !== undefined && answer.changeable !== false;
   const remove: Column<FieldTag> = { head: "Remove", cell: ({ tag }) => <RemoveTag tag={tag} path={pathOf(tag)} changed={changed} /> };
   return (
     <div class="tags-screen">
       <Section title="Tags of this field">
-        <PagedTable<FieldTags, FieldTag>
-          version={changes}
+        <PagesTable<FieldTags, FieldTag>
+          list={own}
           rowKey={({ tag }) => tag}
-          request={{ path, params: { limit: 200 } }}
           rowsOf={({ tags }) => tags}
           what="tags"
           empty={<p class="quiet">It has none of its own.</p>}
           caption="Tags of this field"
-          columns={[TAG, SET, DESCRIPTION, remove]}
+          columns={isChangeable ? [TAG, SET, DESCRIPTION, remove] : [TAG, SET, DESCRIPTION]}
         />
-        <SetTag pathOf={pathOf} changed={changed} />
+        {isChangeable && <SetTag pathOf={pathOf} changed={changed} />}
+        {answer?.changeable === false && <p class="quiet">To set tags, the role steward on this namespace is needed.</p>}
       </Section>
       <Section title="Inherited" note="from fields that its values come from, in the runs of the window">
         <PagedTable<FieldTags, FieldTag>
