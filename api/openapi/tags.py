@@ -50,7 +50,7 @@ class FieldTagListSchema(ma.Schema):
 
     tags = fields.List(fields.Nested(FieldTagSchema), required=True)
     changeable = fields.Boolean(
-        required=True, metadata={"description": "Whether the principal may put and remove tags of the field"}
+        metadata={"description": "False if the principal may not put and remove tags; else left out"}
     )
     truncated = fields.Boolean()
     truncatedBy = fields.List(fields.String())

@@ -93,8 +93,8 @@ def field_tags(query: dict[str, Any], namespace: str, name: str, field: str) -> 
 
     With `inherited=true` also those of all fields that its values come from, over direct edges, in the runs
     that start in the window. Each tag stands once, and has the `path` that explains it, the shortest one,
-    from the field with the tag to this one. Without it the window has no effect. `changeable` says whether
-    the principal may put tags.
+    from the field with the tag to this one. Without it the window has no effect. `changeable` is false
+    if the principal may not put tags.
     """
     tagged = _field(namespace, name, field)
     if query["inherited"]:
@@ -173,7 +173,7 @@ def tagged_fields(query: dict[str, Any], tag: str) -> Response:
 
 
 def _changeable(field: DatasetField) -> Json:
-    return {"changeable": store().may_tag(field.dataset)}
+    return {} if store().may_tag(field.dataset) else {"changeable": False}
 
 
 def _field(namespace: str, name: str, field: str) -> DatasetField:

@@ -20,11 +20,7 @@ from fll_hbase.store.access import AccessStore
 from fll_hbase.store.components import build_components
 from fll_hbase.store.policies import PolicyStore
 from fll_hbase.store.read.catalogue import DatasetSummary
-from fll_hbase.store.read.content_cache import (
-    Content,
-    ContentMissing,
-    retry_on_missing_content,
-)
+from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
 from fll_hbase.store.read.derivations import DerivationReader
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_diff import FieldDiffReader

@@ -64,7 +64,7 @@ class TestPut:
             "description": "Identifies a person",
         }
         assert people.get(target(*FIELD, "tags", "PII")).json == answer.json
-        assert people.get(target(*FIELD, "tags")).json == {"tags": [answer.json], "changeable": True}
+        assert people.get(target(*FIELD, "tags")).json == {"tags": [answer.json]}
 
     def test_the_same_again_changes_nothing_and_another_note_updates(self, people: FlaskClient) -> None:
         first = put(people, *FIELD, "tags", "PII", by="ana").json
@@ -93,7 +93,7 @@ class TestPut:
             assert_problem(people.put(url, data=body, content_type="application/json"), 400)
         assert_problem(people.put(url, data=b"{}"), 415)
         assert_problem(people.put(url, data=b"{}", content_type="text/plain"), 415)
-        assert people.get(target(*FIELD, "tags")).json["tags"] == []
+        assert people.get(target(*FIELD, "tags")).json == {"tags": []}
 
     def test_an_unknown_member_is_ignored_with_a_warning(self, people: FlaskClient) -> None:
         answer = put(people, *FIELD, "tags", "PII", person="ana")
@@ -136,7 +136,7 @@ class TestLists:
         tag = put(client, *url, STRANGE, by=STRANGE)
         assert tag.status_code == 201, tag.text
         assert client.get(target(*url)).json == {"tags": [tag.json]}
-        assert client.get(target(*url[:-1])).json["tags"] == [tag.json]
+        assert client.get(target(*url[:5], "tags")).json == {"tags": [tag.json]}
         assert client.get("/v3/tags").json == {"tags": [STRANGE]}
         assert client.get(target("v3", "tags", STRANGE)).json == {"tag": STRANGE, "fields": [tag.json]}
         assert client.delete(target(*url, STRANGE)).status_code == 204

@@ -1,4 +1,4 @@
-"""Which namespaces are known: those of any dataset or program that was recorded."""
+"""Known namespaces: those of any dataset or program that was recorded."""
 
 from __future__ import annotations
 
