@@ -46,9 +46,9 @@ def namespaces(query: dict[str, Any]) -> Response:
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints")
 @blueprint.arguments(NamesParams(), location="query")
 @blueprint.response(200, EndPointsSchema, description="By code point")
-@blueprint.problems(400, 404, 503)
+@blueprint.problems(400, 503)
 def datasets(query: dict[str, Any], namespace: str) -> Response:
-    """List the datasets of a namespace; none for one that only programs have. 404 if it was never seen."""
+    """List the datasets of a namespace."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     entries = store().catalogue.datasets(namespace, prefix=query["prefix"], start_after=start_after)
     return list_page(

@@ -80,9 +80,10 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
     """Return whether a namespace, dataset or field is in the catalogue; one read of it."""
     # Sorted by code point, a name is the first of all that begin with it.
     if not reading.name:
-        return bool(_dataset_names(client, reading.namespace, limit=1))
+        return bool(client.ask_datasets(reading.namespace, prefix="", limit=1).body["endpoints"])
     if not reading.field:
-        return _dataset_names(client, reading.namespace, prefix=reading.name, limit=1) == [reading.name]
+        answer = client.ask_datasets(reading.namespace, prefix=reading.name, limit=1)
+        return [dataset["name"] for dataset in answer.body["endpoints"]] == [reading.name]
     try:
         answer = client.ask_fields(Dataset(reading.namespace, reading.name), prefix=reading.field, limit=1)
     except NotFound:
@@ -93,21 +94,13 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
 def suggest(reading: Reading, client: Connection) -> list[str]:
     """Return recorded names near one that is not, at most three; in three reads of 1,000 names at most."""
     if reading.name:
-        names = _dataset_names(client, reading.namespace, limit=NAMES_MAX)
+        datasets = client.ask_datasets(reading.namespace, prefix="", limit=NAMES_MAX).body["endpoints"]
+        names = [dataset["name"] for dataset in datasets]
         if reading.field and reading.name in names:
             return _near_fields(reading, client)
         if names:
             return [f"{reading.namespace}/{name}" for name in _near(reading.name, names)]
     return _near(reading.namespace, client.ask_namespaces(limit=NAMES_MAX).body["namespaces"])
-
-
-def _dataset_names(client: Connection, namespace: str, *, prefix: str = "", limit: int) -> list[str]:
-    """Return the first names of datasets with a prefix; none for a namespace that was never seen."""
-    try:
-        answer = client.ask_datasets(namespace, prefix=prefix, limit=limit)
-    except NotFound:
-        return []
-    return [dataset["name"] for dataset in answer.body["endpoints"]]
 
 
 def _near_fields(reading: Reading, client: Connection) -> list[str]:

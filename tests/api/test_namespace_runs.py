@@ -109,24 +109,10 @@ def test_pages_list_each_run_once(history: FlaskClient, limit: int, monkeypatch:
     assert listed == ["o2", "r2", "o1", "r0"]
 
 
-def test_a_namespace_that_was_never_seen_is_404_everywhere(history: FlaskClient) -> None:
-    lists = {"runs": ALL, "openlineage": ALL, "endpoints": {"prefix": "x"}}
-    problems = [
-        assert_problem(history.get(path("missing", name, **query)), 404) for name, query in lists.items()
-    ]
-    assert problems == [problems[0]] * len(lists)
+def test_a_namespace_without_programs_is_404(history: FlaskClient) -> None:
+    assert_problem(history.get(path("missing", "runs"), query_string=ALL), 404)
+    assert_problem(history.get(path("missing", "openlineage"), query_string=ALL), 404)
     assert names(get_json(history, "ns1", "runs", start="1", end="2")) == []
-    assert get_json(history, "ns1", "endpoints", prefix="x") == {"endpoints": []}
-
-
-def test_a_namespace_of_programs_or_of_datasets_alone_is_known(history: FlaskClient) -> None:
-    document = copying("raw", "orders", "UID", run=run("elsewhere", hours=4))
-    for operation, member in zip(document["operations"], ("source", "destination"), strict=True):
-        operation[member]["namespace"] = "data"
-    record_new(history, document, namespace="programs")
-    assert get_json(history, "programs", "endpoints") == {"endpoints": []}
-    assert get_json(history, "data", "runs", **ALL) == {"runs": []}
-    assert history.get(path("data", "openlineage", **ALL)).json == []
 
 
 @pytest.mark.parametrize(

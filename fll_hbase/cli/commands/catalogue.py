@@ -23,6 +23,7 @@ from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import listings
 from fll_hbase.client import Connection, WindowText
 from fll_hbase.client.answers import TableAnswer
+from fll_hbase.errors import NotFound
 from fll_hbase.model.datasets import Dataset
 
 
@@ -92,7 +93,7 @@ def ls(
     """List the namespaces, the datasets of NS, or the fields of NS/NAME."""
     with open_target(store, server) as client:
         answer = _list(client, namespace, name, limit)
-    print_answer(answer, output_format, table=lambda: listings.names_table(answer, _empty(namespace, name)))
+    print_answer(answer, output_format, table=lambda: listings.names_table(answer))
 
 
 def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAnswer[Any]:
@@ -101,16 +102,11 @@ def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAns
         return client.fields(namespace, name, limit=limit)
     if not namespace:
         return client.namespaces(limit=limit)
-    return client.datasets(namespace, limit=limit)
-
-
-def _empty(namespace: str, name: str) -> str:
-    """Return what an empty list means; an unknown name is an error, not an empty list."""
-    if name:
-        return "No field of it was recorded."
-    if namespace:
-        return "It has no datasets, only programs; `fll runs NS` lists their runs."
-    return "Nothing is recorded yet; `fll sample` loads a sample."
+    answer = client.datasets(namespace, limit=limit)
+    # The API answers an unknown namespace with an empty list: names of datasets may have any namespace.
+    if not answer.rows:
+        raise NotFound(f"namespace {namespace!r} not found: it has no datasets")
+    return answer
 
 
 @click.command(

@@ -45,14 +45,12 @@ def _program(program: Json) -> str:
     return name_json.text(program) if is_hidden else "/".join(program[name] for name in _PROGRAM_MEMBERS)
 
 
-def names_table(answer: TableAnswer[Any], empty: str) -> RenderableType:
-    """Render names of the catalogue: a column for each that some row has; `empty` where there are none."""
-    if not answer.rows:
-        return Text(empty)
+def names_table(answer: TableAnswer[Any]) -> RenderableType:
+    """Render names of the catalogue: a column for each that some row has."""
     columns = [name for name in answer.columns if any(row[name] not in (None, "") for row in answer)]
     times = answer.shape.times
     rows = [[_time(row[name]) if name in times else _cell(row[name]) for name in columns] for row in answer]
-    return TextTable(columns, rows)
+    return TextTable(columns, rows) if rows else Text("Nothing is recorded yet; `fll sample` loads a sample.")
 
 
 def dataset_page(body: Any, zone: str) -> RenderableType:

@@ -13,7 +13,6 @@ from fll_hbase.keys.ranges import dataset_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
 from fll_hbase.store.read import shared_reads
-from fll_hbase.store.read.known_namespaces import require_namespace
 from fll_hbase.store.read.name_listing import (
     batch_names,
     dataset_names,
@@ -79,16 +78,9 @@ class Catalogue:
     def datasets(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[CatalogueDataset]:
-        """Yield the datasets of a namespace whose names begin with `prefix`, after `start_after`.
-
-        Raises NotFound for a namespace that was never seen.
-        """
-        is_empty = True
+        """Yield the datasets of a namespace whose names begin with `prefix`, after `start_after`."""
         for dataset, row in self._rows(namespace, prefix=prefix, start_after=start_after):
-            is_empty = False
             yield CatalogueDataset(dataset, _latest_description(row))
-        if is_empty:
-            require_namespace(self._table, namespace)
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
         """Yield the datasets of a range of catalogue keys with their own fields, not those of aliases."""

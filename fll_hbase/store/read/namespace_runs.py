@@ -12,14 +12,13 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded
+from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import escape
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Window
 from fll_hbase.store import run_rows
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.read.known_namespaces import require_namespace
 from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
 from fll_hbase.store.results import ListedRun, RunsPage
 from fll_hbase.store.run_rows import CommittedRun
@@ -89,7 +88,7 @@ class NamespaceRunReader:
 
         That is the `next_after` of the previous page, b"" for the first one. A page ends after EXAMINED_MAX
         rows of the index or at the deadline, too: it may have fewer runs and still a next page. Raises
-        NotFound for a namespace that was never seen, and DeadlineExceeded if nothing was examined in time.
+        NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in time.
         """
         truncated_by: list[str] = []
         page = _Page(start_after, {})
@@ -99,7 +98,7 @@ class NamespaceRunReader:
             if not page.examined:
                 raise
         if not page.examined and query.namespace:
-            require_namespace(self._table, query.namespace)
+            self._require_known(query.namespace)
         return page.build(limit, truncated_by)
 
     def _fill(self, page: _Page, query: RunsQuery, limit: int, truncated_by: list[str]) -> None:
@@ -184,6 +183,14 @@ class NamespaceRunReader:
             yield namespace
             # Seek over all runs of the namespace.
             start = ranges.prefix_end(layout.RUN_INDEX + namespace + b"|")
+
+    def _require_known(self, namespace: str) -> None:
+        prefix = layout.run_index_prefix(namespace)
+        if not list(self._table.scan(*ranges.prefix_range(prefix), limit=1)):
+            raise NotFound(
+                f"namespace {namespace!r} not found: no program of it was recorded; runs recorded before"
+                " the run index are added by `fll spark check --repair`"
+            )
 
 
 def _range(namespace: bytes, start: bytes, stop: bytes) -> layout.Range:
