@@ -27,8 +27,8 @@ export interface FieldTag extends FieldName {
 
 export interface FieldTags extends Partial<Truncatable> {
   tags: FieldTag[];
-  /** Whether the reader may set and remove tags of the field; a server before this member does not say. */
-  changeable?: boolean;
+  /** False if the reader may not set and remove tags of the field; else left out. */
+  changeable?: false;
 }
 
 export interface TagNames {

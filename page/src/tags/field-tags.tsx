@@ -34,7 +34,7 @@ export function FieldTagsView({ field: { namespace, name, field }, state: { star
     own.first.retry();
   };
   const answer = own.first.answer?.body;
-  const isChangeable = answer !== undefined && answer.changeable !== false;
+  const isChangeable = answer !== undefined && answer.changeable === undefined;
   const remove: Column<FieldTag> = { head: "Remove", cell: ({ tag }) => <RemoveTag tag={tag} path={pathOf(tag)} changed={changed} /> };
   return (
     <div class="tags-screen">
