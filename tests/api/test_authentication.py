@@ -358,6 +358,8 @@ def test_a_gateway_that_hangs_is_a_503_in_bounded_time(tmp_path: Path) -> None:
         client = create_app(LineageStore(table), Settings(auth="tokens")).test_client()
         assert status(client, unknown_token().text()) == 401
         os.kill(gateway.pid, signal.SIGSTOP)
+        # It may still answer until the signal arrives.
+        os.waitpid(gateway.pid, os.WUNTRACED)
         began = time.monotonic()
         assert status(client, unknown_token().text()) == 503
         assert time.monotonic() - began < CHECK_SECONDS_MAX + 3
