@@ -214,10 +214,13 @@ def test_with_all_rights_answers_are_those_without_authentication(specs: list[Sp
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(SPECS)
 def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec]) -> None:
-    """The view itself, without the short cut of an admin, hides nothing that may be seen."""
+    """The view itself, without the short cut of an admin, hides nothing that may be seen.
+
+    A steward, since lists of tags say if they may not be changed.
+    """
     from fll_hbase.model.access import Grant, Role
 
-    everything = Principal("all", (Grant(Role.READER, "*"),))
+    everything = Principal("all", (Grant(Role.READER, "*"), Grant(Role.STEWARD, "*")))
     client = _client(FIRST, specs)
     for target in _targets(client):
         assert _seen(_ask(client, target, everything, "application/json")) == _seen(
