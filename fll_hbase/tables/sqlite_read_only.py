@@ -1,8 +1,8 @@
 """SQLite files that this user may only read.
 
 A reader of a file in WAL mode usually writes, too: into the index of the log, and it creates both. A user
-without that right reads them as they are. Where there is no log because nobody has the file open, SQLite
-reads it as one that never changes, so what was read counts only if nobody wrote meanwhile: decision 85.
+without that right reads them as they are. Where there is no log, as no process has the file open, SQLite
+reads it as one that never changes, so what was read counts only if it was not changed meanwhile: decision 85.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
 """Functions that leave structs as they are, and collect or select them; the first operand has the structs."""
 
 OTHERS_MAX = 16
-"""Structs of one value that are told apart; the fields of more are as if all were one."""
+"""Structs of one value that are distinguished; the fields of more are as if all were one."""
 
 
 def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> ColumnLineage:
