@@ -193,3 +193,22 @@ def test_work_is_linear_in_the_length(name: str) -> None:
     """A million calls per 20 kB are above the usual number and far below a quadratic one."""
     calls = count_calls(lambda: check(LONG[name], "spark", SCHEMA))
     assert calls < 1_000_000 * max(len(LONG[name]) / 20_000, 1)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("duckdb", "CREATE TABLE t AS PIVOT orders ON day USING sum(amount)"),
+        ("oracle", "DECLARE CURSOR c IS SELECT id FROM s; v INT := 1; BEGIN FETCH c INTO v; END;"),
+        ("redshift", "MERGE INTO t USING s ON t.id = s.id REMOVE DUPLICATES"),
+        ("snowflake", "CREATE STREAM IF NOT EXISTS t ON EXTERNAL TABLE a.b.s APPEND_ONLY = TRUE"),
+        ("snowflake", "ALTER VIEW v AS SELECT id FROM s"),
+        ("tsql", "INSERT INTO t (a) OUTPUT inserted.a INTO @x (a) SELECT a FROM s"),
+        ("tsql", "DELETE FROM t OUTPUT deleted.a INTO a.b.x WHERE id IN (SELECT id FROM s)"),
+    ],
+)
+def test_rewritten_statements_may_end_anywhere(dialect: str, text: str) -> None:
+    words = _WORD.findall(text)
+    for count in range(1, len(words) + 1):
+        check(" ".join(words[:count]), dialect, SCHEMA)
+        check(" ".join([*words[: count - 1], *words[count:]]), dialect, SCHEMA)

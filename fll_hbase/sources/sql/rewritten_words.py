@@ -56,7 +56,13 @@ def _altered_view(tokens: Tokens) -> Tokens:
 def _stream(tokens: Tokens) -> Tokens:
     """A stream of Snowflake has the columns of its table, as a view of all of them."""
     words = [word_at(tokens, number) for number in range(len(tokens))] if len(tokens) < _STREAM_MAX else []
-    if words[:1] != ["CREATE"] or "STREAM" not in words[1:4] or "ON" not in words or "TABLE" in words[1:4]:
+    # Not the last word: a table follows.
+    if (
+        words[:1] != ["CREATE"]
+        or "STREAM" not in words[1:4]
+        or "ON" not in words[:-1]
+        or "TABLE" in words[1:4]
+    ):
         return tokens
     stream, on = words.index("STREAM"), words.index("ON")
     name = [token for token in tokens[stream + 1 : on] if word_at([token], 0) not in _IF_NOT_EXISTS]
@@ -143,7 +149,7 @@ def _output_clause(tokens: Tokens) -> Tokens:
     """OUTPUT … INTO of T-SQL behind all other clauses; last items are the columns, if any, and the table."""
     outer = _outer(tokens)
     start = next((n for n in outer if n and tokens[n].token_type is _T.RETURNING), 0)
-    into = next((n for n in outer if n > start and word_at(tokens, n) == "INTO"), 0)
+    into = next((n for n in outer if start < n < len(tokens) - 1 and word_at(tokens, n) == "INTO"), 0)
     if not start or not into or any(word_at(tokens, n) in _OUTPUT_ENDS for n in outer if start < n < into):
         return tokens
     table = into + 2 if tokens[into + 1].token_type is _T.PARAMETER else into + 1
