@@ -126,3 +126,25 @@ def test_the_counter_sees_a_square() -> None:
     """The rows of a join of many tables depend on all conditions before it: what a step returns grows."""
     small, large = (operations(many_joins(size)) / size for size in (20, 400))
     assert large > 1.5 * small
+
+
+def nested_aggregates(depth: int) -> dict[str, Rows]:
+    """AGGREGATE of an array whose function calls AGGREGATE of each element, and so on."""
+    rows: Rows = [["AttributeReference", [], 0, "c0"], ["Literal", []]]
+    for level in range(depth):
+        rows += [["NamedLambdaVariable", [], 1_000 + 2 * level + part, "v"] for part in (0, 1)]
+    # The innermost function adds the element, each other one the aggregate of its element.
+    value = len(rows)
+    rows.append(["Add", [2 * depth, 2 * depth + 1]])
+    for level in reversed(range(depth)):
+        total, element = 2 + 2 * level, 3 + 2 * level
+        array = 0 if level == 0 else element - 2
+        rows += [["LambdaFunction", [value, total, element]], ["LambdaFunction", [total, total]]]
+        value = len(rows)
+        rows.append(["ArrayAggregate", [array, 1, value - 2, value - 1]])
+    rows.append(["Alias", [value], 1, "sum"])
+    return plan(rows, 1, ["Project", [0], {"projectList": [len(rows) - 1]}], output=[len(rows) - 1])
+
+
+def test_aggregates_within_aggregates_are_not_resolved_twice_at_each_level() -> None:
+    assert operations(nested_aggregates(16)) < 4 * operations(nested_aggregates(8))

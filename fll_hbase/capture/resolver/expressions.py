@@ -69,6 +69,9 @@ RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "Row
 CALLING = {"ArrayAggregate": 2, "ArrayExists": 1, "ArrayFilter": 1, "ArrayForAll": 1, "ArrayTransform": 1}
 """Functions that call others for each element of the array in the first operand, and how many."""
 
+REPEATED_DEPTH_MAX = 4
+"""Depth of functions within functions down to which AGGREGATE resolves its function twice."""
+
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 
 
@@ -76,7 +79,7 @@ class ExpressionResolver:
     """Resolves the expressions of one node, each once.
 
     `columns` are those of the node's children, `outer` all columns of the plan so far, for correlated
-    subqueries, `relations` the results of its nodes, and `variables` those of functions around them.
+    subqueries, `relations` the results of its nodes, and `variables` those of `depth` functions around them.
     """
 
     def __init__(
@@ -87,12 +90,14 @@ class ExpressionResolver:
         outer: Mapping[int, ColumnLineage],
         relations: Sequence[Relation],
         variables: Mapping[int, ColumnLineage] | None = None,
+        depth: int = 0,
     ) -> None:
         self._expressions = expressions
         self._columns = columns
         self._outer = outer
         self._relations = relations
         self._variables = variables or {}
+        self._depth = depth
         self._resolved: dict[int, ColumnLineage] = {}
         self._common: dict[int, ColumnLineage] = {}
 
@@ -269,7 +274,8 @@ class ExpressionResolver:
         _, _, add, finish = expression.operands
         total = with_elements([start, self._call(add, [start, array])])
         # Once more: the function may read what it made of another element.
-        total = with_elements([start, self._call(add, [total, array])])
+        if self._depth < REPEATED_DEPTH_MAX:
+            total = with_elements([start, self._call(add, [total, array])])
         value = self._call(finish, [total])
         return with_elements([value], _unused([array], value))
 
@@ -286,6 +292,7 @@ class ExpressionResolver:
             outer=self._outer,
             relations=self._relations,
             variables={**self._variables, **bound},
+            depth=self._depth + 1,
         )
         resolver._common = self._common
         return resolver.resolve(body)
