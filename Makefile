@@ -21,6 +21,9 @@ INSTALLED := $(VENV)/installed
 # Checked first, so that a missing JDK is reported at once.
 PACKAGES := PYTHON='$(PYTHON)' tools/system-packages
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# A lock file names every package, so pip resolves nothing; the pip of Python 3.11 would compare a
+# dependency with an extra, as coverage[toml], with the newest release instead of the locked one.
+LOCKED := --no-deps --require-hashes
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -55,13 +58,15 @@ $(RUNNABLE): requirements-run.lock setup.cfg pyproject.toml
 	@$(PACKAGES) python
 	@echo 'Installing what runs into $(VENV): about 140 MB'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --require-hashes -r requirements-run.lock
+	$(BIN)/pip install $(LOCKED) -r requirements-run.lock
 	$(BIN)/pip install --no-deps --no-build-isolation --editable .
+	@$(BIN)/pip check
 	@touch $@
 
 $(INSTALLED): requirements.lock $(RUNNABLE)
 	@echo 'Installing what tests and checks need into $(VENV): about 1.2 GB, which takes minutes'
-	$(BIN)/pip install --require-hashes -r requirements.lock
+	$(BIN)/pip install $(LOCKED) -r requirements.lock
+	@$(BIN)/pip check
 	@touch $@
 
 system-java:
@@ -158,7 +163,8 @@ spark35: system-java $(LAKE) $(SPARK35)/installed
 $(SPARK35)/installed: requirements-spark35.lock
 	@echo 'Installing Spark 3.5 into $(SPARK35): about 800 MB, which takes minutes'
 	$(PYTHON) -m venv $(SPARK35)
-	$(SPARK35)/bin/pip install --require-hashes -r requirements-spark35.lock
+	$(SPARK35)/bin/pip install $(LOCKED) -r requirements-spark35.lock
+	@$(SPARK35)/bin/pip check
 	@touch $@
 
 capture-matrix: system-java setup
