@@ -134,8 +134,9 @@ tests: tests-python tests-java tests-page tests-servers
 
 # Coverage makes these several times slower, and what they execute the other tests execute, too.
 UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model access/test_non_interference.py \
-	api/test_direct_routes.py api/test_openapi.py capture/test_resolver_cost.py exports/test_round_trip.py \
-	$(addprefix sources/test_,datahub_fuzz.py openlineage_fuzz.py openlineage_order.py pipeline_any.py sql_fuzz.py))
+	api/test_direct_routes.py api/test_openapi.py api/test_wide.py capture/test_resolver_cost.py \
+	exports/test_round_trip.py $(addprefix store/test_,hop_calls.py reach.py) \
+	$(addprefix sources/test_,datahub_fuzz.py dbt_fuzz.py openlineage_fuzz.py openlineage_order.py pipeline_any.py sql_fuzz.py))
 
 tests-python: setup
 	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))

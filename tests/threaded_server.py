@@ -1,10 +1,11 @@
-"""A server in a thread of the test process."""
+"""Servers in a thread of the test process."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from werkzeug.serving import make_server
 
@@ -13,16 +14,38 @@ from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+POLL_SECONDS = 0.01
+"""How often a server looks whether it shall end; half a second, as is usual, is longer than most tests."""
+
+
+class Server(Protocol):
+    """What servers of the standard library and of werkzeug have in common."""
+
+    def serve_forever(self, poll_interval: float = ...) -> None: ...
+
+    def shutdown(self) -> None: ...
+
+    def server_close(self) -> None: ...
+
+
+@contextmanager
+def in_thread(server: Server) -> Iterator[None]:
+    """Serve in a thread; the end waits for it, and closes the server."""
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
 
 @contextmanager
 def serving_in_thread(settings: Settings) -> Iterator[str]:
     """The URL of a server over an empty store."""
     store = LineageStore(open_table("sqlite:///:memory:"), settings)
     server = make_server("127.0.0.1", 0, create_app(store), threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with in_thread(server):
+        yield f"http://127.0.0.1:{server.server_port}"
     store.close()

@@ -15,6 +15,7 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+from threaded_server import in_thread
 
 AUDIENCE = "lineage"
 CONFIGURATION, JWKS = "/.well-known/openid-configuration", "/keys"
@@ -114,11 +115,5 @@ def provider_of(*keys: SigningKey) -> Iterator[IdentityProvider]:
     provider = IdentityProvider(url, list(keys))
     provider.documents[CONFIGURATION] = {"issuer": url, "jwks_uri": url + JWKS}
     provider.publish(*keys)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with in_thread(server):
         yield provider
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

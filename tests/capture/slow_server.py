@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import requests
+from threaded_server import in_thread
 
 
 @dataclass
@@ -75,10 +75,7 @@ def gated(server: str, *, delay_seconds: float = 0.0, busy: int = 0, port: int =
         def handle_error(self, request: object, client_address: object) -> None:
             """A client that ended does not wait for its answer."""
 
-    with Server(("127.0.0.1", port), Handler) as gateway:
-        gate = Gate(f"http://127.0.0.1:{gateway.server_port}", delay_seconds, busy)
-        threading.Thread(target=gateway.serve_forever, daemon=True).start()
-        try:
-            yield gate
-        finally:
-            gateway.shutdown()
+    gateway = Server(("127.0.0.1", port), Handler)
+    gate = Gate(f"http://127.0.0.1:{gateway.server_port}", delay_seconds, busy)
+    with in_thread(gateway):
+        yield gate
