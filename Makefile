@@ -142,10 +142,11 @@ tests-python: setup
 	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
 	$(PYTEST) -m 'not java' $(UNCOVERED)
 
-# Capture starts and stops sessions of its own, and a process has one JVM.
+# Capture starts and stops sessions of its own, and a process has one JVM. Files of few tests are the longest
+# here, and would come last.
 tests-java: system-java setup $(AGENT) $(KAFKA) $(GENERATOR) spark35
 	$(HBASE) build
-	$(PYTEST) -m java --ignore tests/capture
+	$(PYTEST) --no-loadscope-reorder -m java --ignore tests/capture
 	$(PYTEST) -m java tests/capture
 
 # What is served must be what the sources build: a difference, or a new file, is a forgotten `make page`.
