@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql.client_commands import without_client_commands
 from fll_hbase.sources.sql.complexity import find_excess
 from fll_hbase.sources.sql.cursors import RowTokens
+from fll_hbase.sources.sql.double_quotes import QUOTED_NAMES, has_quoted_names
 from fll_hbase.sources.sql.rewritten_words import with_known_words
 from fll_hbase.sources.sql.statement_splitter import (
     CallTokens,
@@ -47,6 +49,16 @@ DIALECT_ALIASES = {
 REPLACEMENT = "\ufffd"
 """What stands in a script for half of a surrogate pair, which no UTF-8 has."""
 _HALF = re.compile("[\ud800-\udfff]")
+
+_SUGGESTED = (
+    *("postgres", "snowflake", "bigquery", "tsql", "oracle", "mysql", "redshift", "databricks", "duckdb"),
+    *("trino", "hive", "clickhouse", "teradata", "athena", "sqlite", "spark", "ansi"),
+)
+"""Dialects in the order in which the error of a statement names them: those that most clients send first."""
+SUGGESTED_MAX = 5
+"""Dialects that the error of a statement names."""
+SUGGESTED_SIZE_MAX = 10_000
+"""Characters of a statement that other dialects are tried on."""
 
 STANDARD_SQL = ""
 """The parser's own dialect, for `ansi`."""
@@ -117,13 +129,15 @@ ScriptItem: TypeAlias = Statement | Call | Procedure | Rows | BrokenStatement
 class Script:
     """The statements of a text in its dialect, and the variables that its blocks declare, in lower case.
 
-    `has_halves` says that the text had halves of surrogate pairs, each now a REPLACEMENT.
+    `has_halves` says that the text had halves of surrogate pairs, each now a REPLACEMENT; `warnings` are
+    about how the whole text is read.
     """
 
     dialect: Dialect
     statements: tuple[ScriptItem, ...]
     variables: frozenset[str] = frozenset()
     has_halves: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def parse_script(sql: str, dialect: str) -> Script:
@@ -137,15 +151,35 @@ def parse_script(sql: str, dialect: str) -> Script:
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
     sql = without_client_commands(sql, dialect)
     parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
-    statements, variables = _StatementParser(parser_dialect, dialect).parse(sql)
+    parser = _StatementParser(parser_dialect, dialect)
+    statements, variables = parser.parse(sql)
     errors = [item.error for item in statements if isinstance(item, BrokenStatement)]
     if errors and len(errors) == len(statements):
         raise UnreadableDocument(errors)
-    return Script(parser_dialect, statements, variables, has_halves=has_halves)
+    warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
+    return Script(parser_dialect, statements, variables, has_halves=has_halves, warnings=warnings)
+
+
+def dialects_that_read(statement: str) -> list[str]:
+    """Return the first dialects, SUGGESTED_MAX at most, in which a text is one statement."""
+    return list(islice((name for name in _SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
+
+
+def _reads(dialect: str, statement: str) -> bool:
+    parser = _StatementParser(Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect), dialect)
+    parser.has_suggested = True
+    items, _ = parser.parse(statement)
+    return [isinstance(item, Statement) and not isinstance(item.tree, exp.Command) for item in items] == [
+        True
+    ]
 
 
 class _StatementParser:
-    """Parses the statements of a text one by one, so that a broken one leaves the others as they are."""
+    """Parses the statements of a text one by one, so that a broken one leaves the others as they are.
+
+    `has_quoted_names` says that double quotes are around names (see `double_quotes`), `has_suggested` that
+    no error need name other dialects any more.
+    """
 
     def __init__(self, dialect: Dialect, dialect_name: str) -> None:
         self._dialect = dialect
@@ -153,11 +187,19 @@ class _StatementParser:
         # The first error of a statement has a position; those that follow are mostly its consequences.
         self._parser = dialect.parser(error_level=ErrorLevel.IMMEDIATE)
         self._tokenizer = _plain_tokenizer(type(dialect))(dialect)
+        self.has_quoted_names = False
+        self.has_suggested = False
 
     def parse(self, sql: str) -> tuple[tuple[ScriptItem, ...], frozenset[str]]:
         """Return the items of a text and its variables; one broken statement if it has no tokens."""
         try:
-            parts, variables = split_statements(self._tokens(sql), self._dialect_name)
+            tokens = self._tokens(sql)
+            if not self.has_quoted_names and has_quoted_names(tokens, sql, self._dialect_name):
+                # The engine has one setting for all statements.
+                self.has_quoted_names = True
+                self._tokenizer = _plain_tokenizer(type(self._dialect), has_quoted_names=True)(self._dialect)
+                tokens = self._tokens(sql)
+            parts, variables = split_statements(tokens, self._dialect_name)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
         except RecursionError:
@@ -219,8 +261,25 @@ class _StatementParser:
         try:
             trees = self._trees(rewritten, sql)
         except UnreadableDocument as error:
-            return _broken_template(tokens, sql) or BrokenStatement(error.errors[0])
+            return _broken_template(tokens, sql) or self._broken_here(error.errors[0], tokens, sql)
+        if trees and isinstance(trees[0], exp.Command) and trees[0].name.upper() == "CREATE":
+            # The library passes over what it cannot read of a CREATE.
+            detail = f"line {tokens[0].line}: CREATE has a part that is not understood"
+            broken = self._broken_here(FieldError("sql", detail), tokens, sql)
+            return broken if broken.error.detail != detail else Statement(trees[0], sql, tokens)
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
+
+    def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
+        """Return a broken statement; the error of the first one names the dialects that it is SQL of."""
+        size = tokens[-1].end + 1 - tokens[0].start
+        if self.has_suggested or size > SUGGESTED_SIZE_MAX:
+            return BrokenStatement(error)
+        self.has_suggested = True
+        others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
+        if not others:
+            return BrokenStatement(error)
+        hint = f"read as {self._dialect_name}; it is SQL of {', '.join(others)}: give `dialect`"
+        return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
         """Parse the tokens of one statement. Raises UnreadableDocument."""
@@ -237,9 +296,16 @@ class _StatementParser:
 
 
 @cache
-def _plain_tokenizer(dialect: type[Dialect]) -> type[Tokenizer]:
-    """Return the tokenizer of a dialect without commands, which make one token of all up to the next `;`."""
-    return type("PlainTokenizer", (dialect.tokenizer_class,), {"COMMANDS": set()})
+def _plain_tokenizer(dialect: type[Dialect], *, has_quoted_names: bool = False) -> type[Tokenizer]:
+    """Return the tokenizer of a dialect without commands, which make one token of all up to the next `;`.
+
+    With `has_quoted_names`, double quotes are around names.
+    """
+    members: dict[str, object] = {"COMMANDS": set()}
+    if has_quoted_names:
+        members["QUOTES"] = [quote for quote in dialect.tokenizer_class.QUOTES if quote != '"']
+        members["IDENTIFIERS"] = [*dialect.tokenizer_class.IDENTIFIERS, '"']
+    return type("PlainTokenizer", (dialect.tokenizer_class,), members)
 
 
 def _unclosed_tokens(part: UnclosedPart) -> list[Token]:

@@ -21,12 +21,13 @@ _IF_NOT_EXISTS = {"IF", "NOT", "EXISTS"}
 _STREAM_MAX = 60
 """Tokens of a statement that may be CREATE STREAM."""
 _PHRASES = {"FORMAT", "TITLE"}
+_BEFORE_TABLE = {"FROM", "INTO", "JOIN", "TABLE", "UPDATE", "USING", "VIEW"}
 _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
 def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in (_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause):
+    for rewrite in _REWRITES:
         tokens = rewrite(tokens)
     dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
     return dialect_rewrite(tokens) if dialect_rewrite else tokens
@@ -223,7 +224,7 @@ def _and(condition: Tokens, origin: Token) -> list[Token]:
 
 
 def _without_phrases(tokens: Tokens) -> Tokens:
-    """Teradata's `(FORMAT 'x')` and `(TITLE 'x')` only show an expression."""
+    """Teradata's `(FORMAT 'x')` and `(TITLE 'x')` only show an expression; no other dialect has them."""
     kinds = [token.token_type for token in tokens]
     phrases = {
         number
@@ -234,6 +235,35 @@ def _without_phrases(tokens: Tokens) -> Tokens:
     }
     left_out = {number + offset for number in phrases for offset in range(4)}
     return [token for number, token in enumerate(tokens) if number not in left_out]
+
+
+def _dashed_names(tokens: Tokens) -> Tokens:
+    """Projects of BigQuery have dashes without quotes: `FROM my-project.d.t`, which is no SQL elsewhere."""
+    if not any(token.token_type is _T.DASH for token in tokens):
+        return tokens
+    result: list[Token] = []
+    number = 0
+    while number < len(tokens):
+        end = _dashed_end(tokens, number) if word_at(tokens, number - 1) in _BEFORE_TABLE else number
+        first, last = tokens[number], tokens[end]
+        text = "".join(token.text for token in tokens[number : end + 1])
+        joined = Token(_T.IDENTIFIER, text, first.line, last.col, first.start, last.end)
+        result.append(joined if end > number else first)
+        number = end + 1
+    return result
+
+
+def _dashed_end(tokens: Tokens, start: int) -> int:
+    """Return the position of the last part of a name with dashes and no blanks, in front of a dot."""
+    end = start
+    while (
+        end + 2 < len(tokens)
+        and tokens[end + 1].token_type is _T.DASH
+        and tokens[end + 1].start == tokens[end].end + 1
+        and tokens[end + 2].start == tokens[end + 1].end + 1
+    ):
+        end += 2
+    return end if end + 1 < len(tokens) and tokens[end + 1].token_type is _T.DOT else start
 
 
 def _outer(tokens: Tokens) -> list[int]:
@@ -263,11 +293,14 @@ def _word(kind: TokenType, origin: Token) -> Token:
     return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
 
 
+_REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
+    *(_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause),
+    *(_without_phrases, _dashed_names),
+)
 _DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
     "duckdb": _created_pivot,
     "mysql": _load_data,
     "oracle": _oracle_merge,
     "redshift": _remove_duplicates,
-    "teradata": _without_phrases,
     "tsql": _output_clause,
 }

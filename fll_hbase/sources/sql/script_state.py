@@ -83,6 +83,8 @@ class ScriptState:
     def __post_init__(self) -> None:
         self.variables |= dict.fromkeys(self.script.variables, GENERATED)
         self.catalog, self.database = self.tables.naming.catalog, self.tables.naming.schema
+        for warning in self.script.warnings:
+            self.warn(warning)
 
     def begin(self, statement: Statement) -> None:
         """Take the texts of expressions from a statement, which is read next."""
