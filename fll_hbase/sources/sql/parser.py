@@ -19,6 +19,7 @@ from sqlglot.tokens import Tokenizer
 from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql.client_commands import without_client_commands
+from fll_hbase.sources.sql.client_variables import with_client_variables
 from fll_hbase.sources.sql.complexity import find_excess
 from fll_hbase.sources.sql.cursors import RowTokens
 from fll_hbase.sources.sql.double_quotes import QUOTED_NAMES, has_quoted_names
@@ -48,6 +49,7 @@ DIALECT_ALIASES = {
 
 REPLACEMENT = "\ufffd"
 """What stands in a script for half of a surrogate pair, which no UTF-8 has."""
+_VARIABLE = re.compile(r"\$[{(][\w.:]{1,100}[})]")
 _HALF = re.compile("[\ud800-\udfff]")
 
 _SUGGESTED = (
@@ -149,7 +151,7 @@ def parse_script(sql: str, dialect: str) -> Script:
     sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
     # Editors put a byte order mark in front of files; offsets stay as they are.
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
-    sql = without_client_commands(sql, dialect)
+    sql = without_client_commands(with_client_variables(sql, dialect), dialect)
     parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
     parser = _StatementParser(parser_dialect, dialect)
     statements, variables = parser.parse(sql)
@@ -347,8 +349,13 @@ def _broken(detail: str) -> BrokenStatement:
 
 
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return the error of a statement that is a template of Jinja, None if it has none."""
+    """Return the error of a statement that is a template or has variables of a client, None if it has none."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
+    if (variable := _VARIABLE.search(text)) is not None:
+        return _broken(
+            f"line {tokens[0].line}: has a variable, {variable[0]}, that the script does not set; "
+            "send the SQL with its value"
+        )
     if "{{" not in text and "{%" not in text:
         return None
     return _broken(f"line {tokens[0].line}: is a template ({{{{ }}}}, {{% %}}); send the SQL that it gives")

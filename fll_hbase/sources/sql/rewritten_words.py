@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.dropped_clauses import without_dropped_clauses
+from fll_hbase.sources.sql.pipe_operators import with_known_operators
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -27,8 +29,12 @@ _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in _REWRITES:
+    for rewrite in (_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause):
         tokens = rewrite(tokens)
+    kinds = {token.token_type for token in tokens}
+    for kind, rewrite in _REWRITES_BY_KIND.items():
+        tokens = rewrite(tokens) if kind in kinds else tokens
+    tokens = without_dropped_clauses(tokens, dialect_name)
     dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
     return dialect_rewrite(tokens) if dialect_rewrite else tokens
 
@@ -239,8 +245,6 @@ def _without_phrases(tokens: Tokens) -> Tokens:
 
 def _dashed_names(tokens: Tokens) -> Tokens:
     """Projects of BigQuery have dashes without quotes: `FROM my-project.d.t`, which is no SQL elsewhere."""
-    if not any(token.token_type is _T.DASH for token in tokens):
-        return tokens
     result: list[Token] = []
     number = 0
     while number < len(tokens):
@@ -293,10 +297,12 @@ def _word(kind: TokenType, origin: Token) -> Token:
     return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
 
 
-_REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
-    *(_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause),
-    *(_without_phrases, _dashed_names),
-)
+_REWRITES_BY_KIND: dict[TokenType, Callable[[Tokens], Tokens]] = {
+    _T.STRING: _without_phrases,
+    _T.DASH: _dashed_names,
+    _T.PIPE_GT: with_known_operators,
+}
+"""Rewrites of statements that have a token of a kind, so that a long one without it costs nothing."""
 _DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
     "duckdb": _created_pivot,
     "mysql": _load_data,

@@ -25,6 +25,8 @@ from fll_hbase.sources.validation import HALF, NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
 """Words that Spark accepts in front of a path in place of a database."""
+_DEFAULT_SCHEMAS = {"snowflake": "PUBLIC", "tsql": "dbo"}
+"""Schemas of `db..table`, unless the script has another default."""
 
 
 class UnknownTarget(Exception):
@@ -157,6 +159,10 @@ class ScriptState:
         if len(written) == 1 and "/" in written[0]:
             return written
         parts = _name_parts(table, self.tables.naming.fold)
+        if len(parts) == 2 and table.args.get("catalog") and self.dialect_name in _DEFAULT_SCHEMAS:
+            # `db..table`: the schema between the dots is the default one.
+            schema = self.database.split(".")[-1] or _DEFAULT_SCHEMAS[self.dialect_name]
+            return [parts[0], schema, parts[1]]
         if len(parts) == 1 and _can_complete(table) and parts[0].lower() not in self.unqualified:
             parts = [*self.database.split("."), *parts] if self.database else parts
         if len(parts) == 2 and self.catalog:
@@ -197,6 +203,12 @@ def temporary_mark(identifier: exp.Expr) -> str:
     if identifier.name.startswith("#"):
         return ""
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
+
+
+def _variable_text(variable: exp.Parameter) -> str:
+    """Return `${name}` or `${space:name}`, as Hive writes its variables."""
+    name = variable.args.get("expression")
+    return f"${{{variable.name}:{name.name}}}" if isinstance(name, exp.Expr) else f"${{{variable.name}}}"
 
 
 def _can_complete(table: exp.Expr) -> bool:
@@ -242,14 +254,15 @@ def _name_fault(script: ScriptState, name: str) -> str:
 def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> list[str]:
     if not isinstance(table, exp.Table):
         return [table.name]
-    if isinstance(table.this, exp.Parameter):
+    # Those of a client, `${name}`, have a member for what is behind a colon.
+    if isinstance(table.this, exp.Parameter) and "expression" not in table.this.args:
         # A table variable, which is another table than one of its name.
         return [f"@{table.this.name}"]
-    if not isinstance(table.this, (exp.Identifier, exp.Dot)):
+    if not isinstance(table.this, (exp.Identifier, exp.Dot, exp.Parameter)):
         return [table.name or table.this.name]
     parts = [
         # A variable of the client that is not replaced: its name is not that of a database.
-        f"${{{part.name}}}"
+        _variable_text(part)
         if isinstance(part, exp.Parameter)
         else name_of(part)
         if isinstance(part, exp.Identifier)

@@ -21,7 +21,9 @@ _WITHOUT_LINEAGE = (
     *(exp.Semicolon, exp.Query),
 )
 # The library parses these as plain text behind a first word.
-_COMMANDS_WITHOUT_LINEAGE = {"DECLARE", "EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
+_COMMANDS_WITHOUT_LINEAGE = {
+    *("ADD", "DECLARE", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM"),
+}
 
 _DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
 """Dialects in which a full table name is `database.table`, so that USE completes it."""
