@@ -1,7 +1,8 @@
 """Variables that a client or session replaces in the text of a script before any statement is parsed.
 
-`SET hivevar:db=sales` and `${db}` of Hive and Spark, `:setvar db sales` and `$(db)` of sqlcmd, `DEFINE db = sales`
-and `&db` of SQL*Plus, `\\set db sales` and `:db` of psql. Only what the script itself sets is replaced.
+`SET hivevar:db=sales` and `${db}` of Hive and Spark, `:setvar db sales` and `$(db)` of sqlcmd,
+`DEFINE db = sales` and `&db` of SQL*Plus, `\\set db sales` and `:db` of psql. Only what the script itself
+sets is replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _NAMESPACES = r"(?:hivevar:|hiveconf:|system:|env:)?"
 
 @dataclass(frozen=True, slots=True)
 class _Syntax:
-    """How one client sets a variable (groups `name` and `value`) on a line, and refers to it (group `ref`)."""
+    """How one client sets a variable (groups `name` and `value`), and refers to it (group `ref`)."""
 
     setting: str
     reference: str

@@ -1,4 +1,4 @@
-"""Clauses that change no lineage and that the SQL library does not parse, left out of a statement's tokens."""
+"""Clauses that change no lineage and that the SQL library does not parse, left out of the tokens."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _grace_period(tokens: Tokens) -> Tokens:
 
 
 def _expectations(tokens: Tokens) -> Tokens:
-    """`CONSTRAINT c EXPECT (…) ON VIOLATION …` of a table of a pipeline of Databricks, the last of its columns."""
+    """`CONSTRAINT c EXPECT (…) ON VIOLATION …` behind the columns of a table of Databricks."""
     if word_at(tokens, 0) != "CREATE":
         return tokens
     for number in range(2, min(len(tokens), _CREATE_MAX)):

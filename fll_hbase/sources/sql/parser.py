@@ -349,7 +349,7 @@ def _broken(detail: str) -> BrokenStatement:
 
 
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return the error of a statement that is a template or has variables of a client, None if it has none."""
+    """Return the error of a statement that is a template or has variables of a client; None for others."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
     if (variable := _VARIABLE.search(text)) is not None:
         return _broken(

@@ -1,7 +1,7 @@
 """Pipe syntax: operators that the SQL library does not parse, as SELECT with a changed star.
 
-`|> DROP a` is `|> SELECT * EXCEPT (a)`, `|> SET a = x` is `|> SELECT * REPLACE (x AS a)`, and `|> RENAME a AS b`
-is `|> SELECT * RENAME (a AS b)`.
+`|> DROP a` is `|> SELECT * EXCEPT (a)`, `|> SET a = x` is `|> SELECT * REPLACE (x AS a)`, and
+`|> RENAME a AS b` is `|> SELECT * RENAME (a AS b)`.
 """
 
 from __future__ import annotations

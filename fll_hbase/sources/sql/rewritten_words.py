@@ -32,8 +32,8 @@ def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
     for rewrite in (_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause):
         tokens = rewrite(tokens)
     kinds = {token.token_type for token in tokens}
-    for kind, rewrite in _REWRITES_BY_KIND.items():
-        tokens = rewrite(tokens) if kind in kinds else tokens
+    for kind, rewrite_kind in _REWRITES_BY_KIND.items():
+        tokens = rewrite_kind(tokens) if kind in kinds else tokens
     tokens = without_dropped_clauses(tokens, dialect_name)
     dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
     return dialect_rewrite(tokens) if dialect_rewrite else tokens

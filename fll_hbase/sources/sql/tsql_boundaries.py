@@ -101,7 +101,7 @@ def _is_start(tokens: Sequence[Token], number: int) -> bool:
     if word not in _STARTS or tokens[number - 1].token_type in _OPERATORS:
         return False
     if word == "WITH":
-        # A hint or an option such as `WITH SCHEMABINDING AS SELECT`, unless a common table expression follows.
+        # A hint or an option such as `WITH SCHEMABINDING AS`, unless a common table expression follows.
         query = tokens[number + 3 : number + 4]
         return word_at(tokens, number + 2) == "AS" and bool(query) and query[0].token_type is _T.L_PAREN
     return not (word == "FETCH" and word_at(tokens, number - 1) in ("ROW", "ROWS"))
