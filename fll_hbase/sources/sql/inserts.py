@@ -24,6 +24,7 @@ from fll_hbase.sources.sql.returning import read_returning
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.synonyms import SYNONYM
 from fll_hbase.sources.sql.variables import assign_result
 from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
 
@@ -125,6 +126,8 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 def create(resolver: Resolver, node: exp.Expr) -> None:
     """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only."""
     kind = str(node.args.get("kind") or "").upper()
+    if kind == SYNONYM:
+        resolver.script.add_synonym(node.this, node.expression)
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)

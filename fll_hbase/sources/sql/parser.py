@@ -30,6 +30,7 @@ from fll_hbase.sources.sql.statement_splitter import (
     ScriptPart,
     split_statements,
 )
+from fll_hbase.sources.sql.synonyms import SYNONYM, SynonymTokens, find_synonym, with_query
 from fll_hbase.sources.sql.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 DIALECTS = (
@@ -255,6 +256,8 @@ class _StatementParser:
         excess = find_excess(tokens, self._dialect)
         if excess:
             return _broken(excess)
+        if (synonym := find_synonym(tokens)) is not None:
+            return self._synonym(synonym, tokens, sql)
         rewritten = with_known_words(tokens, self._dialect_name)
         if rewritten[0].token_type in self._dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
@@ -270,6 +273,16 @@ class _StatementParser:
             broken = self._broken_here(FieldError("sql", detail), tokens, sql)
             return broken if broken.error.detail != detail else Statement(trees[0], sql, tokens)
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
+
+    def _synonym(
+        self, names: SynonymTokens, tokens: Sequence[Token], sql: str
+    ) -> Statement | BrokenStatement:
+        """Parse CREATE SYNONYM, which the library does not know, as a CREATE of two tables."""
+        try:
+            name, target = (self._trees(with_query(part), sql)[0].find(exp.Table) for part in names)
+        except UnreadableDocument as error:
+            return BrokenStatement(error.errors[0])
+        return Statement(exp.Create(this=name, kind=SYNONYM, expression=target), sql, tokens)
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
         """Return a broken statement; the error of the first one names the dialects that it is SQL of."""

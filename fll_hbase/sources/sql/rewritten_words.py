@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from fll_hbase.sources.sql.dropped_clauses import without_dropped_clauses
 from fll_hbase.sources.sql.pipe_operators import with_known_operators
+from fll_hbase.sources.sql.plsql_collections import with_inserted_record
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -192,6 +193,7 @@ def _load_data(tokens: Tokens) -> Tokens:
 
 def _oracle_merge(tokens: Tokens) -> Tokens:
     """WHERE of a branch of Oracle's MERGE as its condition, and DELETE WHERE as a branch of its own."""
+    tokens = with_inserted_record(tokens)
     if word_at(tokens, 0) != "MERGE":
         return tokens
     starts = [number for number in _outer(tokens) if word_at(tokens, number) == "WHEN"]

@@ -56,10 +56,10 @@ class ScriptState:
     views and temporary tables, in lower case, that no database completes; `catalog` and `database`
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
-    name in lower case, and `procedures` those that the script creates; `call_depth` counts those being
-    read. No warnings are added while `is_silent`. `returned` is what the RETURNING of the last write
-    gives. `source_text` is that of the statement being read, `errors` are those of parts that are left
-    out.
+    name in lower case, `synonyms` the parts of tables by another name in lower case, and `procedures` those
+    that the script creates; `call_depth` counts those being read. No warnings are added while `is_silent`.
+    `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being
+    read, `errors` are those of parts that are left out.
     """
 
     script: Script
@@ -75,6 +75,7 @@ class ScriptState:
     records: dict[str, QueryResult] = field(default_factory=dict)
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
+    synonyms: dict[str, list[str]] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     call_depth: int = 0
@@ -149,8 +150,17 @@ class ScriptState:
         """Name of the dialect in lower case, e.g. `postgres`."""
         return type(self.script.dialect).__name__.lower()
 
+    def add_synonym(self, name: exp.Expr, target: exp.Expr) -> None:
+        """Let a name stand for a table in the statements that follow."""
+        self.synonyms[self.table_name(name).lower()] = self.table_parts(target)
+
     def table_parts(self, table: exp.Expr) -> list[str]:
-        """Return the parts of a table name as the engine has it: folded and completed; a path is one part."""
+        """Return the parts of a table name as the engine has it; of a synonym, those of its table."""
+        parts = self._own_parts(table)
+        return self.synonyms.get(".".join(parts).lower(), parts) if self.synonyms else parts
+
+    def _own_parts(self, table: exp.Expr) -> list[str]:
+        """Return the parts of a table name, folded and completed; a path is one part."""
         written = _name_parts(table, lambda identifier: identifier.name)
         # Spark reads files as parquet.`/path`.
         if len(written) == 2 and written[0].lower() in _FORMATS and "/" in written[1]:
@@ -185,7 +195,9 @@ class ScriptState:
             self.warn(f"table {name!r} lacks a catalog or schema of its name elsewhere; give `defaults`")
         mapped = naming.mapped(name, parts) if is_table else name
         written = ".".join(_name_parts(table, lambda identifier: identifier.name))
-        dataset = self.tables.dataset(name, mapped=mapped, written=written if written != name else "")
+        dataset = self.tables.dataset(
+            name, mapped=mapped, written="" if written == name or self.synonyms else written
+        )
         if is_named and naming.alias_namespaces:
             self.aliases[dataset] = naming.aliases(parts)
         return dataset

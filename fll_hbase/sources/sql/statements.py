@@ -22,7 +22,7 @@ _WITHOUT_LINEAGE = (
 )
 # The library parses these as plain text behind a first word.
 _COMMANDS_WITHOUT_LINEAGE = {
-    *("ADD", "DECLARE", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM"),
+    *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM"),
 }
 
 _DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
