@@ -66,6 +66,17 @@ class TestWordsOfOneDialect:
         assert direct(reading) == {"my-project.d.o.k": {"my-other-project.d.s.a", "my-other-project.d.s.b"}}
 
 
+@pytest.mark.parametrize("dialect", ["Snowflake", "SNOWFLAKE"])
+def test_dialects_in_any_case(dialect: str) -> None:
+    assert direct(read("INSERT INTO o (k) SELECT a FROM s", dialect=dialect)) == {"O.K": {"S.A"}}
+
+
+@pytest.mark.parametrize("text", ["hello world", "hello", "1 + 1"])
+def test_text_that_is_no_statement(text: str) -> None:
+    with pytest.raises(UnreadableDocument, match="is not a statement of spark"):
+        read(text)
+
+
 class TestSuggestions:
     """The error of a statement names the dialects that it is SQL of."""
 

@@ -54,7 +54,7 @@ def columns_in(value: exp.Expr) -> exp.Columns | None:
 
 
 def alias_of_match(alias: str, node: exp.Columns, name: str) -> str:
-    """Return the alias of a column, in which `\\\\1` is the first group of the pattern that selects it."""
+    """Return the alias of a column, in which `\\1` is the first group of the pattern that selects it."""
     pattern = safe_pattern(node.this.name) if isinstance(node.this, exp.Literal) and "\\" in alias else None
     match = _search(pattern, name) if pattern is not None else None
     if match is None:

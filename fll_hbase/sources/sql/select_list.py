@@ -200,7 +200,9 @@ class SelectList:
         is_selected = column_selector(columns)
         if is_selected is None:
             return None
-        return [(name, _with_text(name, column)) for name, column in self._star_columns([]) if is_selected(name)]
+        return [
+            (name, _with_text(name, column)) for name, column in self._star_columns([]) if is_selected(name)
+        ]
 
     def _leave_out_columns(self) -> None:
         self._script.warn("COLUMNS: which columns it selects is not known; they are left out")

@@ -30,7 +30,20 @@ _CONDITIONS = {
     "UNTIL": ("END",),
 }
 _WITHOUT_LINEAGE = {
-    *("BREAK", "CLOSE", "CONTINUE", "EXIT", "FETCH", "ITERATE", "LEAVE", "LET", "NULL", "OPEN", "PERFORM"),
+    *(
+        "BREAK",
+        "CLOSE",
+        "CONTINUE",
+        "DEALLOCATE",
+        "EXIT",
+        "FETCH",
+        "ITERATE",
+        "LEAVE",
+        "LET",
+        "NULL",
+        "OPEN",
+        "PERFORM",
+    ),
     *("PRINT", "RAISE", "RAISERROR", "RETURN", "THROW"),
 }
 """First words of statements of procedures that write nothing."""

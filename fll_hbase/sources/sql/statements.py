@@ -158,6 +158,11 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
         # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
         common_table_expressions(resolver, node)
     elif not _has_no_lineage(node):
+        if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
+            # The library reads any expression as a statement.
+            name = "ansi" if script.dialect_name == "dialect" else script.dialect_name
+            script.leave_out(label, f"is not a statement of {name}; give the `dialect` that it is of")
+            return
         kind = node.name if isinstance(node, exp.Command) else node.key
         script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
 
