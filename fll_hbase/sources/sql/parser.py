@@ -18,6 +18,7 @@ from sqlglot.tokens import Tokenizer
 
 from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.sources.sql import rename_table
 from fll_hbase.sources.sql.client_commands import without_client_commands
 from fll_hbase.sources.sql.client_variables import with_client_variables
 from fll_hbase.sources.sql.complexity import find_excess
@@ -202,6 +203,8 @@ class _StatementParser:
                 self.has_quoted_names = True
                 self._tokenizer = _plain_tokenizer(type(self._dialect), has_quoted_names=True)(self._dialect)
                 tokens = self._tokens(sql)
+            if self._dialect_name in rename_table.DIALECTS:
+                tokens = list(rename_table.with_altered_tables(tokens))
             parts, variables = split_statements(tokens, self._dialect_name)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
