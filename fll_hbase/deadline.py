@@ -177,5 +177,9 @@ def _exceeded(cause: str = "") -> DeadlineExceeded:
         return RequestCancelled(f"the client closed the connection{cause}")
     seconds = f"{budget.seconds:g} s" if budget else "time"
     is_reading = budget is not None and budget.reading_since is not None
-    outcome = "nothing was stored" if is_reading else "the outcome of a write is unknown"
-    return DeadlineExceeded(f"the {seconds} of this request are over; {outcome}, try again{cause}")
+    outcome = (
+        "nothing was stored, try again, or send the document in parts"
+        if is_reading
+        else "the outcome of a write is unknown, try again"
+    )
+    return DeadlineExceeded(f"the {seconds} of this request are over; {outcome}{cause}")

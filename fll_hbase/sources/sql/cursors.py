@@ -19,7 +19,8 @@ _FETCH_WORDS = {"NEXT", "PRIOR", "FIRST", "LAST", "FROM", "IN"}
 _LABELLED = {"BEGIN", "FOR", "LOOP", "REPEAT", "WHILE"}
 _HANDLER_MAX = 20
 """Tokens from DECLARE to the BEGIN of a handler."""
-_BULK = {"BULK", "COLLECT"}
+_FETCH_INTO = {"INTO", "BULK COLLECT INTO"}
+"""INTO of a FETCH, which is one token with BULK COLLECT."""
 _ASSIGNED = {"DEFAULT"}
 
 
@@ -103,10 +104,10 @@ def _cursor(tokens: Tokens) -> RowTokens | None:
 def _fetch(tokens: Tokens) -> RowTokens | None:
     """Read `FETCH [NEXT FROM] c INTO a, b`."""
     words = [word_at(tokens, number) for number in range(len(tokens))]
-    if "INTO" not in words:
+    into = next((number for number, word in enumerate(words) if word in _FETCH_INTO), -1)
+    if into < 0:
         return None
-    into = words.index("INTO")
-    cursor = next((n for n in range(1, into) if words[n] not in _FETCH_WORDS | _BULK), into)
+    cursor = next((n for n in range(1, into) if words[n] not in _FETCH_WORDS), into)
     variables = tuple(_name(part, 0) for part in _split(tokens[into + 1 :], _T.COMMA) if part)
     record = variables[0] if len(variables) == 1 else ""
     return RowTokens(record, variables, _name(tokens, cursor), ())

@@ -13,7 +13,7 @@ from fll_hbase.sources.sql.expressions import clause_dependencies, collect_input
 from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
 from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.returning import read_returning
-from fll_hbase.sources.sql.scope import Resolver
+from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import TableWrite, UnknownTarget
 from fll_hbase.sources.sql.select_list import SelectList
 from fll_hbase.sources.sql.write_target import (
@@ -57,22 +57,36 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
     target = _dataset(resolver, node.this, _tables_of_queries(resolver, node))
     on = node.args.get("on")
     dependencies = clause_dependencies(resolver, [(on, "join")], "ON") if on else RowDependencies()
-    select_list = SelectList(resolver)
     fields: list[NamedColumn] = []
     for when in node.args["whens"].expressions:
+        visible = _visible_in(resolver, when)
+        select_list = SelectList(visible)
         condition = when.args.get("condition")
         operands = [(condition, "conditional")] if isinstance(condition, exp.Expr) else []
-        inputs = collect_inputs(resolver, operands)
-        dependencies |= inputs.dependencies
+        inputs = collect_inputs(visible, operands)
         branch = list(_branch(resolver, select_list, target, when.args["then"], node.this.alias_or_name))
+        dependencies |= inputs.dependencies | select_list.dependencies
         fields += [
             (name, replace(column, indirect=column.indirect | inputs.indirect)) for name, column in branch
         ]
         if not branch:
             # A branch that deletes filters the rows of the target.
             dependencies |= RowDependencies(frozenset((field, "filter") for field, _ in inputs.indirect))
-    dependencies |= resolver.scope.dependencies | select_list.dependencies
+    dependencies |= resolver.scope.dependencies
     _write(resolver, node, TableWrite("MERGE", target, fields, dependencies))
+
+
+def _visible_in(resolver: Resolver, when: exp.Expr) -> Resolver:
+    """Return the resolver of one branch: without a match, a bare name is of the only row there is."""
+    scope = resolver.scope
+    if when.args.get("matched") or len(scope.sources) < 2:
+        return resolver
+    first, *others = scope.sources
+    only, hidden = ([first], others) if when.args.get("source") else (others, [first])
+    visible = Scope(scope.queries, parent=scope.parent, sources=only)
+    for source in hidden:
+        visible.add_qualified(source)
+    return resolver.in_scope(visible)
 
 
 def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:

@@ -62,6 +62,9 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
         raise UnreadableDocument(validator.errors)
     namespace = read_namespace(validator, members, namespace)
     run = read_run(validator, members, namespace)
+    if isinstance(members.get("dialect"), str):
+        # Clients write `Snowflake` and `PostgreSQL`, too.
+        members = {**members, "dialect": members["dialect"].lower()}
     dialect = validator.choice(members, "dialect", "", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
     dialect = DIALECT_ALIASES.get(dialect, dialect)
     naming = _read_naming(validator, members, namespace, dialect)

@@ -213,10 +213,20 @@ def _resolve_dot(resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, ki
             inputs.extend_to(name)
         _add_column(resolver, inputs, path, kind)
     elif isinstance(node.expression, exp.Identifier):
-        yield node.this, kind
+        yield _struct_part(node.this, node.expression.name) or node.this, kind
     else:
         # `schema.function(...)`: the name in front is not a column.
         yield node.expression, kind
+
+
+def _struct_part(struct: exp.Expr, name: str) -> exp.Expr | None:
+    """Return the value of a field of `STRUCT(a, b AS c)`, None for any other expression."""
+    for part in struct.expressions if isinstance(struct, exp.Struct) else ():
+        part_name = part.name if isinstance(part, exp.PropertyEQ) else part.alias_or_name
+        if part_name.lower() == name.lower():
+            value: exp.Expr = part.expression if isinstance(part, exp.PropertyEQ) else part.unalias()
+            return value
+    return None
 
 
 def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
@@ -22,6 +24,7 @@ from fll_hbase.sources.sql.returning import read_returning
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.synonyms import SYNONYM
 from fll_hbase.sources.sql.variables import assign_result
 from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
 
@@ -57,6 +60,12 @@ def _on_conflict(
     excluded = TableSource(("excluded",), ColumnSet(tuple(fields)))
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing]))
     inner.scope.add_qualified(excluded)
+    if resolver.script.dialect_name == "mysql" and isinstance(node.expression, exp.Select):
+        # What follows ON DUPLICATE KEY may name the tables of the query, too.
+        selected = resolver.in_scope(Scope(resolver.scope.queries))
+        from_clause.add_from(selected, node.expression)
+        for source in selected.scope.sources:
+            inner.scope.add_qualified(source)
     select_list = SelectList(inner)
     where = conflict.args.get("where")
     condition = collect_inputs(inner, [(where, "conditional")] if where is not None else [])
@@ -117,6 +126,8 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 def create(resolver: Resolver, node: exp.Expr) -> None:
     """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only."""
     kind = str(node.args.get("kind") or "").upper()
+    if kind == SYNONYM:
+        resolver.script.add_synonym(node.this, node.expression)
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)
@@ -266,12 +277,11 @@ def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
 
 
 def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
-    """Declare the columns that a CREATE TABLE lists or copies with LIKE."""
+    """Declare the columns that a CREATE TABLE lists or copies with LIKE, those of its partitions last."""
     dialect = script.script.dialect
     fields = [
         Field(column.name, column.args["kind"].sql(dialect) if column.args.get("kind") else "")
-        for column in (node.this.expressions if isinstance(node.this, exp.Schema) else [])
-        if isinstance(column, exp.ColumnDef)
+        for column in _declared_columns(node)
     ]
     like = node.find(exp.LikeProperty)
     if like is not None:
@@ -282,6 +292,15 @@ def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_tempor
         script.views[dataset] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
     if fields:
         script.tables.declare(dataset, fields)
+
+
+def _declared_columns(node: exp.Expr) -> Iterator[exp.ColumnDef]:
+    partitions = node.find(exp.PartitionedByProperty)
+    for schema in (node.this, partitions.this if partitions is not None else None):
+        for column in schema.expressions if isinstance(schema, exp.Schema) else ():
+            # PARTITIONED BY of Spark may also name columns of the list in front.
+            if isinstance(column, exp.ColumnDef):
+                yield column
 
 
 def _clone_source(node: exp.Expr) -> exp.Expr | None:

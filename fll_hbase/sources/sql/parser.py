@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -17,9 +18,12 @@ from sqlglot.tokens import Tokenizer
 
 from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.sources.sql import rename_table
 from fll_hbase.sources.sql.client_commands import without_client_commands
+from fll_hbase.sources.sql.client_variables import with_client_variables
 from fll_hbase.sources.sql.complexity import find_excess
 from fll_hbase.sources.sql.cursors import RowTokens
+from fll_hbase.sources.sql.double_quotes import QUOTED_NAMES, has_quoted_names
 from fll_hbase.sources.sql.rewritten_words import with_known_words
 from fll_hbase.sources.sql.statement_splitter import (
     CallTokens,
@@ -27,6 +31,7 @@ from fll_hbase.sources.sql.statement_splitter import (
     ScriptPart,
     split_statements,
 )
+from fll_hbase.sources.sql.synonyms import SYNONYM, SynonymTokens, find_synonym, with_query
 from fll_hbase.sources.sql.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 DIALECTS = (
@@ -46,7 +51,18 @@ DIALECT_ALIASES = {
 
 REPLACEMENT = "\ufffd"
 """What stands in a script for half of a surrogate pair, which no UTF-8 has."""
+_VARIABLE = re.compile(r"\$[{(][\w.:]{1,100}[})]")
 _HALF = re.compile("[\ud800-\udfff]")
+
+_SUGGESTED = (
+    *("postgres", "snowflake", "bigquery", "tsql", "oracle", "mysql", "redshift", "databricks", "duckdb"),
+    *("trino", "hive", "clickhouse", "teradata", "athena", "sqlite", "spark", "ansi"),
+)
+"""Dialects in the order in which the error of a statement names them: those that most clients send first."""
+SUGGESTED_MAX = 5
+"""Dialects that the error of a statement names."""
+SUGGESTED_SIZE_MAX = 10_000
+"""Characters of a statement that other dialects are tried on."""
 
 STANDARD_SQL = ""
 """The parser's own dialect, for `ansi`."""
@@ -117,13 +133,15 @@ ScriptItem: TypeAlias = Statement | Call | Procedure | Rows | BrokenStatement
 class Script:
     """The statements of a text in its dialect, and the variables that its blocks declare, in lower case.
 
-    `has_halves` says that the text had halves of surrogate pairs, each now a REPLACEMENT.
+    `has_halves` says that the text had halves of surrogate pairs, each now a REPLACEMENT; `warnings` are
+    about how the whole text is read.
     """
 
     dialect: Dialect
     statements: tuple[ScriptItem, ...]
     variables: frozenset[str] = frozenset()
     has_halves: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def parse_script(sql: str, dialect: str) -> Script:
@@ -135,17 +153,37 @@ def parse_script(sql: str, dialect: str) -> Script:
     sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
     # Editors put a byte order mark in front of files; offsets stay as they are.
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
-    sql = without_client_commands(sql, dialect)
+    sql = without_client_commands(with_client_variables(sql, dialect), dialect)
     parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
-    statements, variables = _StatementParser(parser_dialect, dialect).parse(sql)
+    parser = _StatementParser(parser_dialect, dialect)
+    statements, variables = parser.parse(sql)
     errors = [item.error for item in statements if isinstance(item, BrokenStatement)]
     if errors and len(errors) == len(statements):
         raise UnreadableDocument(errors)
-    return Script(parser_dialect, statements, variables, has_halves=has_halves)
+    warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
+    return Script(parser_dialect, statements, variables, has_halves=has_halves, warnings=warnings)
+
+
+def dialects_that_read(statement: str) -> list[str]:
+    """Return the first dialects, SUGGESTED_MAX at most, in which a text is one statement."""
+    return list(islice((name for name in _SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
+
+
+def _reads(dialect: str, statement: str) -> bool:
+    parser = _StatementParser(Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect), dialect)
+    parser.has_suggested = True
+    items, _ = parser.parse(statement)
+    return [isinstance(item, Statement) and not isinstance(item.tree, exp.Command) for item in items] == [
+        True
+    ]
 
 
 class _StatementParser:
-    """Parses the statements of a text one by one, so that a broken one leaves the others as they are."""
+    """Parses the statements of a text one by one, so that a broken one leaves the others as they are.
+
+    `has_quoted_names` says that double quotes are around names (see `double_quotes`), `has_suggested` that
+    no error need name other dialects any more.
+    """
 
     def __init__(self, dialect: Dialect, dialect_name: str) -> None:
         self._dialect = dialect
@@ -153,11 +191,21 @@ class _StatementParser:
         # The first error of a statement has a position; those that follow are mostly its consequences.
         self._parser = dialect.parser(error_level=ErrorLevel.IMMEDIATE)
         self._tokenizer = _plain_tokenizer(type(dialect))(dialect)
+        self.has_quoted_names = False
+        self.has_suggested = False
 
     def parse(self, sql: str) -> tuple[tuple[ScriptItem, ...], frozenset[str]]:
         """Return the items of a text and its variables; one broken statement if it has no tokens."""
         try:
-            parts, variables = split_statements(self._tokens(sql), self._dialect_name)
+            tokens = self._tokens(sql)
+            if not self.has_quoted_names and has_quoted_names(tokens, sql, self._dialect_name):
+                # The engine has one setting for all statements.
+                self.has_quoted_names = True
+                self._tokenizer = _plain_tokenizer(type(self._dialect), has_quoted_names=True)(self._dialect)
+                tokens = self._tokens(sql)
+            if self._dialect_name in rename_table.DIALECTS:
+                tokens = list(rename_table.with_altered_tables(tokens))
+            parts, variables = split_statements(tokens, self._dialect_name)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
         except RecursionError:
@@ -211,6 +259,8 @@ class _StatementParser:
         excess = find_excess(tokens, self._dialect)
         if excess:
             return _broken(excess)
+        if (synonym := find_synonym(tokens)) is not None:
+            return self._synonym(synonym, tokens, sql)
         rewritten = with_known_words(tokens, self._dialect_name)
         if rewritten[0].token_type in self._dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
@@ -219,8 +269,35 @@ class _StatementParser:
         try:
             trees = self._trees(rewritten, sql)
         except UnreadableDocument as error:
-            return _broken_template(tokens, sql) or BrokenStatement(error.errors[0])
+            return _broken_template(tokens, sql) or self._broken_here(error.errors[0], tokens, sql)
+        if trees and isinstance(trees[0], exp.Command) and trees[0].name.upper() == "CREATE":
+            # The library passes over what it cannot read of a CREATE.
+            detail = f"line {tokens[0].line}: CREATE has a part that is not understood"
+            broken = self._broken_here(FieldError("sql", detail), tokens, sql)
+            return broken if broken.error.detail != detail else Statement(trees[0], sql, tokens)
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
+
+    def _synonym(
+        self, names: SynonymTokens, tokens: Sequence[Token], sql: str
+    ) -> Statement | BrokenStatement:
+        """Parse CREATE SYNONYM, which the library does not know, as a CREATE of two tables."""
+        try:
+            name, target = (self._trees(with_query(part), sql)[0].find(exp.Table) for part in names)
+        except UnreadableDocument as error:
+            return BrokenStatement(error.errors[0])
+        return Statement(exp.Create(this=name, kind=SYNONYM, expression=target), sql, tokens)
+
+    def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
+        """Return a broken statement; the error of the first one names the dialects that it is SQL of."""
+        size = tokens[-1].end + 1 - tokens[0].start
+        if self.has_suggested or size > SUGGESTED_SIZE_MAX:
+            return BrokenStatement(error)
+        self.has_suggested = True
+        others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
+        if not others:
+            return BrokenStatement(error)
+        hint = f"read as {self._dialect_name}; it is SQL of {', '.join(others)}: give `dialect`"
+        return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
         """Parse the tokens of one statement. Raises UnreadableDocument."""
@@ -237,9 +314,16 @@ class _StatementParser:
 
 
 @cache
-def _plain_tokenizer(dialect: type[Dialect]) -> type[Tokenizer]:
-    """Return the tokenizer of a dialect without commands, which make one token of all up to the next `;`."""
-    return type("PlainTokenizer", (dialect.tokenizer_class,), {"COMMANDS": set()})
+def _plain_tokenizer(dialect: type[Dialect], *, has_quoted_names: bool = False) -> type[Tokenizer]:
+    """Return the tokenizer of a dialect without commands, which make one token of all up to the next `;`.
+
+    With `has_quoted_names`, double quotes are around names.
+    """
+    members: dict[str, object] = {"COMMANDS": set()}
+    if has_quoted_names:
+        members["QUOTES"] = [quote for quote in dialect.tokenizer_class.QUOTES if quote != '"']
+        members["IDENTIFIERS"] = [*dialect.tokenizer_class.IDENTIFIERS, '"']
+    return type("PlainTokenizer", (dialect.tokenizer_class,), members)
 
 
 def _unclosed_tokens(part: UnclosedPart) -> list[Token]:
@@ -281,8 +365,13 @@ def _broken(detail: str) -> BrokenStatement:
 
 
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return the error of a statement that is a template of Jinja, None if it has none."""
+    """Return the error of a statement that is a template or has variables of a client; None for others."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
+    if (variable := _VARIABLE.search(text)) is not None:
+        return _broken(
+            f"line {tokens[0].line}: has a variable, {variable[0]}, that the script does not set; "
+            "send the SQL with its value"
+        )
     if "{{" not in text and "{%" not in text:
         return None
     return _broken(f"line {tokens[0].line}: is a template ({{{{ }}}}, {{% %}}); send the SQL that it gives")

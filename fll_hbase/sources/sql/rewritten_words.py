@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.dropped_clauses import without_dropped_clauses
+from fll_hbase.sources.sql.pipe_operators import with_known_operators
+from fll_hbase.sources.sql.plsql_collections import with_inserted_record
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -21,6 +24,7 @@ _IF_NOT_EXISTS = {"IF", "NOT", "EXISTS"}
 _STREAM_MAX = 60
 """Tokens of a statement that may be CREATE STREAM."""
 _PHRASES = {"FORMAT", "TITLE"}
+_BEFORE_TABLE = {"FROM", "INTO", "JOIN", "TABLE", "UPDATE", "USING", "VIEW"}
 _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
@@ -28,6 +32,10 @@ def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
     for rewrite in (_replace, _altered_view, _schedule, _stream, _evolution, _partition, _data_clause):
         tokens = rewrite(tokens)
+    kinds = {token.token_type for token in tokens}
+    for kind, rewrite_kind in _REWRITES_BY_KIND.items():
+        tokens = rewrite_kind(tokens) if kind in kinds else tokens
+    tokens = without_dropped_clauses(tokens, dialect_name)
     dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
     return dialect_rewrite(tokens) if dialect_rewrite else tokens
 
@@ -185,6 +193,7 @@ def _load_data(tokens: Tokens) -> Tokens:
 
 def _oracle_merge(tokens: Tokens) -> Tokens:
     """WHERE of a branch of Oracle's MERGE as its condition, and DELETE WHERE as a branch of its own."""
+    tokens = with_inserted_record(tokens)
     if word_at(tokens, 0) != "MERGE":
         return tokens
     starts = [number for number in _outer(tokens) if word_at(tokens, number) == "WHEN"]
@@ -223,7 +232,7 @@ def _and(condition: Tokens, origin: Token) -> list[Token]:
 
 
 def _without_phrases(tokens: Tokens) -> Tokens:
-    """Teradata's `(FORMAT 'x')` and `(TITLE 'x')` only show an expression."""
+    """Teradata's `(FORMAT 'x')` and `(TITLE 'x')` only show an expression; no other dialect has them."""
     kinds = [token.token_type for token in tokens]
     phrases = {
         number
@@ -234,6 +243,33 @@ def _without_phrases(tokens: Tokens) -> Tokens:
     }
     left_out = {number + offset for number in phrases for offset in range(4)}
     return [token for number, token in enumerate(tokens) if number not in left_out]
+
+
+def _dashed_names(tokens: Tokens) -> Tokens:
+    """Projects of BigQuery have dashes without quotes: `FROM my-project.d.t`, which is no SQL elsewhere."""
+    result: list[Token] = []
+    number = 0
+    while number < len(tokens):
+        end = _dashed_end(tokens, number) if word_at(tokens, number - 1) in _BEFORE_TABLE else number
+        first, last = tokens[number], tokens[end]
+        text = "".join(token.text for token in tokens[number : end + 1])
+        joined = Token(_T.IDENTIFIER, text, first.line, last.col, first.start, last.end)
+        result.append(joined if end > number else first)
+        number = end + 1
+    return result
+
+
+def _dashed_end(tokens: Tokens, start: int) -> int:
+    """Return the position of the last part of a name with dashes and no blanks, in front of a dot."""
+    end = start
+    while (
+        end + 2 < len(tokens)
+        and tokens[end + 1].token_type is _T.DASH
+        and tokens[end + 1].start == tokens[end].end + 1
+        and tokens[end + 2].start == tokens[end + 1].end + 1
+    ):
+        end += 2
+    return end if end + 1 < len(tokens) and tokens[end + 1].token_type is _T.DOT else start
 
 
 def _outer(tokens: Tokens) -> list[int]:
@@ -263,11 +299,16 @@ def _word(kind: TokenType, origin: Token) -> Token:
     return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
 
 
+_REWRITES_BY_KIND: dict[TokenType, Callable[[Tokens], Tokens]] = {
+    _T.STRING: _without_phrases,
+    _T.DASH: _dashed_names,
+    _T.PIPE_GT: with_known_operators,
+}
+"""Rewrites of statements that have a token of a kind, so that a long one without it costs nothing."""
 _DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
     "duckdb": _created_pivot,
     "mysql": _load_data,
     "oracle": _oracle_merge,
     "redshift": _remove_duplicates,
-    "teradata": _without_phrases,
     "tsql": _output_clause,
 }

@@ -40,6 +40,9 @@ _PSEUDO_COLUMNS = {
     },
     "tsql": {"$action", "$identity", "$rowguid"},
     "oracle": {"rowid", "rownum", "sysdate", "systimestamp", "uid", "user"},
+    "bigquery": {"_file_name", "_partitiondate", "_partitiontime", "_table_suffix"},
+    "hive": {"block__offset__inside__file", "input__file__name"},
+    "postgres": {"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"},
 }
 _HIERARCHY = {"connect_by_iscycle", "connect_by_isleaf", "level"}
 """Columns of a query with CONNECT BY that are of no table."""

@@ -25,6 +25,8 @@ from fll_hbase.sources.validation import HALF, NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
 """Words that Spark accepts in front of a path in place of a database."""
+_DEFAULT_SCHEMAS = {"snowflake": "PUBLIC", "tsql": "dbo"}
+"""Schemas of `db..table`, unless the script has another default."""
 
 
 class UnknownTarget(Exception):
@@ -54,10 +56,10 @@ class ScriptState:
     views and temporary tables, in lower case, that no database completes; `catalog` and `database`
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
-    name in lower case, and `procedures` those that the script creates; `call_depth` counts those being
-    read. No warnings are added while `is_silent`. `returned` is what the RETURNING of the last write
-    gives. `source_text` is that of the statement being read, `errors` are those of parts that are left
-    out.
+    name in lower case, `synonyms` the parts of tables by another name in lower case, and `procedures` those
+    that the script creates; `call_depth` counts those being read. No warnings are added while `is_silent`.
+    `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being
+    read, `errors` are those of parts that are left out.
     """
 
     script: Script
@@ -73,6 +75,7 @@ class ScriptState:
     records: dict[str, QueryResult] = field(default_factory=dict)
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
+    synonyms: dict[str, list[str]] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     call_depth: int = 0
@@ -83,6 +86,8 @@ class ScriptState:
     def __post_init__(self) -> None:
         self.variables |= dict.fromkeys(self.script.variables, GENERATED)
         self.catalog, self.database = self.tables.naming.catalog, self.tables.naming.schema
+        for warning in self.script.warnings:
+            self.warn(warning)
 
     def begin(self, statement: Statement) -> None:
         """Take the texts of expressions from a statement, which is read next."""
@@ -145,8 +150,17 @@ class ScriptState:
         """Name of the dialect in lower case, e.g. `postgres`."""
         return type(self.script.dialect).__name__.lower()
 
+    def add_synonym(self, name: exp.Expr, target: exp.Expr) -> None:
+        """Let a name stand for a table in the statements that follow."""
+        self.synonyms[self.table_name(name).lower()] = self.table_parts(target)
+
     def table_parts(self, table: exp.Expr) -> list[str]:
-        """Return the parts of a table name as the engine has it: folded and completed; a path is one part."""
+        """Return the parts of a table name as the engine has it; of a synonym, those of its table."""
+        parts = self._own_parts(table)
+        return self.synonyms.get(".".join(parts).lower(), parts) if self.synonyms else parts
+
+    def _own_parts(self, table: exp.Expr) -> list[str]:
+        """Return the parts of a table name, folded and completed; a path is one part."""
         written = _name_parts(table, lambda identifier: identifier.name)
         # Spark reads files as parquet.`/path`.
         if len(written) == 2 and written[0].lower() in _FORMATS and "/" in written[1]:
@@ -155,6 +169,10 @@ class ScriptState:
         if len(written) == 1 and "/" in written[0]:
             return written
         parts = _name_parts(table, self.tables.naming.fold)
+        if len(parts) == 2 and table.args.get("catalog") and self.dialect_name in _DEFAULT_SCHEMAS:
+            # `db..table`: the schema between the dots is the default one.
+            schema = self.database.split(".")[-1] or _DEFAULT_SCHEMAS[self.dialect_name]
+            return [parts[0], schema, parts[1]]
         if len(parts) == 1 and _can_complete(table) and parts[0].lower() not in self.unqualified:
             parts = [*self.database.split("."), *parts] if self.database else parts
         if len(parts) == 2 and self.catalog:
@@ -177,7 +195,9 @@ class ScriptState:
             self.warn(f"table {name!r} lacks a catalog or schema of its name elsewhere; give `defaults`")
         mapped = naming.mapped(name, parts) if is_table else name
         written = ".".join(_name_parts(table, lambda identifier: identifier.name))
-        dataset = self.tables.dataset(name, mapped=mapped, written=written if written != name else "")
+        dataset = self.tables.dataset(
+            name, mapped=mapped, written="" if written == name or self.synonyms else written
+        )
         if is_named and naming.alias_namespaces:
             self.aliases[dataset] = naming.aliases(parts)
         return dataset
@@ -195,6 +215,12 @@ def temporary_mark(identifier: exp.Expr) -> str:
     if identifier.name.startswith("#"):
         return ""
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
+
+
+def _variable_text(variable: exp.Parameter) -> str:
+    """Return `${name}` or `${space:name}`, as Hive writes its variables."""
+    name = variable.args.get("expression")
+    return f"${{{variable.name}:{name.name}}}" if isinstance(name, exp.Expr) else f"${{{variable.name}}}"
 
 
 def _can_complete(table: exp.Expr) -> bool:
@@ -240,14 +266,15 @@ def _name_fault(script: ScriptState, name: str) -> str:
 def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> list[str]:
     if not isinstance(table, exp.Table):
         return [table.name]
-    if isinstance(table.this, exp.Parameter):
+    # Those of a client, `${name}`, have a member for what is behind a colon.
+    if isinstance(table.this, exp.Parameter) and "expression" not in table.this.args:
         # A table variable, which is another table than one of its name.
         return [f"@{table.this.name}"]
-    if not isinstance(table.this, (exp.Identifier, exp.Dot)):
+    if not isinstance(table.this, (exp.Identifier, exp.Dot, exp.Parameter)):
         return [table.name or table.this.name]
     parts = [
         # A variable of the client that is not replaced: its name is not that of a database.
-        f"${{{part.name}}}"
+        _variable_text(part)
         if isinstance(part, exp.Parameter)
         else name_of(part)
         if isinstance(part, exp.Identifier)

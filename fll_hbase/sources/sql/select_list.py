@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
 from fll_hbase.sources.sql.column_names import generated_name
+from fll_hbase.sources.sql.column_patterns import alias_of_match, column_selector, columns_in, like
 from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path
 from fll_hbase.sources.sql.provenance import (
     ColumnFallback,
@@ -20,6 +21,8 @@ from fll_hbase.sources.sql.provenance import (
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.source_text import to_sql
 
+_WITH_COLUMNS = {"clickhouse", "duckdb"}
+"""Dialects in which an expression with COLUMNS in it is one for each column."""
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
 _EXPLODE = (exp.Explode, exp.ExplodeOuter)
 
@@ -50,8 +53,10 @@ class SelectList:
         star = node.this if isinstance(node, exp.Column) else node
         if isinstance(star, exp.Star):
             self._expand_star(star, column_path(node)[:-1])
-        elif isinstance(node, (exp.Columns, exp.Apply)):
-            self._expand_columns(node)
+        elif isinstance(node, exp.Apply):
+            self._leave_out_columns()
+        elif (selecting := self._selecting(node.unalias())) is not None:
+            self._expand_columns(node, selecting)
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
             columns = self.resolve_generator(node.this, len(names), node)
@@ -147,7 +152,10 @@ class SelectList:
             self._append(name, column, is_alias=True)
 
     def _expand_star(self, star: exp.Star, table: list[str]) -> None:
-        """Add the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.
+        self._items += self._starred(star, table)
+
+    def _starred(self, star: exp.Star, table: list[str]) -> Iterator[NamedColumn]:
+        """Yield the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.
 
         `table` is the qualifier split at its dots: `a.b.*` is ["a", "b"], `*` is []. A table with unknown
         columns, or a qualifier without a table, adds a warning, and `columns` is no longer complete. Names
@@ -155,7 +163,7 @@ class SelectList:
         """
         excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
         pattern = star.args.get("ilike")
-        is_like = _like(pattern.name) if isinstance(pattern, exp.Expr) else None
+        is_like = like(pattern.name) if isinstance(pattern, exp.Expr) else None
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
         without = {
@@ -165,17 +173,40 @@ class SelectList:
         }
         for name, column in self._star_columns(table, without):
             if name.lower() not in excluded and (is_like is None or is_like(name)):
-                if not column.text and column.origin is not None:
-                    column = replace(column, text=name)
-                self._items.append((names.get(name.lower(), name), replaced.get(name.lower(), column)))
+                column = replaced.get(name.lower(), _with_text(name, column))
+                yield names.get(name.lower(), name), column
 
-    def _expand_columns(self, node: exp.Expr) -> None:
-        """Add the columns of COLUMNS of DuckDB and ClickHouse; those of a pattern are not known."""
-        if isinstance(node, exp.Columns) and isinstance(node.this, exp.Star):
-            self._expand_star(node.this, [])
-        else:
-            self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
-            self._is_complete = False
+    def _expand_columns(self, node: exp.Expr, columns: exp.Columns) -> None:
+        """Add a column for each that COLUMNS selects: itself, or the expression around the COLUMNS."""
+        selected = self._selected(columns)
+        if selected is None:
+            self._leave_out_columns()
+            return
+        is_plain = node.unalias() is columns or columns.parent is None
+        for name, column in selected:
+            alias = alias_of_match(node.alias, columns, name) if isinstance(node, exp.Alias) else name
+            item = column if is_plain else self.resolve(_with_column(node.unalias(), columns, name))
+            self._append(alias, item, is_alias=isinstance(node, exp.Alias))
+
+    def _selecting(self, value: exp.Expr) -> exp.Columns | None:
+        is_searched = isinstance(value, exp.Columns) or self._script.dialect_name in _WITH_COLUMNS
+        return columns_in(value) if is_searched else None
+
+    def _selected(self, columns: exp.Columns) -> list[NamedColumn] | None:
+        """Return the columns that COLUMNS selects, None if they are not known."""
+        star = columns.this.this if isinstance(columns.this, exp.Column) else columns.this
+        if isinstance(star, exp.Star):
+            return list(self._starred(star, column_path(columns.this)[:-1]))
+        is_selected = column_selector(columns)
+        if is_selected is None:
+            return None
+        return [
+            (name, _with_text(name, column)) for name, column in self._star_columns([]) if is_selected(name)
+        ]
+
+    def _leave_out_columns(self) -> None:
+        self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
+        self._is_complete = False
 
     def _star_columns(
         self, table: list[str], without: Collection[tuple[str, ...]] = ()
@@ -265,39 +296,20 @@ def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
     return select_list.columns()
 
 
+def _with_column(value: exp.Expr, columns: exp.Columns, name: str) -> exp.Expr:
+    """Return a copy of an expression with one column in place of COLUMNS, wherever that is repeated."""
+    column = exp.Column(this=exp.to_identifier(name, quoted=True))
+    return value.transform(lambda part: column.copy() if part == columns else part)
+
+
+def _with_text(name: str, column: ColumnProvenance) -> ColumnProvenance:
+    """Return a column of a table with its name as its text."""
+    return replace(column, text=name) if not column.text and column.origin is not None else column
+
+
 def _qualifier(node: exp.Expr) -> tuple[str, ...]:
     """Return the table in front of a column, split at its dots and in lower case."""
     return tuple(part.name.lower() for part in node.parts[:-1]) if isinstance(node, exp.Column) else ()
-
-
-def _like(pattern: str) -> Callable[[str], bool]:
-    """Return whether a name matches a pattern of ILIKE, without any use of a regular expression."""
-    segments = [segment.lower() for segment in pattern.split("%")]
-
-    def matches(name: str) -> bool:
-        name = name.lower()
-        if len(segments) == 1:
-            return _fits(name, segments[0])
-        first, *middle, last = segments
-        if len(name) < len(first) + len(last) or not _fits(name[: len(first)], first):
-            return False
-        if last and not _fits(name[-len(last) :], last):
-            return False
-        rest = name[len(first) : len(name) - len(last)]
-        for segment in middle:
-            starts = range(len(rest) - len(segment) + 1)
-            start = next((n for n in starts if _fits(rest[n : n + len(segment)], segment)), -1)
-            if start < 0:
-                return False
-            rest = rest[start + len(segment) :]
-        return True
-
-    return matches
-
-
-def _fits(text: str, segment: str) -> bool:
-    """Return whether a text has the letters of a pattern, in which `_` is any letter."""
-    return len(text) == len(segment) and all(b in ("_", a) for a, b in zip(text, segment, strict=True))
 
 
 def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql import cursors, tsql_boundaries
+from fll_hbase.sources.sql import cursors, plsql_collections, tsql_boundaries
 from fll_hbase.sources.sql.cursors import RowTokens
 
 _T = TokenType
@@ -26,10 +26,24 @@ _CONDITIONS = {
     "WHEN": ("THEN",),
     "WHILE": ("DO", "LOOP"),
     "FOR": ("DO", "LOOP"),
+    "FORALL": (),
     "UNTIL": ("END",),
 }
 _WITHOUT_LINEAGE = {
-    *("BREAK", "CLOSE", "CONTINUE", "EXIT", "FETCH", "ITERATE", "LEAVE", "LET", "NULL", "OPEN", "PERFORM"),
+    *(
+        "BREAK",
+        "CLOSE",
+        "CONTINUE",
+        "DEALLOCATE",
+        "EXIT",
+        "FETCH",
+        "ITERATE",
+        "LEAVE",
+        "LET",
+        "NULL",
+        "OPEN",
+        "PERFORM",
+    ),
     *("PRINT", "RAISE", "RAISERROR", "RETURN", "THROW"),
 }
 """First words of statements of procedures that write nothing."""
@@ -100,6 +114,8 @@ class _Splitter:
         self._blocks = 0
         self.variables: set[str] = set()
         self._declared_rows: list[ScriptPart] = []
+        # Of loops over numbers, by which elements of collections are named.
+        self._indexes: set[str] = set()
         # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
         self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
         self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
@@ -134,6 +150,8 @@ class _Splitter:
             self._position += 1
         elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
             self._position = behind
+            if word in ("FOR", "FORALL") and self._is_oracle:
+                self._indexes.add(self._text(start + 1).lower())
             return cursors.read_loop(self._tokens[start:behind])
         elif (
             word == "DECLARE"
@@ -152,7 +170,9 @@ class _Splitter:
         """Read a statement; None for one of a procedure that writes nothing."""
         end = self._statement_end(start, stop)
         self._position = cursors.handler_block(self._tokens, start, end)
-        tokens = tuple(self._tokens[start:end])
+        tokens = tuple(
+            plsql_collections.without_indexes(self._tokens[start:end], self._indexes, self.variables)
+        )
         if self._is_mysql and self._word(start) == "DECLARE":
             self.variables |= cursors.declared_names(tokens)
             return cursors.read_statement(tokens)
@@ -211,6 +231,8 @@ class _Splitter:
         """Return the position behind a condition, `start` if it has no end."""
         if self._is_tsql:
             return tsql_boundaries.condition_end(self._tokens, start, stop)
+        if self._word(start) == "FORALL":
+            return plsql_collections.statement_of_forall(self._tokens, start, stop)
         for number in range(start + 1, stop):
             if self._tokens[number].token_type is _T.SEMICOLON:
                 break

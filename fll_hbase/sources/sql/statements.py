@@ -21,7 +21,9 @@ _WITHOUT_LINEAGE = (
     *(exp.Semicolon, exp.Query),
 )
 # The library parses these as plain text behind a first word.
-_COMMANDS_WITHOUT_LINEAGE = {"DECLARE", "EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
+_COMMANDS_WITHOUT_LINEAGE = {
+    *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM"),
+}
 
 _DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
 """Dialects in which a full table name is `database.table`, so that USE completes it."""
@@ -156,6 +158,11 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
         # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
         common_table_expressions(resolver, node)
     elif not _has_no_lineage(node):
+        if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
+            # The library reads any expression as a statement.
+            name = "ansi" if script.dialect_name == "dialect" else script.dialect_name
+            script.leave_out(label, f"is not a statement of {name}; give the `dialect` that it is of")
+            return
         kind = node.name if isinstance(node, exp.Command) else node.key
         script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
 

@@ -59,7 +59,7 @@ def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
             if not _continues(tokens, number, first_word):
                 return number
             # VALUES ends what may follow INSERT, so that a SELECT behind it is a statement.
-            first_word = word if first_word in _CONTINUATIONS else first_word
+            first_word = word if word == "WITH" or first_word in _CONTINUATIONS else first_word
         elif not closing and first_word == "INSERT" and word_at(tokens, number) in ("VALUES", "DEFAULT"):
             first_word = "VALUES"
     return stop
@@ -101,8 +101,9 @@ def _is_start(tokens: Sequence[Token], number: int) -> bool:
     if word not in _STARTS or tokens[number - 1].token_type in _OPERATORS:
         return False
     if word == "WITH":
-        # A hint or an option, unless a common table expression follows.
-        return word_at(tokens, number + 2) == "AS"
+        # A hint or an option such as `WITH SCHEMABINDING AS`, unless a common table expression follows.
+        query = tokens[number + 3 : number + 4]
+        return word_at(tokens, number + 2) == "AS" and bool(query) and query[0].token_type is _T.L_PAREN
     return not (word == "FETCH" and word_at(tokens, number - 1) in ("ROW", "ROWS"))
 
 

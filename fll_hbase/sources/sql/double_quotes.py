@@ -1,0 +1,68 @@
+"""Double quotes: whether a script has names in them where its dialect has strings by default.
+
+Spark and Databricks read names with `spark.sql.ansi.doubleQuotedIdentifiers`, Hive with `standard` quoted
+identifiers, MySQL with ANSI_QUOTES. A script does not always set that; a text where only a name can stand
+shows it. Read as strings, the columns of such a script would have no inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from fll_hbase.sources.sql.tsql_boundaries import word_at
+
+_T = TokenType
+_ALIASES = {"databricks", "hive", "spark"}
+"""Dialects whose aliases are never strings; MySQL accepts them."""
+DIALECTS = {*_ALIASES, "mysql"}
+"""Dialects with strings in double quotes that can be set to have names in them."""
+
+QUOTED_NAMES = (
+    "texts in double quotes are read as names, since one is where only a name can be; "
+    "if the script is not of this dialect, give `dialect`"
+)
+"""The warning about a script that is read so."""
+
+_QUERY_STARTS = {"SELECT", "WITH", "FROM"}
+_BEFORE_TABLE = {"JOIN", "INTO", "UPDATE", "OVERWRITE"}
+_WITH_PATHS = {"COPY", "EXPORT", "IMPORT", "LIST", "LOAD", "SHOW"}
+"""Statements with texts behind FROM or INTO."""
+
+
+def has_quoted_names(tokens: Sequence[Token], sql: str, dialect_name: str) -> bool:
+    """Return whether a text in double quotes of these tokens is where only a name can be."""
+    if dialect_name not in DIALECTS or '"' not in sql:
+        return False
+    statement = 0
+    brackets: list[bool] = []
+    for number, token in enumerate(tokens):
+        if token.token_type is _T.SEMICOLON:
+            statement, brackets = number + 1, []
+        elif token.token_type is _T.L_PAREN:
+            brackets.append(word_at(tokens, number + 1) in _QUERY_STARTS)
+        elif token.token_type is _T.R_PAREN and brackets:
+            brackets.pop()
+        elif token.token_type is _T.STRING and sql[token.start : token.start + 1] == '"':
+            # FROM in the brackets of a function, as in `trim(BOTH 'x' FROM "a")`, has a value behind it.
+            is_query = not brackets or brackets[-1]
+            if _is_name(tokens, number, dialect_name, first=statement, is_query=is_query):
+                return True
+    return False
+
+
+def _is_name(tokens: Sequence[Token], number: int, dialect_name: str, *, first: int, is_query: bool) -> bool:
+    around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
+    if any(token.token_type is _T.DOT for token in around):
+        return True
+    previous = word_at(tokens, number - 1) if number else ""
+    if word_at(tokens, first) in _WITH_PATHS:
+        return False
+    if previous == "FROM":
+        return is_query
+    if previous == "AS":
+        # The class of a function, `CREATE FUNCTION f AS "a.B"`, is a string.
+        words = {word_at(tokens, position) for position in range(first, min(first + 6, number))}
+        return dialect_name in _ALIASES and not words & {"FUNCTION", "MACRO"}
+    return previous in _BEFORE_TABLE

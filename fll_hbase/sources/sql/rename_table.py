@@ -1,0 +1,53 @@
+"""RENAME TABLE of MySQL and ClickHouse: `RENAME TABLE a TO b, c TO d` as an ALTER TABLE for each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from fll_hbase.sources.sql.tsql_boundaries import word_at
+
+Tokens = Sequence[Token]
+
+_T = TokenType
+DIALECTS = {"clickhouse", "mysql"}
+
+
+def with_altered_tables(tokens: Tokens) -> Tokens:
+    """Return the tokens of a script with an ALTER TABLE … RENAME for each table that RENAME TABLE renames."""
+    starts = [number for number in range(len(tokens)) if _is_rename(tokens, number)]
+    if not starts:
+        return tokens
+    result: list[Token] = []
+    end = 0
+    for start in starts:
+        result += tokens[end:start]
+        end = start
+        while end < len(tokens) and tokens[end].token_type is not _T.SEMICOLON:
+            end += 1
+        result += _altered(tokens[start:end])
+    return [*result, *tokens[end:]]
+
+
+def _is_rename(tokens: Tokens, number: int) -> bool:
+    is_start = number == 0 or tokens[number - 1].token_type is _T.SEMICOLON
+    return is_start and [word_at(tokens, number), word_at(tokens, number + 1)] == ["RENAME", "TABLE"]
+
+
+def _altered(statement: Tokens) -> list[Token]:
+    rename, table = statement[:2]
+
+    def token(kind: TokenType, text: str) -> Token:
+        return Token(kind, text, rename.line, rename.col, rename.start, rename.start)
+
+    head = [token(_T.ALTER, "ALTER"), table]
+    result = list(head)
+    for item in statement[2:]:
+        if item.token_type is _T.COMMA:
+            result += [token(_T.SEMICOLON, ";"), *head]
+        elif word_at([item], 0) == "TO":
+            result += [token(_T.VAR, "RENAME"), item]
+        else:
+            result.append(item)
+    return result
