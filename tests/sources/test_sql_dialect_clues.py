@@ -65,6 +65,11 @@ class TestWordsOfOneDialect:
         reading = read(text, dialect=dialect)
         assert direct(reading) == {"my-project.d.o.k": {"my-other-project.d.s.a", "my-other-project.d.s.b"}}
 
+    def test_differences_behind_the_from_of_a_function(self) -> None:
+        text = "INSERT INTO o (k) SELECT extract(DAY FROM a-s.c) FROM s"
+        schema = {"s": ["a", "c"]}
+        assert direct(read(text, dialect="postgres", schema=schema)) == {"o.k": {"s.a", "s.c"}}
+
 
 @pytest.mark.parametrize("dialect", ["Snowflake", "SNOWFLAKE"])
 def test_dialects_in_any_case(dialect: str) -> None:

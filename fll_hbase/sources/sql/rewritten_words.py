@@ -249,8 +249,16 @@ def _dashed_names(tokens: Tokens) -> Tokens:
     """Projects of BigQuery have dashes without quotes: `FROM my-project.d.t`, which is no SQL elsewhere."""
     result: list[Token] = []
     number = 0
+    brackets: list[bool] = []
     while number < len(tokens):
-        end = _dashed_end(tokens, number) if word_at(tokens, number - 1) in _BEFORE_TABLE else number
+        kind, previous = tokens[number].token_type, word_at(tokens, number - 1)
+        if kind is _T.L_PAREN:
+            brackets.append(word_at(tokens, number + 1) in {*_QUERY_STARTS, "FROM"})
+        elif kind is _T.R_PAREN and brackets:
+            brackets.pop()
+        # FROM in the brackets of a function, as in `extract(DAY FROM a-b.c)`, has a value behind it.
+        is_table = previous in _BEFORE_TABLE and (previous != "FROM" or not brackets or brackets[-1])
+        end = _dashed_end(tokens, number) if is_table else number
         first, last = tokens[number], tokens[end]
         text = "".join(token.text for token in tokens[number : end + 1])
         joined = Token(_T.IDENTIFIER, text, first.line, last.col, first.start, last.end)
