@@ -15,11 +15,11 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
 POLL_SECONDS = 0.01
-"""How often a server looks whether it shall end; half a second, as is usual, is longer than most tests."""
+"""Interval at which a server looks whether it shall end; the usual half second outlasts most tests."""
 
 
 class Server(Protocol):
-    """What servers of the standard library and of werkzeug have in common."""
+    """The members that servers of the standard library and of werkzeug share."""
 
     def serve_forever(self, poll_interval: float = ...) -> None: ...
 

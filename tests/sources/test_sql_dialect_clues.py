@@ -52,7 +52,7 @@ class TestDoubleQuotes:
 
 
 class TestWordsOfOneDialect:
-    """What is SQL of one dialect only is read in the others as well."""
+    """SQL of one dialect only, read in the others as well."""
 
     @pytest.mark.parametrize("dialect", ["spark", "ansi", "teradata"])
     def test_phrases_of_teradata(self, dialect: str) -> None:

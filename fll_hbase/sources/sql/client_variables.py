@@ -19,7 +19,7 @@ _NAMESPACES = r"(?:hivevar:|hiveconf:|system:|env:)?"
 
 @dataclass(frozen=True, slots=True)
 class _Syntax:
-    """How one client sets a variable (groups `name` and `value`), and refers to it (group `ref`)."""
+    """Patterns by which a client sets a variable (groups `name`, `value`) and refers to it (`ref`)."""
 
     setting: str
     reference: str
