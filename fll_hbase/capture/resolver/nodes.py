@@ -25,6 +25,7 @@ from fll_hbase.capture.resolver.lineage import (
     source_column,
 )
 from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
+from fll_hbase.capture.resolver.struct_fields import struct_field
 
 LOOPS_MAX = 50
 """Passes over a recursive query; its lineage grows in each, and is complete after a few."""
@@ -258,9 +259,11 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
-    is_known = value.parts is not None and len(value.parts) == count and not value.rest
-    if expressions.operands(generator, kind="Inline") and value.parts and is_known:
-        return list(value.parts.values())
+    if expressions.operands(generator, kind="Inline"):
+        # Dumps of earlier releases have no names.
+        names = expressions.expression(generator).details.get("names") or list(value.parts or ())
+        if len(names) == count:
+            return [struct_field(value, name) for name in names]
     # The structs of an array are in the last column; one before it is their position.
     plain = ColumnLineage(value.direct, value.indirect)
     return [plain] * (count - 1) + [value][:count]
