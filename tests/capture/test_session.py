@@ -163,11 +163,9 @@ def test_an_error_of_a_query_is_as_without_capture(
         spark.sql("CREATE TABLE t USING parquet AS SELECT nothing FROM range(1)")
     assert capture.flush(30)
     error = raised.value._origin
-    frames = [
-        *error.getStackTrace(),
-        *(frame for cause in error.getSuppressed() for frame in cause.getStackTrace()),
-    ]
-    assert [frame.toString() for frame in frames if "fll.capture" in frame.toString()] == []
+    errors = [error, *error.getSuppressed()]
+    frames = [frame.toString() for item in errors for frame in item.getStackTrace()]
+    assert [frame for frame in frames if "fll.capture" in frame] == []
 
 
 def test_threads_install_and_flush_at_once(spark: SparkSession, server: Lineage, tmp_path: Path) -> None:
