@@ -157,7 +157,7 @@ def test_a_context_is_tried_once_by_the_hook(
 def test_an_error_of_a_query_is_as_without_capture(
     spark: SparkSession, server: Lineage, tmp_path: Path
 ) -> None:
-    """Spark puts the caller of a query into the exception of its analysis: that is the program, not capture."""
+    """Spark puts who asks for a plan into the exception of its analysis: the program, not capture."""
     assert capture.install(spark, server.url, spool=tmp_path / "spool")
     with pytest.raises(AnalysisException) as raised:
         spark.sql("CREATE TABLE t USING parquet AS SELECT nothing FROM range(1)")
