@@ -45,6 +45,11 @@ class Pauses:
             _log.warning("lineage waits in %s, and is sent later: %s", self._spool, error)
             self._reported = type(error)
 
+    def report_end(self) -> None:
+        """Log that plans wait, unless the last failure said so: an attempt may not have failed yet."""
+        if self._reported is None:
+            _log.warning("lineage waits in %s, and is sent later: capture ends first", self._spool)
+
     def add_success(self) -> None:
         """End the pauses."""
         self._pause_seconds = self._retry_after_seconds = 0.0

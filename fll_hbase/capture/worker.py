@@ -137,7 +137,9 @@ class CaptureWorker:
             self._deadline = time.monotonic() + seconds
             self._condition.notify_all()
             self._condition.wait_for(lambda: self._is_done, seconds)
-            return self._delivery.is_complete
+        if not self._delivery.is_complete:
+            self._pauses.report_end()
+        return self._delivery.is_complete
 
     def replace(self, seconds: float) -> None:
         """End capture of the application without waiting for its server; for `seconds`, plans are sent.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -54,6 +55,8 @@ NAME = NameParam("name", NAME_BYTES_MAX)
 RUN = NameParam("run", ID_BYTES_MAX)
 TAG = NameParam("tag", ID_BYTES_MAX)
 POLICY = NameParam("policy", ID_BYTES_MAX)
+SPOOL = click.Path(path_type=Path, readable=False)
+"""One that cannot be read is a fault of capture, not of the command."""
 
 
 def now_ms() -> int:

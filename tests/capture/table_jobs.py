@@ -53,6 +53,9 @@ _CHANGES = {
     "merge_with_delete": "MERGE INTO {0} t USING (SELECT id, w AS v, m AS n FROM ice.db.s WHERE m > 3) s"
     " ON t.id = s.id WHEN MATCHED AND t.n = 4 THEN DELETE WHEN MATCHED THEN UPDATE SET *"
     " WHEN NOT MATCHED THEN INSERT *",
+    "merge_of_some": "MERGE INTO {0} t USING ice.db.s s ON t.id = s.id WHEN MATCHED AND s.m > 1 THEN UPDATE"
+    " SET n = s.m WHEN NOT MATCHED AND s.w > 'a' THEN INSERT (id, v) VALUES (s.id, 'new')"
+    " WHEN NOT MATCHED BY SOURCE AND t.n > 5 THEN UPDATE SET v = NULL",
     "update": "UPDATE {0} SET v = CONCAT(v, 'x') WHERE n > 1",
     "update_all": "UPDATE {0} SET n = 1",
     "update_by_subquery": "UPDATE {0} SET v = 'z' WHERE id IN (SELECT id FROM ice.db.s WHERE m = 2)",
@@ -102,6 +105,21 @@ def _iceberg_created(spark: SparkSession, home: str) -> None:
     spark.table("ice.db.s").select("id").writeTo("ice.db.streamed").create()
 
 
+def _iceberg_metadata(spark: SparkSession, home: str) -> None:
+    """Read metadata, a branch and changes of a table, by its name and by its path."""
+    run(
+        spark,
+        "CREATE TABLE ice.db.audit USING iceberg AS SELECT file_path, record_count FROM ice.db.s.files",
+        "INSERT INTO ice.db.audit SELECT parent_id, snapshot_id FROM ice.db.s.snapshots",
+        "ALTER TABLE ice.db.s CREATE BRANCH later",
+        "INSERT INTO ice.db.s.branch_later SELECT id, vv, n FROM ice.db.copied",
+        "CREATE TABLE ice.db.late USING iceberg AS SELECT w FROM ice.db.s.branch_later",
+        "CREATE TABLE ice.db.changed USING iceberg AS SELECT id FROM ice.db.s.changes",
+    )
+    for path in (f"{home}/ice/db/s", f"{home}/ice/db/s#history"):
+        spark.read.format("iceberg").load(path).write.mode("append").parquet(f"{home}/from_path")
+
+
 def _iceberg_stream(spark: SparkSession, home: str) -> None:
     spark.table("ice.db.s").write.parquet(f"{home}/stream_source")
     frame = (
@@ -121,6 +139,7 @@ ICEBERG_JOBS = [
     _on_read,
     _iceberg_columns,
     _iceberg_created,
+    _iceberg_metadata,
     _iceberg_stream,
     _iceberg_dropped,
 ]

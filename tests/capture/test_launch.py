@@ -96,6 +96,17 @@ def test_a_job_goes_on_whatever_its_modules_break(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_spool_of_another_user_costs_capture_and_not_the_job(script: Path, tmp_path: Path) -> None:
+    """Root may read everything, unless it gives that up."""
+    spool = tmp_path / "spool"
+    spool.mkdir(mode=0)
+    powers = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
+    command = [FLL, "capture", "run", "--server", "http://lineage", "--spool", str(spool), str(script)]
+    done = run(*(powers if os.geteuid() == 0 else ()), *command)
+    assert (done.returncode, done.stderr) == (5, "")
+    assert json.loads(done.stdout)["hook"] is True
+
+
 def test_a_server_is_needed(script: Path) -> None:
     done = run(FLL, "capture", "run", script, FLL_CAPTURE_URL="", FLL_SERVER="")
     assert done.returncode == 2

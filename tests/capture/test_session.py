@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from jvm_options import SPARK_JVM
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from capture.conftest import Lineage
@@ -151,6 +152,20 @@ def test_a_context_is_tried_once_by_the_hook(
     install_once(spark)
     install_once(spark.newSession())
     assert len(caplog.records) == 1
+
+
+def test_an_error_of_a_query_is_as_without_capture(
+    spark: SparkSession, server: Lineage, tmp_path: Path
+) -> None:
+    """Spark puts who asks for a plan into the exception of its analysis: the program, not capture."""
+    assert capture.install(spark, server.url, spool=tmp_path / "spool")
+    with pytest.raises(AnalysisException) as raised:
+        spark.sql("CREATE TABLE t USING parquet AS SELECT nothing FROM range(1)")
+    assert capture.flush(30)
+    error = raised.value._origin
+    errors = [error, *error.getSuppressed()]
+    frames = [frame.toString() for item in errors for frame in item.getStackTrace()]
+    assert [frame for frame in frames if "fll.capture" in frame] == []
 
 
 def test_threads_install_and_flush_at_once(spark: SparkSession, server: Lineage, tmp_path: Path) -> None:

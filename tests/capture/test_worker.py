@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -165,6 +166,21 @@ def test_a_server_that_is_away_does_not_hold_up_the_end(
             assert following.close(SECONDS)
     assert len(server.runs("away")) == 50
     assert len(server.runs("following")) == 1
+
+
+def test_a_server_that_never_answers_is_one_warning(
+    spool: PlanSpool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No attempt has failed yet when the application ends."""
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        worker, _ = start(spool, f"http://127.0.0.1:{hanging.getsockname()[1]}", lines("hanging", 5))
+        assert not worker.flush(0.2)
+        assert caplog.records == []
+        assert not worker.close(0.2)
+        (record,) = caplog.records
+    assert record.message == f"lineage waits in {spool.path}, and is sent later: capture ends first"
+    wait_until(lambda: worker.is_done)
+    assert names(spool) == {".plans", ".head", ".ack"}
 
 
 def test_what_was_acknowledged_is_not_sent_again(spool: PlanSpool, server: Lineage) -> None:

@@ -98,9 +98,12 @@ def test_a_spool_of_another_release_is_refused(tmp_path: Path, content: str) -> 
 
 def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ConfigurationError, match=r"cannot be a spool: .*name a directory"):
-            open_spool(path, ROOMY)
+    (tmp_path / "link").symlink_to(tmp_path / "absent")
+    for name in ("file", "link", "file/below"):
+        with pytest.raises(
+            ConfigurationError, match=r"cannot be a spool: (it is no|Not a) directory; name a"
+        ):
+            open_spool(tmp_path / name, ROOMY)
 
 
 def test_only_a_writer_creates_the_directory(tmp_path: Path) -> None:

@@ -134,7 +134,8 @@ public final class CaptureListener extends SparkListener {
         count.end(event.executionId());
         execution.finish(event);
         QueryExecution query = event.qe();
-        boolean isWrite = query != null && Writes.isWrite(query, execution.action);
+        boolean isAnalyzed = query != null && (!execution.failed() || Writes.isAnalyzed(query));
+        boolean isWrite = isAnalyzed && Writes.isWrite(query, execution.action);
         if (isWrite) {
             Execution root = (Execution) executions.get(new Long(execution.root));
             if (root != null) {

@@ -18,6 +18,10 @@ final class Execution {
         this.start = start;
     }
 
+    boolean failed() {
+        return error != null;
+    }
+
     void finish(SparkListenerSQLExecutionEnd event) {
         end = event.time();
         action = Reflection.text(event, "executionName");

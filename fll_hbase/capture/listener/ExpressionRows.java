@@ -212,8 +212,9 @@ final class ExpressionRows {
             Sequences.texts(names, Reflection.get(expression, "names"));
             return "{\"names\":" + names + "}";
         }
-        if (kind.equals("ArraysZip")) {
-            Object struct = ((ArrayType) expression.dataType()).elementType();
+        if (kind.equals("ArraysZip") || kind.equals("Inline")) {
+            Object array = kind.equals("Inline") ? Reflection.path(expression, "child.dataType") : expression.dataType();
+            Object struct = ((ArrayType) array).elementType();
             JsonWriter fields = new JsonWriter();
             Sequences.texts(fields, java.util.Arrays.asList(((StructType) struct).fieldNames()));
             return "{\"names\":" + fields + "}";

@@ -89,8 +89,14 @@ final class Relations {
         Object catalog = Reflection.get(relation, "catalog");
         String catalogName = Reflection.text(catalog, "name");
         Object identifier = Reflection.get(relation, "identifier");
-        if (identifier != null) {
-            row.member("identifier", String.valueOf(identifier)).member("catalog", catalogName);
+        Object iceberg = IcebergTables.of(table);
+        String name = iceberg == null ? identifier == null ? null : identifier.toString() : IcebergTables.identifier(iceberg, identifier);
+        if (name != null) {
+            row.member("identifier", name).member("catalog", catalogName);
+        }
+        if (iceberg != null) {
+            row.member("class", kind);
+            return file(row, IcebergTables.location(iceberg));
         }
         if (table == null && identifier != null) {
             table = load(catalog, identifier);

@@ -25,6 +25,12 @@ final class Writes {
         }
     }
 
+    /** Returns whether Spark could analyse a query that failed: asking for the plan again changes its exception. */
+    static boolean isAnalyzed(QueryExecution query) {
+        Object phases = Reflection.path(query, "tracker.phases");
+        return !(phases instanceof scala.collection.Map) || ((scala.collection.Map) phases).contains("analysis");
+    }
+
     private static boolean isWrite(LogicalPlan plan) {
         String name = Reflection.simpleName(plan);
         if (name.equals("Union") || name.equals("CommandResult") || name.equals("WithCTE")) {

@@ -20,6 +20,7 @@ from fll_hbase.capture.resolver.lineage import (
     influences,
     merge,
 )
+from fll_hbase.capture.resolver.merge_rows import is_given, names_by_id
 
 DELETES = frozenset({"DeleteCommand", "DeleteFromTable"})
 COMMANDS = DELETES | {"MergeIntoCommand", "UpdateCommand"}
@@ -78,6 +79,9 @@ def _merged(
     The operands of a clause are a condition and actions.
     """
     rows = NO_INPUTS
+    target = node.plan(*TARGETS)
+    stored = {} if target is None else names_by_id(plan, plan.nodes[target].rows("output"))
+    inserts = node.rows("notMatchedClauses")
     for clause in (row for name in _CLAUSES for row in node.rows(name)):
         operands = resolver.operands(clause)
         actions = [row for row in operands if plan.expressions[row].kind == "DeltaMergeAction"]
@@ -87,6 +91,9 @@ def _merged(
             rows |= influences(resolver.resolve_all(conditions), FILTER)
         for action in actions:
             name = plan.expressions[action].name or ""
-            value = merge([resolver.resolve(action)], indirect=tested)
+            value = resolver.resolve(action)
+            given = plan.expressions[resolver.operands(action)[-1]]
+            if is_given(given, name, stored, is_insert=clause in inserts):
+                value = merge([value], indirect=tested)
             columns[name] = merge([columns.get(name, NO_LINEAGE), value])
     return columns, rows

@@ -8,6 +8,7 @@ from fll_hbase.capture.resolver.dump import Expression
 from fll_hbase.capture.resolver.lineage import (
     CONDITIONAL,
     FILTER,
+    NO_INPUTS,
     NO_LINEAGE,
     SORT,
     ColumnLineage,
@@ -37,12 +38,18 @@ def _case(_: Expression, operands: Operands) -> ColumnLineage:
 
 def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
     """Resolve COALESCE: every argument but the last is tested (decision 53)."""
-    return conditional(operands[:-1], operands)
+    return conditional(_tested(operands[:-1], operands), operands)
 
 
 def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
     """Resolve NULLIF: a comparison of both arguments, and the first one, which is the value."""
-    return conditional(operands[:1], operands[1:])
+    return conditional(_tested(operands[:1], operands[1:]), operands[1:])
+
+
+def _tested(arguments: Operands, values: Operands) -> Operands:
+    """Return arguments without what influences the values already, such as keys of a window."""
+    present = NO_INPUTS.union(*(value.indirect for value in values))
+    return [ColumnLineage(argument.direct, argument.indirect - present) for argument in arguments]
 
 
 def conditional(tested: Operands, values: Operands) -> ColumnLineage:

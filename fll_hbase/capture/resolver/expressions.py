@@ -149,6 +149,10 @@ class ExpressionResolver:
         ids = ((row, self._expressions[row].id) for row in rows)
         return [(row, number) for row, number in ids if number is not None]
 
+    def expression(self, row: int) -> Expression:
+        """Return an expression."""
+        return self._expressions[row]
+
     def operands(self, row: int, *, kind: str = "") -> list[int]:
         """Return the operands of an expression; none if it is not of the given kind."""
         expression = self._expressions[row]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
 from fll_hbase.capture.resolver.lineage import (
-    CONDITIONAL,
     FILTER,
     GROUP_BY,
     JOIN,
@@ -24,7 +24,8 @@ from fll_hbase.capture.resolver.lineage import (
     merge,
     source_column,
 )
-from fll_hbase.capture.resolver.struct_fields import with_elements
+from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
+from fll_hbase.capture.resolver.struct_fields import struct_field
 
 LOOPS_MAX = 50
 """Passes over a recursive query; its lineage grows in each, and is complete after a few."""
@@ -48,6 +49,7 @@ class _PlanResolver:
         self._is_correlated = "OuterReference" in kinds
         self._has_pivots = "PivotFirst" in kinds
         self._assigning = frozenset(assigning_nodes(plan))
+        self._merge_rules = partial(merge_rows, stored=merge_targets(plan))
 
     def resolve(self) -> list[Relation]:
         for number, node in enumerate(self._plan.nodes):
@@ -74,6 +76,8 @@ class _PlanResolver:
         rule = _RULES.get(node.kind)
         if number in self._assigning and node.kind == "Project":
             rule = _assign
+        elif node.kind == "MergeRows":
+            rule = self._merge_rules
         if not children:
             relation = self._leaf(node)
         elif rule is not None:
@@ -255,9 +259,11 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
-    is_known = value.parts is not None and len(value.parts) == count and not value.rest
-    if expressions.operands(generator, kind="Inline") and value.parts and is_known:
-        return list(value.parts.values())
+    if expressions.operands(generator, kind="Inline"):
+        # Dumps of earlier releases have no names.
+        names = expressions.expression(generator).details.get("names") or list(value.parts or ())
+        if len(names) == count:
+            return [struct_field(value, name) for name in names]
     # The structs of an array are in the last column; one before it is their position.
     plain = ColumnLineage(value.direct, value.indirect)
     return [plain] * (count - 1) + [value][:count]
@@ -266,52 +272,20 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
 def _expand(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
     lists = [expressions.resolve_all(rows) for rows in node.row_lists("projections")]
-    return Relation(_by_position(output, lists), children[0].rows)
+    return Relation(columns_by_position(output, lists), children[0].rows)
 
 
 def _union(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
-    columns = _by_position(output, [child.by_position() for child in children])
+    columns = columns_by_position(output, [child.by_position() for child in children])
     return Relation(columns, _all_rows(children))
 
 
 def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     """Resolve INTERSECT and EXCEPT: values are those of the left side, the right one selects them."""
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
-    columns = _by_position(output, [children[0].by_position()])
+    columns = columns_by_position(output, [children[0].by_position()])
     return Relation(columns, _all_rows(children) | influences(children[1].by_position(), FILTER))
-
-
-def _merge_rows(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve MERGE: each column has the values of all branches; the conditions of these are conditional."""
-    output = [number for _, number in expressions.with_ids(node.rows("output"))]
-    lists, deleted = [], NO_INPUTS
-    for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
-        for row in node.rows(name):
-            conditions = expressions.resolve_all(expressions.operands(row)[:1])
-            tested = influences(conditions, CONDITIONAL)
-            outputs = expressions.outputs(row)
-            if all(expressions.are_nulls(rows) for rows in outputs):
-                deleted |= influences(conditions, FILTER)
-                continue
-            for rows in outputs:
-                values = expressions.resolve_all(rows)
-                lists.append([merge([value], indirect=tested) for value in values])
-    return Relation(_by_position(output, lists), children[0].rows | deleted)
-
-
-def _by_position(output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]) -> dict[int, ColumnLineage]:
-    columns = {}
-    for position, number in enumerate(output):
-        values = [values[position] for values in lists if position < len(values)]
-        columns[number] = _described(with_elements(values, least=Direct.IDENTITY), values)
-    return columns
-
-
-def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> ColumnLineage:
-    """Return a merged column with the first description of its values."""
-    row = next((value.row for value in values if value.row >= 0), -1)
-    return column if row == column.row else replace(column, row=row)
 
 
 _Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
@@ -330,7 +304,6 @@ _RULES: dict[str, _Rule] = {
     "Intersect": _set_operation,
     "Join": _join,
     "LateralJoin": _lateral_join,
-    "MergeRows": _merge_rows,
     "Project": _project,
     "Sort": _sort,
     "Union": _union,

@@ -15,7 +15,7 @@ import click
 from fll_hbase.capture.plan_spool import open_plan_spool
 from fll_hbase.capture.settings import CaptureSettings, read_settings
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS
+from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS, SPOOL
 from fll_hbase.client import HttpClient
 from fll_hbase.errors import LineageError
 from fll_hbase.escape import escape_control
@@ -35,7 +35,7 @@ Example:
 @click.option(
     "--spool",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=SPOOL,
     help="Directory of plans (default: FLL_CAPTURE_SPOOL).",
 )
 def check(*, server: str | None, namespace: str | None, spool: Path | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fll_hbase.capture import launch
-from fll_hbase.cli.options import NAMESPACE
+from fll_hbase.cli.options import NAMESPACE, SPOOL
 from fll_hbase.errors import ConfigurationError
 
 SERVER_HELP = "URL of the server (default: FLL_CAPTURE_URL, else FLL_SERVER)."
@@ -27,7 +27,7 @@ Examples:
 )
 @click.option("--server", metavar="URL", help=SERVER_HELP)
 @click.option("--namespace", type=NAMESPACE, help="Namespace of the jobs (default: FLL_CAPTURE_NAMESPACE).")
-@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), help=SPOOL_HELP)
+@click.option("--spool", metavar="DIR", type=SPOOL, help=SPOOL_HELP)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(*, server: str | None, namespace: str | None, spool: Path | None, command: tuple[str, ...]) -> None:
     """Run COMMAND, a Python program or any other that starts one, and capture its Spark sessions.

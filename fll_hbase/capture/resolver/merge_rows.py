@@ -1,0 +1,91 @@
+"""MERGE that Spark plans as a query: a node with instructions for rows that match and for others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from fll_hbase.capture.resolver.dump import Expression, Node, Plan
+from fll_hbase.capture.resolver.expressions import ExpressionResolver
+from fll_hbase.capture.resolver.lineage import (
+    CONDITIONAL,
+    FILTER,
+    NO_INPUTS,
+    ColumnLineage,
+    Direct,
+    Relation,
+    influences,
+    merge,
+)
+from fll_hbase.capture.resolver.struct_fields import with_elements
+
+_INSERTS = "notMatchedInstructions"
+_INSTRUCTIONS = ("matchedInstructions", _INSERTS, "notMatchedBySourceInstructions")
+
+
+def merge_targets(plan: Plan) -> dict[int, str]:
+    """Return the columns of the tables that commands change, names by id."""
+    tables = (node.plan("originalTable") for node in plan.nodes)
+    rows = [row for table in tables if table is not None for row in plan.nodes[table].rows("output")]
+    return names_by_id(plan, rows)
+
+
+def names_by_id(plan: Plan, rows: Iterable[int]) -> dict[int, str]:
+    """Return the names of columns by their ids."""
+    columns = (plan.expressions[row] for row in rows)
+    return {column.id: column.name or "" for column in columns if column.id is not None}
+
+
+def merge_rows(
+    node: Node, children: list[Relation], expressions: ExpressionResolver, *, stored: Mapping[int, str]
+) -> Relation:
+    """Resolve MERGE: each column has the values of all clauses.
+
+    The condition of a clause influences the columns that it changes (decision 86), that of a DELETE all rows.
+    """
+    output = expressions.with_ids(node.rows("output"))
+    names = [expressions.expression(row).name or "" for row, _ in output]
+    lists, deleted = [], NO_INPUTS
+    for member in _INSTRUCTIONS:
+        for row in node.rows(member):
+            conditions = expressions.resolve_all(expressions.operands(row)[:1])
+            outputs = [rows for rows in expressions.outputs(row) if not expressions.are_nulls(rows)]
+            if not outputs:
+                deleted |= influences(conditions, FILTER)
+            tested = influences(conditions, CONDITIONAL)
+            for rows in outputs:
+                values = zip(names, rows, expressions.resolve_all(rows), strict=False)
+                lists.append(
+                    [
+                        merge([value], indirect=tested)
+                        if is_given(expressions.expression(row), name, stored, is_insert=member == _INSERTS)
+                        else value
+                        for name, row, value in values
+                    ]
+                )
+    columns = columns_by_position([number for _, number in output], lists)
+    return Relation(columns, children[0].rows | deleted)
+
+
+def is_given(value: Expression, name: str, stored: Mapping[int, str], *, is_insert: bool) -> bool:
+    """Return whether a clause gives a column a value: UPDATE leaves the others, INSERT puts NULL there."""
+    if is_insert:
+        return not value.details.get("null")
+    return value.kind != "AttributeReference" or value.id is None or stored.get(value.id) != name
+
+
+def columns_by_position(
+    output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]
+) -> dict[int, ColumnLineage]:
+    """Return columns that have the values of several lists, by their ids."""
+    columns = {}
+    for position, number in enumerate(output):
+        values = [values[position] for values in lists if position < len(values)]
+        columns[number] = _described(with_elements(values, least=Direct.IDENTITY), values)
+    return columns
+
+
+def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> ColumnLineage:
+    """Return a merged column with the first description of its values."""
+    row = next((value.row for value in values if value.row >= 0), -1)
+    return column if row == column.row else replace(column, row=row)
