@@ -24,9 +24,7 @@ from fll_hbase.model.operations import Transform
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
-from sources import dbt_artifacts
 from sources.datahub_messages import entity, lineage
-from sources.dbt_artifacts import node
 from sources.openlineage_events import run_events
 
 GOLDEN = FilePath(__file__).parents[1] / "golden"
@@ -208,36 +206,6 @@ def test_pipelines(kind: str, value: Json) -> None:
 
     # Without a connection a sink is not reached, which is a fault of the pipeline.
     assert outcome(put(PIPELINE, path, value)) == outcome(remove(PIPELINE, path))
-
-
-DBT_PARTS: dict[str, Path] = {
-    "a node": ("manifest", "nodes", "model.p.b"),
-    "the table of a catalog": ("catalog", "nodes", "model.p.a"),
-    "the catalog": ("catalog",),
-    "the version of a catalog": ("catalog", "metadata"),
-    "a column of a catalog": ("catalog", "nodes", "model.p.a", "columns", "id"),
-    "a result": ("runResults", "results", 1),
-    "a time": ("runResults", "results", 0, "timing"),
-}
-
-
-@pytest.mark.parametrize("kind", DBT_PARTS)
-@pytest.mark.parametrize("value", [5, [[5]], "?", True, HALF])
-def test_dbt(kind: str, value: Json) -> None:
-    results = [
-        {"unique_id": f"model.p.{name}", "status": "success", "timing": [], "message": "OK"} for name in "ab"
-    ]
-    document = dbt_artifacts.document(
-        node("a", "select id, x from raw.t"),
-        node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",)),
-        results=results,
-        catalog=dbt_artifacts.catalog(a={"id": "int", "x": "int"}),
-    )
-    path = DBT_PARTS[kind]
-    broken = dbt_artifacts.read(put(document, path, value))
-    rest = dbt_artifacts.read(remove(document, path))
-    assert (broken.runs, broken.metadata) == (rest.runs, rest.metadata)
-    assert any(".".join(map(str, path)) in warning.path for warning in broken.warnings)
 
 
 def sql_reading(script: str, schema: Json) -> Any:
