@@ -15,6 +15,7 @@ from fll_hbase.cli import times
 from fll_hbase.cli.names import Reading, choose_reading, dataset_readings, field_readings, suggest
 from fll_hbase.client import Connection, HttpClient, LocalClient, WindowText
 from fll_hbase.errors import FieldError, InvalidQuery, NotFound
+from fll_hbase.http.session import SLACK_SECONDS
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.factory import open_store
 
@@ -341,6 +342,11 @@ def target_options(command: Command) -> Command:
     return with_target
 
 
+def query_read_seconds(settings: config.Settings) -> float:
+    """Return how long a query waits for a server, which gives up earlier if its settings are the same."""
+    return settings.request_seconds + SLACK_SECONDS
+
+
 def check_target(store: str | None, server: str | None) -> None:
     """Raise UsageError for both a store and a server."""
     if store is not None and server is not None:
@@ -359,7 +365,10 @@ def open_target(store: str | None, server: str | None, *, create: bool = False) 
     if server is not None:
         # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
         timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
-        client: Connection = HttpClient(server, timeout_seconds=timeout_seconds, token=settings.token)
+        read_seconds = RECORD_TIMEOUT_SECONDS if create else query_read_seconds(settings)
+        client: Connection = HttpClient(
+            server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
+        )
     else:
         # One `now` for all windows of a command; with a server `now` is that of the server.
         now = now_ms()
