@@ -16,15 +16,16 @@ def read_time_ms(validator: Validator, holder: dict[str, Any], name: str, path: 
 
     0 with an error in `validator` if it is missing, not a time, or before 1970.
     """
+    errors_before = validator.errors.count
     given = validator.required(holder, name, path)
+    if validator.errors.count > errors_before:
+        return 0
     try:
         time = datetime.fromisoformat(given)
         elapsed = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
     except (ValueError, OverflowError):
-        # `?` is the placeholder of the validator, which has reported the error.
-        if given != "?":
-            detail = f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z"
-            validator.error(child_path(path, name), detail)
+        detail = f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z"
+        validator.error(child_path(path, name), detail)
         return 0
     # In integers: `timestamp() * 1000` is a float and can be one millisecond off.
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000

@@ -127,6 +127,25 @@ def test_half_of_a_surrogate_pair_costs_its_part_alone() -> None:
     assert [str(warning.path).rpartition(".")[2] for warning in reading.warnings] == ["name"]
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("eventTime",), "?"),
+        (("run", "runId"), HALF),
+        (("job", "namespace"), HALF),
+        (("job", "namespace"), "x" * 5_000),
+        (("job", "name"), ""),
+    ],
+)
+def test_what_makes_the_run_unreadable_is_refused_by_its_path(path: Path, value: Json) -> None:
+    event = copy.deepcopy(next(event for event in REAL if event.get("outputs")))
+    # Such a dataset is in the namespace of the job.
+    event["outputs"][0]["namespace"] = ""
+    with pytest.raises(UnreadableDocument) as refused:
+        openlineage.read(put(event, path, value))
+    assert ".".join(map(str, path)) in {error.path for error in refused.value.errors}
+
+
 def test_the_property_breaks_every_kind_of_part() -> None:
     kinds = {
         tuple("*" if isinstance(name, int) else name for name in path[:5])

@@ -394,6 +394,7 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
             f"{SCHEMAS}/manifest/v8.json",
             "v8 is too old: v9 is the oldest",
         ),
+        ("manifest/metadata/dbt_schema_version", "?", "'?' is not the schema of a dbt manifest"),
         ("manifest/nodes", None, "manifest.nodes: must be an object, is null"),
         ("manifest/nodes/model.p.a/alias", None, "manifest.nodes.model.p.a.alias: missing"),
         (

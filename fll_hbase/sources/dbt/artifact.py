@@ -68,12 +68,14 @@ def read_artifact(validator: Validator, document: dict[str, Any], kind: Artifact
 
 
 def _check_version(validator: Validator, metadata: dict[str, Any], kind: ArtifactKind, path: str) -> None:
+    errors_before = validator.errors.count
     url = text(validator, metadata, "dbt_schema_version", path, required=True)
+    if validator.errors.count > errors_before:
+        return
     path = child_path(path, "dbt_schema_version")
     match = _SCHEMA_VERSION.search(url)
     if match is None or match[1] != kind.word:
-        if url != "?":
-            validator.error(path, f"{url[:100]!r} is not the schema of a dbt {kind.word}")
+        validator.error(path, f"{url[:100]!r} is not the schema of a dbt {kind.word}")
         return
     version = int(match[2])
     if version < kind.version_min:
