@@ -24,7 +24,7 @@ from fll_hbase.model.operations import Transform
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
-from sources.datahub_messages import entity, lineage
+from sources.datahub_messages import entity, lineage, proposal
 from sources.openlineage_events import run_events
 
 GOLDEN = FilePath(__file__).parents[1] / "golden"
@@ -172,6 +172,23 @@ def test_datahub(member: str, index: int, value: Json) -> None:
     rest, _ = runs(remove(aspect, (member, index)))
     assert [(run.run.program, run.info) for run in broken] == [(run.run.program, run.info) for run in rest]
     assert warnings
+
+
+@pytest.mark.parametrize("member", ["transformOperation", "upstreams", "query"])
+def test_half_of_a_surrogate_pair_in_the_text_of_an_aspect_costs_its_member_alone(member: str) -> None:
+    """The emitter's older protocol has the aspect as JSON in a string."""
+
+    def runs(aspect: Json) -> list[RecordedRun]:
+        document = {"proposal": proposal(aspect)}
+        message = datahub.read(document, form=MessageFormat.PROPOSAL, now_ms=0)
+        assert not message.refused
+        return list(message.runs)
+
+    aspect = lineage()
+    path = ("fineGrainedLineages", 0, member)
+    rest = remove(aspect, path[:-1]) if member == "upstreams" else put(aspect, path, None)
+    (broken,) = runs(put(aspect, path, [HALF] if member == "upstreams" else HALF))
+    assert broken.info == runs(rest)[0].info
 
 
 @settings(max_examples=50, deadline=None)
