@@ -13,8 +13,8 @@ import click
 from fll_hbase import clock, config, time_window
 from fll_hbase.cli import times
 from fll_hbase.cli.names import Reading, choose_reading, dataset_readings, field_readings, suggest
-from fll_hbase.client import Connection, HttpClient, LocalClient, WindowText
-from fll_hbase.errors import FieldError, InvalidQuery, NotFound
+from fll_hbase.client import SERVER_SCHEMES, Connection, HttpClient, LocalClient, WindowText
+from fll_hbase.errors import ConfigurationError, FieldError, InvalidQuery, NotFound
 from fll_hbase.http.session import SLACK_SECONDS
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.factory import open_store
@@ -362,6 +362,10 @@ def open_target(store: str | None, server: str | None, *, create: bool = False) 
     settings = config.from_environment(store=store)
     if store is None and server is None and settings.server:
         server = settings.server
+        if not server.startswith(SERVER_SCHEMES):
+            raise ConfigurationError(
+                f"FLL_SERVER={server!r} is not the URL of a server; one looks like http://host:port"
+            )
     if server is not None:
         # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
         timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
