@@ -135,10 +135,10 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[t
 
     Others without such a setting are left out: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
     """
-    known = [PREFIX + field.name.upper() for field in fields(Settings)]
+    settings = [PREFIX + field.name.upper() for field in fields(Settings)]
     for variable in sorted(environment):
-        if variable.startswith(PREFIX) and variable not in known:
-            for near in get_close_matches(variable, known, 1, 0.85):
+        if variable.startswith(PREFIX) and variable not in settings:
+            for near in get_close_matches(variable, settings, 1, 0.85):
                 yield variable, near
 
 

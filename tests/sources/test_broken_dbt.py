@@ -81,9 +81,9 @@ def test_a_time_of_dbt_that_cannot_be_read_costs_no_run(kind: str, value: Json) 
     assert [run.run.start_ms for run in broken.runs] == starts
     assert [run.info for run in broken.runs] == [run.info for run in rest.runs]
     assert broken.metadata == rest.metadata
-    named = {warning.path for warning in broken.warnings}
-    assert named >= {".".join(map(str, path)) for path in paths if path[-1] == "generated_at"}
-    assert ("runResults.results" in named) is (kind == "all")
+    warned = {warning.path for warning in broken.warnings}
+    assert warned >= {".".join(map(str, path)) for path in paths if path[-1] == "generated_at"}
+    assert ("runResults.results" in warned) is (kind == "all")
 
 
 def test_a_manifest_without_a_time_is_built_when_it_arrives() -> None:
