@@ -27,6 +27,7 @@ from api.http.worker import HttpWorker
 from api.log_file import open_log
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
+from fll_hbase.sources import name_rules
 from fll_hbase.store.factory import open_store, open_store_table
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.observed import ObservedTable
@@ -42,6 +43,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     """
     require_authentication(settings)
     # Before any process is started: each would end with the same error.
+    name_rules.parse_rules(settings.name_rules)
     allowed_origins(settings)
     tls_context(settings)
     otel.span_exporter(os.environ)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 
 from fll_hbase.errors import ConfigurationError
 
@@ -127,6 +128,18 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
     }
     values |= {name: value for name, value in overrides.items() if value is not None}
     return Settings(**{name: convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
+    """Yield each `FLL_*` variable that is no setting, with the setting whose name is nearly the same.
+
+    Others without such a setting are left out: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
+    """
+    settings = [PREFIX + field.name.upper() for field in fields(Settings)]
+    for variable in sorted(environment):
+        if variable.startswith(PREFIX) and variable not in settings:
+            for near in get_close_matches(variable, settings, 1, 0.85):
+                yield variable, near
 
 
 def convert(name: str, value: str | int) -> str | int:

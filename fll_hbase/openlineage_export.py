@@ -24,7 +24,13 @@ from fll_hbase.model.operations import Influence, Operation, Read, Transform, Wr
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.tags import FieldTag
-from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTED_RUN, EXPORTER
+from fll_hbase.sources.openlineage.facets import (
+    CATALOGUE,
+    EXPORTED_RUN,
+    EXPORTER,
+    PARENT_RUN,
+    ROOT_RUN,
+)
 from fll_hbase.store.read.catalogue import Catalogue, CatalogueDataset, CatalogueField
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
@@ -187,7 +193,13 @@ def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str
     run = details.committed.run
     yield (
         EXPORTED_RUN,
-        _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=parts.operations),
+        _facet(
+            _RUN_FACET,
+            namespace=run.namespace,
+            run=_run(run),
+            operations=parts.operations,
+            **_unchanged_ids(details.facts),
+        ),
     )
     if parts.has_hidden:
         yield "fll_truncated", _facet(_RUN_FACET, truncatedBy=[HIDDEN])
@@ -354,6 +366,13 @@ def _parent(parent: tuple[str, str, str] | None, root: tuple[str, str, str] | No
     if parent is None:
         return None
     return _job_run(parent) | ({"root": _job_run(root)} if root else {})
+
+
+def _unchanged_ids(facts: Sequence[EventRunFacts]) -> Json:
+    """Return the run ids of the exported `parent` facet that are no UUIDs, which it has in another form."""
+    latest = next((item for item in reversed(facts) if item.parent), EventRunFacts())
+    ids = {PARENT_RUN: latest.parent, ROOT_RUN: latest.root}
+    return {name: item[2] for name, item in ids.items() if item and _run_id(item[2]) != item[2]}
 
 
 def _job_run(reference: tuple[str, str, str]) -> Json:

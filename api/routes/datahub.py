@@ -38,6 +38,8 @@ from fll_hbase.sources.datahub import (
     aspect_responses,
     urns,
 )
+from fll_hbase.sources.openlineage import json_access
+from fll_hbase.sources.validation import Validator
 
 blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
 
@@ -116,11 +118,9 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
 def ingest_snapshots(query: dict[str, Any]) -> Response:
     """Record snapshots of metadata change events; a deletion is counted and removes nothing."""
     if query["action"] == DELETE:
-        deletion = strict_json.parse(body())
-        if not isinstance(deletion, dict) or not isinstance(deletion.get("urn"), str):
-            raise UnreadableDocument([FieldError("urn", "must be a string")])
-        entities = [] if query["dry_run"] else _count_removal(deletion["urn"])
-        value = {"urn": deletion["urn"], "rows": 0, "timeseriesRows": 0}
+        urn = _deleted_urn()
+        entities = [] if query["dry_run"] else _count_removal(urn)
+        value = {"urn": urn, "rows": 0, "timeseriesRows": 0}
         return responses.json_response({"value": value, "entities": entities})
     message = _read(MessageFormat(query["action"]))
     if query["dry_run"]:
@@ -177,6 +177,17 @@ def _read(form: MessageFormat) -> ParsedMessage:
     raw = body()
     with deadline.reading():
         return datahub.read(strict_json.parse_with_halves(raw), form=form, now_ms=now_ms())
+
+
+def _deleted_urn() -> str:
+    """Return the urn in the body of a deletion; its other members are not read."""
+    validator = Validator()
+    deletion = strict_json.parse_with_halves(body())
+    members = json_access.members(validator, deletion, "")
+    urn = validator.required(members, "urn", "")
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    return urn
 
 
 def _ingest(message: ParsedMessage) -> list[Json]:

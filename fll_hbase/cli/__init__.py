@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fll_hbase import config
 from fll_hbase.cli.commands import (
     access,
     catalogue,
@@ -25,6 +26,7 @@ from fll_hbase.cli.commands import (
 from fll_hbase.cli.commands.capture import capture
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
+from fll_hbase.cli.render.console import print_err
 
 
 @click.group(
@@ -49,6 +51,8 @@ def main(ctx: click.Context) -> None:
     Times are `2026-11-01`, `2026-11`, `2026-11-01 06:00`, `yesterday`, epoch seconds or sums such as
     `now-7d`, in --timezone; a day or month is its beginning. The start is included, the end is not.
     """
+    for variable, near in config.unknown_variables():
+        print_err(f"fll: {variable} is no setting, and ignored; did you mean {near}?")
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -14,8 +14,9 @@ import click
 from fll_hbase import clock, config, time_window
 from fll_hbase.cli import times
 from fll_hbase.cli.names import Reading, choose_reading, dataset_readings, field_readings, suggest
-from fll_hbase.client import Connection, HttpClient, LocalClient, WindowText
-from fll_hbase.errors import FieldError, InvalidQuery, NotFound
+from fll_hbase.client import SERVER_SCHEMES, Connection, HttpClient, LocalClient, WindowText
+from fll_hbase.errors import ConfigurationError, FieldError, InvalidQuery, NotFound
+from fll_hbase.http.session import SLACK_SECONDS
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.factory import open_store
 
@@ -344,6 +345,11 @@ def target_options(command: Command) -> Command:
     return with_target
 
 
+def query_read_seconds(settings: config.Settings) -> float:
+    """Return how long a query waits for a server, which gives up earlier if its settings are the same."""
+    return settings.request_seconds + SLACK_SECONDS
+
+
 def check_target(store: str | None, server: str | None) -> None:
     """Raise UsageError for both a store and a server."""
     if store is not None and server is not None:
@@ -359,10 +365,17 @@ def open_target(store: str | None, server: str | None, *, create: bool = False) 
     settings = config.from_environment(store=store)
     if store is None and server is None and settings.server:
         server = settings.server
+        if not server.startswith(SERVER_SCHEMES):
+            raise ConfigurationError(
+                f"FLL_SERVER={server!r} is not the URL of a server; one looks like http://host:port"
+            )
     if server is not None:
         # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
         timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
-        client: Connection = HttpClient(server, timeout_seconds=timeout_seconds, token=settings.token)
+        read_seconds = RECORD_TIMEOUT_SECONDS if create else query_read_seconds(settings)
+        client: Connection = HttpClient(
+            server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
+        )
     else:
         # One `now` for all windows of a command; with a server `now` is that of the server.
         now = now_ms()

@@ -51,11 +51,15 @@ _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 class HttpClient(HttpTagClient, Connection):
     """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries.
 
-    `token` is sent with each request.
+    An attempt waits `read_seconds` for data; `token` is sent with each request.
     """
 
-    def __init__(self, url: str, *, timeout_seconds: float = 60.0, token: str = "") -> None:
-        self._session = HttpSession(url, timeout_seconds=timeout_seconds, token=token)
+    def __init__(
+        self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0, token: str = ""
+    ) -> None:
+        self._session = HttpSession(
+            url, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=token
+        )
 
     def record(
         self,

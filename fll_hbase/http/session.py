@@ -25,6 +25,9 @@ from fll_hbase.http.problems import Unanswered
 from fll_hbase.retry import RetryPolicy
 
 CONNECT_SECONDS = 5.0
+SLACK_SECONDS = 5.0
+"""How much longer a client waits than a server may work on a request: for the network, and a busy server."""
+
 BUSY = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed: by contract, recording a run again is safe."""
 
@@ -207,6 +210,9 @@ class HttpSession:
             raise ConfigurationError(
                 f"{self._displayed_url()!r} is not the URL of a server; one looks like http://host:port"
             ) from error
+        except requests.ReadTimeout as error:
+            seconds = f"{self._wait_seconds():g} s"
+            raise _Unanswered(f"accepts connections, but does not answer within {seconds}") from error
         except requests.RequestException as error:
             raise _Unanswered(f"does not answer: {_innermost_cause(error)}") from error
         if response.status_code in BUSY:
@@ -228,7 +234,7 @@ class HttpSession:
         # Session.send, unlike Session.request, ignores HTTP_PROXY, REQUESTS_CA_BUNDLE and the like.
         settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
         limit = self._limit_seconds
-        timeout = min(CONNECT_SECONDS, limit or math.inf), min(self._read_seconds, limit or math.inf)
+        timeout = min(CONNECT_SECONDS, limit or math.inf), self._wait_seconds()
         # Following a 301 or 302, requests repeats a POST as a GET without its body: redirects are errors.
         send = partial(self._session.send, prepared, timeout=timeout, allow_redirects=False, **settings)
         if limit is None:
@@ -240,6 +246,10 @@ class HttpSession:
             reason = str(error)
         # Outside the clause: the text of the innermost cause is the one that is reported.
         raise requests.Timeout(reason)
+
+    def _wait_seconds(self) -> float:
+        """Return how long an attempt waits for data."""
+        return min(self._read_seconds, self._limit_seconds or math.inf)
 
     def _displayed_url(self) -> str:
         """Return the URL of the server without user and password, for messages."""

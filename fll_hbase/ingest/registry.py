@@ -94,7 +94,9 @@ def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
     document = strict_json.parse_with_halves(raw)
-    artifacts = dbt.read(document, namespace=context.namespace, columns=context.columns)
+    artifacts = dbt.read(
+        document, namespace=context.namespace, columns=context.columns, now_ms=context.now_ms
+    )
     return ParsedDocument(artifacts.runs, artifacts.metadata, artifacts.warnings)
 
 

@@ -36,7 +36,10 @@ def parse_rules(text: str) -> NameRules:
     the right side, in which `\1` is the first group. Raises ConfigurationError for an invalid rule.
     """
     data = (line.strip() for line in re.split(r"\n|;;", text))
-    return NameRules(tuple(_rule(line) for line in data if line))
+    try:
+        return NameRules(tuple(_rule(line) for line in data if line))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"FLL_NAME_RULES: {error}") from error
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], str]:

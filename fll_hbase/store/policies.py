@@ -69,7 +69,7 @@ class PolicyStore:
         """Return a policy. Raises NotFound."""
         policy = self._read([name]).get(name)
         if policy is None:
-            raise NotFound(f"policy {name!r} not found; GET /v3/policies lists all")
+            raise NotFound(f"policy {name!r} not found; `fll policy list` or GET /v3/policies lists all")
         return policy
 
     def policies(self, *, start_after: str = "") -> Iterator[AgePolicy]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import socket
 from pathlib import Path
 
 import click
@@ -171,3 +172,13 @@ def test_both_directions_are_two_tables(sampled: str) -> None:
     lines = printed(*question, *WINDOW, "--store", sampled)
     assert "What leads to bank/RiskScores.risk_band" in lines
     assert "What bank/RiskScores.risk_band leads to" in lines
+
+
+def test_a_query_waits_for_a_server_as_long_as_that_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_REQUEST_SECONDS", "1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        line = complaint("ls", "--server", url, code=1)
+    assert line == (
+        f"fll: {url} accepts connections, but does not answer within 6 s; is it running? Trying again is safe"
+    )

@@ -155,3 +155,29 @@ def test_nothing_asked_is_answered_with_help() -> None:
     assert result.exit_code == 0
     assert result.stdout == fll("--help").stdout
     assert fll("--version").stdout.startswith("fll, version ")
+
+
+def test_a_variable_that_is_nearly_a_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("FLL_SERVR", "FLL_REQUEST_SECOND", "FLL_SERVICE_HOST", "FLL_PORT_8080_TCP"):
+        monkeypatch.setenv(variable, "x")
+    assert fll("ls", "--limit", "x").stderr.splitlines()[:-1] == [
+        "fll: FLL_REQUEST_SECOND is no setting, and ignored; did you mean FLL_REQUEST_SECONDS?",
+        "fll: FLL_SERVR is no setting, and ignored; did you mean FLL_SERVER?",
+    ]
+
+
+def test_a_variable_with_a_url_that_is_none_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_SERVER", "lineage:8080")
+    expected = "fll: FLL_SERVER='lineage:8080' is not the URL of a server; one looks like http://host:port"
+    assert complaint("ls", code=2) == expected
+
+
+def test_name_rules_that_cannot_be_read_stop_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_NAME_RULES", "(")
+    assert complaint("serve", "--store", "sqlite:///:memory:", code=2) == (
+        "fll: FLL_NAME_RULES: name rule '(': write `pattern => name`"
+    )
+
+
+def test_states_in_lower_case() -> None:
+    assert "Invalid value" not in fll("runs", "--state", "fail").stderr

@@ -344,3 +344,25 @@ def test_the_clients_own_classes_take_the_events(recorded_events: FlaskClient) -
             outputs=[event_v2.OutputDataset(**answers) for answers in event["outputs"]],
         )
         assert client_event.schemaURL == event["schemaURL"]
+
+
+def test_parents_whose_ids_are_no_uuids_come_back() -> None:
+    def parent(run: str) -> dict[str, Any]:
+        return {"run": {"runId": run}, "job": {"namespace": "j", "name": "parent"}}
+
+    uuid = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
+    for run, root in (("scheduled__1", "2026-11-20"), (uuid, "x"), (uuid, uuid)):
+        event = {
+            "eventTime": "2026-11-20T10:00:00Z",
+            "run": {"runId": "manual/1", "facets": {"parent": {**parent(run), "root": parent(root)}}},
+            "job": {"namespace": "j", "name": "load"},
+            "outputs": [{"namespace": "db", "name": "t"}],
+        }
+        store = entered([event])
+        (line,) = exported(store, Dataset("db", "t"))
+        assert line["run"]["facets"]["parent"]["run"]["runId"].count("-") == 4
+        again = entered([line])
+        for base in (store, again):
+            ((read_back, _),) = base.run_details(base.runs(Dataset("db", "t"), ALWAYS, limit=1))
+            assert read_back.facts[-1].parent == ("j", "parent", run)
+            assert read_back.facts[-1].root == ("j", "parent", root)

@@ -22,6 +22,8 @@ NAMESPACES = {"shop": "duckdb://shop.duckdb", "clinic": "postgres://127.0.0.1:54
 CASES = sorted(path.parent for path in GOLDEN.glob("*/*/manifest.json.gz"))
 GENERATED_AT = "2026-01-31T09:30:00.500000Z"
 GENERATED_AT_MS = 1_769_851_800_500
+NOW_MS = 1_770_000_000_000
+"""The time at which documents arrive."""
 
 
 def target_folder(case: Path, folder: Path) -> Path:
@@ -40,7 +42,9 @@ def golden_document(case: Path, folder: Path) -> dict[str, Any]:
 
 def read(document: object, **columns: list[str]) -> ParsedArtifacts:
     """Read a document in namespace `ns`; `columns` are those that the store knows, by dataset name."""
-    return dbt.read(document, namespace="ns", columns=lambda dataset: columns.get(dataset.name))
+    return dbt.read(
+        document, namespace="ns", columns=lambda dataset: columns.get(dataset.name), now_ms=NOW_MS
+    )
 
 
 def node(

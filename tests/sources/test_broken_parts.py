@@ -24,9 +24,7 @@ from fll_hbase.model.operations import Transform
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
-from sources import dbt_artifacts
-from sources.datahub_messages import entity, lineage
-from sources.dbt_artifacts import node
+from sources.datahub_messages import entity, lineage, proposal
 from sources.openlineage_events import run_events
 
 GOLDEN = FilePath(__file__).parents[1] / "golden"
@@ -129,6 +127,25 @@ def test_half_of_a_surrogate_pair_costs_its_part_alone() -> None:
     assert [str(warning.path).rpartition(".")[2] for warning in reading.warnings] == ["name"]
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("eventTime",), "?"),
+        (("run", "runId"), HALF),
+        (("job", "namespace"), HALF),
+        (("job", "namespace"), "x" * 5_000),
+        (("job", "name"), ""),
+    ],
+)
+def test_what_makes_the_run_unreadable_is_refused_by_its_path(path: Path, value: Json) -> None:
+    event = copy.deepcopy(next(event for event in REAL if event.get("outputs")))
+    # Such a dataset is in the namespace of the job.
+    event["outputs"][0]["namespace"] = ""
+    with pytest.raises(UnreadableDocument) as refused:
+        openlineage.read(put(event, path, value))
+    assert ".".join(map(str, path)) in {error.path for error in refused.value.errors}
+
+
 def test_the_property_breaks_every_kind_of_part() -> None:
     kinds = {
         tuple("*" if isinstance(name, int) else name for name in path[:5])
@@ -155,6 +172,23 @@ def test_datahub(member: str, index: int, value: Json) -> None:
     rest, _ = runs(remove(aspect, (member, index)))
     assert [(run.run.program, run.info) for run in broken] == [(run.run.program, run.info) for run in rest]
     assert warnings
+
+
+@pytest.mark.parametrize("member", ["transformOperation", "upstreams", "query"])
+def test_half_of_a_surrogate_pair_in_the_text_of_an_aspect_costs_its_member_alone(member: str) -> None:
+    """The emitter's older protocol has the aspect as JSON in a string."""
+
+    def runs(aspect: Json) -> list[RecordedRun]:
+        document = {"proposal": proposal(aspect)}
+        message = datahub.read(document, form=MessageFormat.PROPOSAL, now_ms=0)
+        assert not message.refused
+        return list(message.runs)
+
+    aspect = lineage()
+    path = ("fineGrainedLineages", 0, member)
+    rest = remove(aspect, path[:-1]) if member == "upstreams" else put(aspect, path, None)
+    (broken,) = runs(put(aspect, path, [HALF] if member == "upstreams" else HALF))
+    assert broken.info == runs(rest)[0].info
 
 
 @settings(max_examples=50, deadline=None)
@@ -208,36 +242,6 @@ def test_pipelines(kind: str, value: Json) -> None:
 
     # Without a connection a sink is not reached, which is a fault of the pipeline.
     assert outcome(put(PIPELINE, path, value)) == outcome(remove(PIPELINE, path))
-
-
-DBT_PARTS: dict[str, Path] = {
-    "a node": ("manifest", "nodes", "model.p.b"),
-    "the table of a catalog": ("catalog", "nodes", "model.p.a"),
-    "the catalog": ("catalog",),
-    "the version of a catalog": ("catalog", "metadata"),
-    "a column of a catalog": ("catalog", "nodes", "model.p.a", "columns", "id"),
-    "a result": ("runResults", "results", 1),
-    "a time": ("runResults", "results", 0, "timing"),
-}
-
-
-@pytest.mark.parametrize("kind", DBT_PARTS)
-@pytest.mark.parametrize("value", [5, [[5]], "?", True, HALF])
-def test_dbt(kind: str, value: Json) -> None:
-    results = [
-        {"unique_id": f"model.p.{name}", "status": "success", "timing": [], "message": "OK"} for name in "ab"
-    ]
-    document = dbt_artifacts.document(
-        node("a", "select id, x from raw.t"),
-        node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",)),
-        results=results,
-        catalog=dbt_artifacts.catalog(a={"id": "int", "x": "int"}),
-    )
-    path = DBT_PARTS[kind]
-    broken = dbt_artifacts.read(put(document, path, value))
-    rest = dbt_artifacts.read(remove(document, path))
-    assert (broken.runs, broken.metadata) == (rest.runs, rest.metadata)
-    assert any(".".join(map(str, path)) in warning.path for warning in broken.warnings)
 
 
 def sql_reading(script: str, schema: Json) -> Any:

@@ -91,6 +91,15 @@ class TestAnswers:
         for path in (urn, quote(urn, safe="")):
             assert posted(client, f"{DATASETS}/{path}", None, method="DELETE")["entities"] == message
 
+    def test_half_of_a_surrogate_pair_costs_a_deletion_its_member_alone(self, client: FlaskClient) -> None:
+        def deleted(urn: str) -> Any:
+            text = json.dumps({"urn": urn, "aspectName": "\ud83d", "\ud83d": 1})
+            return client.post("/entities?action=delete", data=text, content_type="application/json")
+
+        assert deleted(DAILY).json["entities"][0]["urn"] == DAILY
+        refused = deleted(f"{DAILY}\ud83d")
+        assert (refused.status_code, refused.json["errors"][0]["at"]) == (400, "urn")
+
     def test_nothing_is_stored_by_a_dry_run(self, client: FlaskClient) -> None:
         for target, body in (
             (ASPECTS, {"proposal": proposal(lineage())}),

@@ -135,9 +135,7 @@ def test_columns_of_a_model_are_known_downstream_without_a_catalog() -> None:
 
 def test_columns_that_the_store_knows() -> None:
     given = document(node("b", "select t.* from raw.t"))
-    parsed = dbt.read(
-        given, namespace="ns", columns=lambda dataset: ["k"] if dataset.name == "raw.t" else None
-    )
+    parsed = read(given, **{"raw.t": ["k"]})
     assert edges(parsed.runs[0]) == {"k": ["raw.t.k"]}
 
 
@@ -180,7 +178,7 @@ def test_a_source_goes_by_its_name_and_its_identifier() -> None:
 
 def test_a_seed_is_generated() -> None:
     given = document(node("f", type="seed", original_file_path="seeds/f.csv"))
-    parsed = dbt.read(given, namespace="ns", columns=lambda _: ["k", "v"])
+    parsed = dbt.read(given, namespace="ns", columns=lambda _: ["k", "v"], now_ms=0)
     assert edges(parsed.runs[0]) == {"k": [""], "v": [""]}
     assert parsed.runs[0].info.operations[-1].description == "dbt seed seeds/f.csv"
     assert [type(operation) for operation in read(given).runs[0].info.operations] == [Write]
@@ -326,7 +324,7 @@ def test_an_adapter_without_a_dialect() -> None:
     given = document(A)
     given["manifest"]["metadata"]["adapter_type"] = "cobol"
     assert warnings(given) == [
-        "manifest.metadata.adapter_type: 'cobol' has no dialect here: read as standard SQL"
+        "manifest.metadata.adapter_type: 'cobol' has no dialect here: the SQL is read as standard SQL"
     ]
     assert edges(read(given).runs[0]) == {"id": ["raw.t.id"], "x": ["raw.t.x"]}
 
@@ -372,11 +370,10 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
         ("manifest", [], "manifest: must be an object, is an array"),
         ("manifest/metadata", None, "manifest.metadata: must be an object, is null"),
         ("manifest/metadata", {}, "manifest.metadata.dbt_schema_version: missing"),
-        ("manifest/metadata", {}, "manifest.metadata.adapter_type: missing"),
         ("catalog/metadata", {}, "catalog.metadata.dbt_schema_version: missing"),
         ("runResults", {}, "runResults.metadata: must be an object, is null"),
         ("runResults", {}, "runResults.results: missing"),
-        ("manifest/metadata/adapter_type", None, "manifest.metadata.adapter_type: missing"),
+        ("manifest/metadata/adapter_type", None, "manifest.metadata.adapter_type: no adapter is known"),
         (
             "manifest/metadata/generated_at",
             "soon",
@@ -397,6 +394,7 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
             f"{SCHEMAS}/manifest/v8.json",
             "v8 is too old: v9 is the oldest",
         ),
+        ("manifest/metadata/dbt_schema_version", "?", "'?' is not the schema of a dbt manifest"),
         ("manifest/nodes", None, "manifest.nodes: must be an object, is null"),
         ("manifest/nodes/model.p.a/alias", None, "manifest.nodes.model.p.a.alias: missing"),
         (
@@ -424,12 +422,12 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
         (
             "manifest/nodes/model.p.a/depends_on",
             {"nodes": ["model.p.b"]},
-            "manifest.nodes: depend on one another",
+            "manifest.nodes: some depend on one another in a circle",
         ),
         (
             "manifest/nodes/model.p.a/depends_on",
             {"nodes": ["model.p.a"]},
-            "manifest.nodes: depend on one another",
+            "manifest.nodes: some depend on one another in a circle",
         ),
         ("catalog/nodes", [1], "catalog.nodes: must be an object"),
         (
@@ -469,7 +467,7 @@ def test_a_newer_schema_is_read_like_the_newest() -> None:
 
 def test_a_document_of_its_own_namespace() -> None:
     def read_alone(document: object) -> dbt.ParsedArtifacts:
-        return dbt.read(document, namespace=None, columns=lambda _: None)
+        return dbt.read(document, namespace=None, columns=lambda _: None, now_ms=0)
 
     assert read_alone(document(A, namespace="mine")).runs[0].run.namespace == "mine"
     with pytest.raises(UnreadableDocument, match="namespace: missing"):

@@ -155,7 +155,9 @@ Examples:
 @catalogue_arguments
 @click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
 @click.option("--program", metavar="PROGRAM", type=NAME, default=None, help="Only runs of PROGRAM.")
-@click.option("--state", type=click.Choice(STATES), default=None, help="Only runs in this state.")
+@click.option(
+    "--state", type=click.Choice(STATES, case_sensitive=False), default=None, help="Only runs in this state."
+)
 @window_options
 @limit_option
 @click.option("--cursor", metavar="CURSOR", default=None, help="Continue after the page that printed it.")

@@ -115,7 +115,7 @@ def _parse_aspect(validator: MessageValidator, holder: dict[str, Any], path: str
     if validator.errors.count > errors_before:
         return {}
     try:
-        return strict_json.parse(text.encode())
+        return strict_json.parse_with_halves(text.encode())
     except UnreadableDocument as error:
         for fault in error.errors:
             validator.error(child_path(path, "value"), fault.detail)

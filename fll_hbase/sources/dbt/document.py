@@ -48,12 +48,15 @@ class _Document:
     run_results: RunResults | None
 
 
-def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -> ParsedArtifacts:
+def read(
+    document: object, *, namespace: str | None, columns: sql.FieldLookup, now_ms: int
+) -> ParsedArtifacts:
     """Read the runs and metadata of dbt's artifacts.
 
     `namespace` is that of the URL; if it is None, the document must contain one. `columns` looks up fields of
-    a dataset in the store's catalogue. Raises UnreadableDocument with every error. For a model whose SQL
-    cannot be parsed there is a warning, and its column lineage is unknown.
+    a dataset in the store's catalogue. Runs start at `now_ms` if no time in the artifacts can be read. Raises
+    UnreadableDocument with every error. For a model whose SQL cannot be parsed there is a warning, and its
+    column lineage is unknown.
     """
     validator = Validator()
     artifacts = _read_document(validator, document, namespace)
@@ -66,7 +69,7 @@ def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -
             manifest.nodes, artifacts.catalog, namespace=artifacts.dataset_namespace, columns=columns
         ),
     )
-    invocation = read_invocation(validator, manifest, artifacts.run_results)
+    invocation = read_invocation(validator, manifest, artifacts.run_results, now_ms=now_ms)
     # As a tuple: the generator adds errors to `validator`, which is checked next.
     runs = tuple(build_runs(validator, project, manifest, invocation, namespace=artifacts.namespace))
     if validator.errors:
@@ -105,10 +108,15 @@ def _read_document(validator: Validator, document: object, namespace: str | None
 def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: str, namespace: str) -> str:
     """Return the namespace of datasets: as given, else fixed for the adapter, else that of the runs."""
     # OpenLineage's dbt integration derives it from the connection, which no artifact contains.
-    given = validator.optional(members, DATASET_NAMESPACE, "", bytes_max=ID_BYTES_MAX)
+    given = ""
+    if members.get(DATASET_NAMESPACE) is not None:
+        given = validator.optional(members, DATASET_NAMESPACE, "", bytes_max=ID_BYTES_MAX)
     if given or adapter in FIXED_NAMESPACES:
         return given or FIXED_NAMESPACES[adapter]
-    detail = f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {adapter}://host:port"
+    example = f"{adapter or 'postgres'}://host:port"
+    detail = (
+        f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {example}"
+    )
     validator.warning(DATASET_NAMESPACE, detail)
     return namespace
 
@@ -117,7 +125,8 @@ def _dialect(validator: Validator, adapter: str) -> str:
     dialect = dialect_of(adapter)
     if dialect is None:
         path = f"{MANIFEST.member}.metadata.adapter_type"
-        validator.warning(path, f"{adapter[:100]!r} has no dialect here: read as standard SQL")
+        reason = f"{adapter[:100]!r} has no dialect here" if adapter else "no adapter is known"
+        validator.warning(path, f"{reason}: the SQL is read as standard SQL")
     return STANDARD_SQL if dialect is None else dialect
 
 

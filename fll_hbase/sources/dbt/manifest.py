@@ -85,7 +85,8 @@ class Manifest:
 def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
     """Parse the nodes and sources of a manifest; errors go to `validator`."""
     path = child_path(MANIFEST.member, "metadata")
-    adapter = text(validator, artifact.metadata, "adapter_type", path, required=artifact.has_head)
+    # Without it the SQL is read as standard SQL, which most of it is.
+    adapter = text(validator, artifact.metadata, "adapter_type", path)
     ignored: Counter[str] = Counter()
     nodes: dict[str, Node] = {}
     for unique_id, data, node_path in _objects(
@@ -116,7 +117,7 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
     return Manifest(
         artifact=artifact,
         adapter=adapter,
-        project=text(validator, artifact.metadata, "project_name", path),
+        project=_application(validator, artifact.metadata, "project_name", path),
         dbt_version=text(validator, artifact.metadata, "dbt_version", path),
         nodes=nodes,
         # `+` removes the counts that are zero.
@@ -155,7 +156,7 @@ def _read_node(
         relation=unquote_relation(_identity(validator, data, "relation_name", path)) or name,
         fields=_fields(validator, data, path),
         description=text(validator, data, "description", path),
-        package=text(validator, data, "package_name", path),
+        package=_application(validator, data, "package_name", path),
         materialization=materialization or resource_type,
         language=text(validator, data, "language", path),
         code=text(validator, data, "compiled_code", path),
@@ -193,6 +194,15 @@ def _dataset_name(validator: Validator, data: dict[str, Any], path: str, table: 
 def _identity(validator: Validator, data: dict[str, Any], name: str, path: str) -> str:
     """Return a member that names a table: if it cannot be read, neither can its node."""
     return "" if data.get(name) is None else validator.optional(data, name, path)
+
+
+def _application(validator: Validator, data: dict[str, Any], name: str, path: str) -> str:
+    """Return a name that can be that of an application; "" with a warning if it is too long."""
+    given = text(validator, data, name, path)
+    if len(given.encode()) <= NAME_BYTES_MAX:
+        return given
+    validator.warning(child_path(path, name), f"is longer than {NAME_BYTES_MAX} bytes; left out")
+    return ""
 
 
 def _fields(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:

@@ -28,7 +28,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """Result of one node; `start_ms` is in ms since 1970, `code` is empty before dbt 1.7."""
+    """Result of one node; `start_ms` is in ms since 1970, 0 if unknown; `code` is empty before dbt 1.7."""
 
     unique_id: str
     path: str
@@ -78,17 +78,16 @@ def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str,
             detail = f"{unique_id!r} has a result already: {results[unique_id].path}; left out"
             validator.warning(result_path, detail)
         else:
-            results[unique_id] = _read_result(validator, data, result_path, artifact.generated_at_ms)
+            results[unique_id] = _read_result(validator, data, result_path)
     return RunResults(artifact, text(validator, args, "which", args_path), results, passed_over)
 
 
-def _read_result(validator: Validator, data: dict[str, Any], path: str, generated_at_ms: int) -> NodeResult:
+def _read_result(validator: Validator, data: dict[str, Any], path: str) -> NodeResult:
     return NodeResult(
         unique_id=data["unique_id"],
         path=path,
         state=_STATES[data["status"]],
-        # A node that failed before it was compiled has no time of its own.
-        start_ms=_start_ms(validator, data, path) or generated_at_ms,
+        start_ms=_start_ms(validator, data, path),
         message=text(validator, data, "message", path),
         code=text(validator, data, "compiled_code", path),
     )

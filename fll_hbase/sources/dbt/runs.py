@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from fll_hbase.errors import FieldError
@@ -13,7 +13,7 @@ from fll_hbase.sources.dbt.artifact import MANIFEST, RUN_RESULTS
 from fll_hbase.sources.dbt.manifest import Manifest, Node
 from fll_hbase.sources.dbt.model_lineage import Project, node_operations
 from fll_hbase.sources.dbt.run_results import NodeResult, RunResults
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
 
 TYPE = "DBT"
 
@@ -28,11 +28,38 @@ class Invocation:
     results: dict[str, NodeResult]
 
 
-def read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
+def read_invocation(
+    validator: Validator, manifest: Manifest, run_results: RunResults | None, *, now_ms: int
+) -> Invocation:
     """Return the invocation of the run results, or of the manifest if there are none or they only compiled.
 
-    In the manifest's, every compiled node and every seed counts as built when the manifest was written.
+    In the manifest's, every compiled node and every seed counts as built when the manifest was written. Every
+    result has a start: `now_ms` if the artifacts have none that can be read.
     """
+    invocation = _read_invocation(validator, manifest, run_results)
+    without_time = [result for result in invocation.results.values() if not result.start_ms]
+    if not without_time:
+        return invocation
+    # A node that failed before it was compiled has no time of its own.
+    known_ms = _written_ms(manifest, run_results, invocation)
+    if not known_ms:
+        detail = f"no time can be read: {len(without_time)} runs start when the document arrived"
+        validator.warning(child_path(invocation.path, "results"), detail)
+    dated = {result.unique_id: replace(result, start_ms=known_ms or now_ms) for result in without_time}
+    return replace(invocation, results=invocation.results | dated)
+
+
+def _written_ms(manifest: Manifest, run_results: RunResults | None, invocation: Invocation) -> int:
+    """Return when the artifacts were written, else the last start of a node; 0 if neither is known."""
+    written = manifest.artifact.generated_at_ms
+    if run_results is None or invocation.path == MANIFEST.member:
+        return written
+    last_start = max((result.start_ms for result in invocation.results.values()), default=0)
+    return run_results.artifact.generated_at_ms or last_start or written
+
+
+def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
+    """Return the invocation with the starts that its nodes have."""
     if run_results is None or not run_results.builds:
         if run_results is not None:
             detail = (
@@ -65,16 +92,22 @@ def read_invocation(validator: Validator, manifest: Manifest, run_results: RunRe
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return unique ids, each after its dependencies; empty, with an error, if there is a cycle."""
+    """Return unique ids, each after its dependencies; those after a circle last, with a warning."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in nodes.items():
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
     try:
-        return list(sorter.static_order())
+        sorter.prepare()
     except CycleError as error:
-        circle = ", ".join(error.args[1][:10])
-        validator.error(child_path(MANIFEST.member, "nodes"), f"depend on one another in a circle: {circle}")
-        return []
+        circle = ", ".join(sorted(set(error.args[1]))[:10])
+        detail = f"some depend on one another in a circle: {circle}; columns of `SELECT *` may be unknown"
+        validator.warning(child_path(MANIFEST.member, "nodes"), detail)
+    # After the error it still gives those that no circle blocks.
+    ordered: dict[str, None] = {}
+    while ready := sorter.get_ready():
+        ordered.update(dict.fromkeys(ready))
+        sorter.done(*ready)
+    return list(ordered | dict.fromkeys(nodes))
 
 
 def build_runs(
@@ -92,17 +125,21 @@ def build_runs(
         if result is None or not manifest.nodes[unique_id].is_built:
             continue
         node = manifest.nodes[unique_id]
+        errors_before = validator.errors.count
+        run_id = validator.name(f"{invocation.id}:{unique_id}", node.path, bytes_max=ID_BYTES_MAX)
+        if validator.leave_out(node.path, errors_before=errors_before):
+            continue
         # The results have the SQL that was executed; the manifest may be of a later compilation.
         code = result.code or node.code
         operations = node_operations(project, node, code)
         validator.warnings.extend(operations.warnings)
         run = ProgramRun(
             namespace=namespace,
-            application=manifest.project or node.package,
+            application=manifest.project or node.package or _package(unique_id),
             version="",
             type=TYPE,
             program=unique_id,
-            run=validator.name(f"{invocation.id}:{unique_id}", node.path, bytes_max=ID_BYTES_MAX),
+            run=run_id,
             start_ms=result.start_ms,
             state=result.state,
             details=encode_details(
@@ -114,8 +151,13 @@ def build_runs(
                 materialization=node.materialization,
             ),
         )
-        validator.name(run.application, child_path(node.path, "package_name"), bytes_max=NAME_BYTES_MAX)
         yield RecordedRun(run, operations.info)
+
+
+def _package(unique_id: str) -> str:
+    """Return the second part of a unique id, `shop` of `model.shop.customers`; all of it if that is empty."""
+    parts = unique_id.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] else unique_id
 
 
 def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]:
@@ -126,10 +168,8 @@ def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]
     if not_compiled:
         path = child_path(MANIFEST.member, "nodes")
         validator.warnings.append(count_warning(path, "without compiled code", not_compiled))
-    start_ms = manifest.artifact.generated_at_ms
     return {
-        node.unique_id: NodeResult(node.unique_id, node.path, State.COMPLETE, start_ms, "", "")
-        for node in compiled
+        node.unique_id: NodeResult(node.unique_id, node.path, State.COMPLETE, 0, "", "") for node in compiled
     }
 
 

@@ -99,8 +99,12 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
 def _job_namespace(data: dict[str, Any]) -> str:
     """Return the namespace of the job if it can be read, else ""."""
     job = data.get("job")
-    namespace = job.get("namespace") if isinstance(job, dict) else None
-    return namespace if isinstance(namespace, str) else ""
+    # A validator of its own: what is wrong with the job is reported where the job is read.
+    validator = Validator()
+    namespace = validator.required(
+        job if isinstance(job, dict) else {}, "namespace", "job", bytes_max=ID_BYTES_MAX
+    )
+    return "" if validator.errors else namespace
 
 
 def _run_event(

@@ -33,18 +33,32 @@ SPARK_EXCEPTION = "spark.exception"
 ERROR_CHARACTERS_MAX = 2_000
 
 
+PARENT_RUN, ROOT_RUN = "parentRunId", "rootRunId"
+"""Members of `fll_run`: run ids of the `parent` facet that are no UUIDs, unchanged."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportedRun:
-    """A run that a store of this project exported; `operations` is canonical JSON, one per line."""
+    """A run that a store of this project exported; `operations` is canonical JSON, one per line.
+
+    `parent_id` and `root_id` are "" if the facet `parent` has them unchanged.
+    """
 
     run: ProgramRun
     operations: str
+    parent_id: str = ""
+    root_id: str = ""
 
     def with_program(self, data: EventRunFacts) -> EventRunFacts:
-        """Return the facts with the exported program."""
+        """Return the facts with the exported program, and the run ids of its parents."""
         run = self.run
         program = run.namespace, run.application, run.version, run.type, run.program
-        return msgspec.structs.replace(data, program=program)
+        parent, root = _with_id(data.parent, self.parent_id), _with_id(data.root, self.root_id)
+        return msgspec.structs.replace(data, program=program, parent=parent, root=root)
+
+
+def _with_id(reference: tuple[str, str, str] | None, run: str) -> tuple[str, str, str] | None:
+    return (*reference[:2], run) if reference and run else reference
 
 
 def run_facts(
@@ -101,7 +115,9 @@ def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> Expor
         if not run_validator.errors:
             # Lenient: the exporting store also has runs of sources that leave out READs or WRITEs.
             info = read_operations(data, run.namespace, build=build_lineage_lenient).info
-            return ExportedRun(run, "\n".join(map(checksum.canonical, info.operations)))
+            operations = "\n".join(map(checksum.canonical, info.operations))
+            parents = (_parent_id(validator, data, name) for name in (PARENT_RUN, ROOT_RUN))
+            return ExportedRun(run, operations, *parents)
         faults: Iterable[FieldError] = run_validator.errors
     except InputError as error:
         faults = error.errors
@@ -110,6 +126,13 @@ def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> Expor
         fault_path = child_path(path, fault.path) if fault.path else path
         validator.warning(fault_path, f"{fault.detail}; {path} is left out")
     return None
+
+
+def _parent_id(validator: Validator, data: dict[str, Any], name: str) -> str:
+    path = child_path(RUN, EXPORTED_RUN)
+    errors_before = validator.errors.count
+    given = validator.optional(data, name, path, bytes_max=ID_BYTES_MAX)
+    return "" if validator.leave_out(child_path(path, name), errors_before=errors_before) else given
 
 
 def _error(validator: Validator, run_facets: dict[str, Any]) -> str:

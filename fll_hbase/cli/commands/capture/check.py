@@ -12,10 +12,11 @@ from pathlib import Path
 
 import click
 
+from fll_hbase import config
 from fll_hbase.capture.plan_spool import open_plan_spool
 from fll_hbase.capture.settings import CaptureSettings, read_settings
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS, SPOOL
+from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS, SPOOL, query_read_seconds
 from fll_hbase.client import HttpClient
 from fll_hbase.errors import LineageError
 from fll_hbase.escape import escape_control
@@ -70,9 +71,7 @@ def _check_spool(settings: CaptureSettings) -> bool:
 
 def _check_server(settings: CaptureSettings) -> bool:
     try:
-        with closing(
-            HttpSession(settings.url, timeout_seconds=QUERY_TIMEOUT_SECONDS, token=settings.token)
-        ) as session:
+        with closing(HttpSession(settings.url, **_waits(), token=settings.token)) as session:
             session.record_events([])
     except LineageError as error:
         return _report("server", str(error), passed=False)
@@ -115,14 +114,18 @@ def _check_spark(settings: CaptureSettings) -> bool:
 def _check_lineage(settings: CaptureSettings, directory: str) -> bool:
     """Ask for the lineage of the write."""
     try:
-        with closing(
-            HttpClient(settings.url, timeout_seconds=QUERY_TIMEOUT_SECONDS, token=settings.token)
-        ) as client:
+        with closing(HttpClient(settings.url, **_waits(), token=settings.token)) as client:
             answer = client.lineage("file", f"{directory}/target", direction="backward")
     except LineageError as error:
         return _report("write", f"recorded, but not shown: {error}", passed=False)
     pairs = [f"{row['sourceField']} -> {row['destinationField']}" for row in answer]
     return _report("write", f"recorded: {', '.join(pairs)}", passed=bool(pairs))
+
+
+def _waits() -> dict[str, float]:
+    """Return how long requests are retried, and how long each waits for data."""
+    read_seconds = query_read_seconds(config.from_environment())
+    return {"timeout_seconds": QUERY_TIMEOUT_SECONDS, "read_seconds": read_seconds}
 
 
 def _last_line(text: str) -> str:
