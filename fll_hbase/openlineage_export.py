@@ -8,10 +8,8 @@ Spec: https://openlineage.io/spec/2-0-2/OpenLineage.json
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
 from fll_hbase.json_types import Json
@@ -24,13 +22,8 @@ from fll_hbase.model.operations import Influence, Operation, Read, Transform, Wr
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.tags import FieldTag
-from fll_hbase.sources.openlineage.facets import (
-    CATALOGUE,
-    EXPORTED_RUN,
-    EXPORTER,
-    PARENT_RUN,
-    ROOT_RUN,
-)
+from fll_hbase.openlineage_ids import event_time, parent_ids, run_id, unchanged_ids
+from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTED_RUN, EXPORTER
 from fll_hbase.store.read.catalogue import Catalogue, CatalogueDataset, CatalogueField
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
@@ -43,12 +36,6 @@ _RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
 _DATASET_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetFacet"
 PAIRS_MAX = 1_000_000
 """More than FLL_PAIRS_MAX, since most receivers do not know the facet `fll_truncated`."""
-
-# The end of the year 9999, the last that datetime and ISO 8601 can express.
-LAST_MS = 253_402_300_799_999
-# The namespace of URLs in RFC 9562. Another one would give every exported run another id.
-_RUN_NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
@@ -81,10 +68,10 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
     run = details.committed.run
     return {
         "eventType": run.state.value,
-        "eventTime": _time(run.start_ms),
+        "eventTime": event_time(run.start_ms),
         "producer": EXPORTER,
         "schemaURL": EVENT_SCHEMA,
-        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, parts))},
+        "run": {"runId": run_id(run.run), "facets": dict(_run_facets(details, parts))},
         "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(details))},
         "inputs": parts.inputs,
         "outputs": parts.outputs,
@@ -175,7 +162,7 @@ def dataset_event(metadata: DatasetMetadata, tags: Iterable[FieldTag], *, time_m
     facets |= _documentation(metadata.description) | _with_tags(tags)
     dataset = metadata.dataset
     return {
-        "eventTime": _time(time_ms),
+        "eventTime": event_time(time_ms),
         "producer": EXPORTER,
         "schemaURL": DATASET_SCHEMA,
         "dataset": {"namespace": dataset.namespace, "name": dataset.name, "facets": facets},
@@ -198,13 +185,17 @@ def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str
             namespace=run.namespace,
             run=_run(run),
             operations=parts.operations,
-            **_unchanged_ids(details.facts),
+            **unchanged_ids(details.facts),
         ),
     )
     if parts.has_hidden:
         yield "fll_truncated", _facet(_RUN_FACET, truncatedBy=[HIDDEN])
     for name, schema, facets in (
-        ("parent", "1-2-0/ParentRunFacet", [_parent(facts.parent, facts.root) for facts in details.facts]),
+        (
+            "parent",
+            "1-2-0/ParentRunFacet",
+            [parent_ids(facts.parent, facts.root) for facts in details.facts],
+        ),
         ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in details.facts]),
         ("errorMessage", "1-0-1/ErrorMessageRunFacet", [_error(facts.error) for facts in details.facts]),
     ):
@@ -362,24 +353,6 @@ def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str
             return {}
 
 
-def _parent(parent: tuple[str, str, str] | None, root: tuple[str, str, str] | None) -> Json | None:
-    if parent is None:
-        return None
-    return _job_run(parent) | ({"root": _job_run(root)} if root else {})
-
-
-def _unchanged_ids(facts: Sequence[EventRunFacts]) -> Json:
-    """Return the run ids of the exported `parent` facet that are no UUIDs, which it has in another form."""
-    latest = next((item for item in reversed(facts) if item.parent), EventRunFacts())
-    ids = {PARENT_RUN: latest.parent, ROOT_RUN: latest.root}
-    return {name: item[2] for name, item in ids.items() if item and _run_id(item[2]) != item[2]}
-
-
-def _job_run(reference: tuple[str, str, str]) -> Json:
-    namespace, name, run = reference
-    return {"run": {"runId": _run_id(run)}, "job": {"namespace": namespace, "name": name}}
-
-
 def _nominal(facts: EventRunFacts) -> Json | None:
     # The facet requires the start: an end alone cannot be exported.
     if not facts.nominal_start:
@@ -399,19 +372,3 @@ def _standard(schema: str, **members: Any) -> Json:
 
 def _facet(schema: str, **members: Any) -> Json:
     return {"_producer": EXPORTER, "_schemaURL": schema, **members}
-
-
-def _run_id(run: str) -> str:
-    """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from it."""
-    # UUID() also accepts braces, `urn:uuid:` and text without hyphens, which a schema validator refuses.
-    try:
-        return run if str(uuid.UUID(run)) == run.lower() else str(uuid.uuid5(_RUN_NAMESPACE, run))
-    except ValueError:
-        return str(uuid.uuid5(_RUN_NAMESPACE, run))
-
-
-def _time(start_ms: int) -> str:
-    """Return a time in ISO 8601, at most the end of the year 9999; `fll_run` contains the exact start."""
-    start_ms = min(start_ms, LAST_MS)
-    moment = _EPOCH + timedelta(milliseconds=start_ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fll_hbase import metrics
+from fll_hbase import clock, metrics
 from fll_hbase.errors import ConfigurationError, FieldError, LineageError, RunIdConflict, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model import event_operations, lineage, run_events
@@ -39,9 +39,12 @@ def ingest(
         else document
         for document in documents
     ]
-    store.put_metadata(
-        metadata for result in results if isinstance(result, RecordResult) for metadata in result.metadata
-    )
+    accepted = [result for result in results if isinstance(result, RecordResult)]
+    metadata = [item for result in accepted for item in result.metadata]
+    if metadata and any(result.runs for result in accepted):
+        # Of two types or descriptions the one that was written later counts: that of the metadata.
+        clock.pass_millisecond()
+    store.put_metadata(metadata)
     for outcome, count in Counter(_outcomes(results)).items():
         metrics.DOCUMENTS.add(count, outcome)
     _report_warnings(results)
