@@ -46,7 +46,7 @@ class Pauses:
             self._reported = type(error)
 
     def report_end(self) -> None:
-        """Log that plans wait, unless the last failure said so: an attempt may not have failed yet."""
+        """Log that plans wait, unless the last failure was logged: an attempt may not have failed yet."""
         if self._reported is None:
             _log.warning("lineage waits in %s, and is sent later: capture ends first", self._spool)
 

@@ -26,25 +26,25 @@ class _Syntax:
 
 
 _HIVE = _Syntax(
-    rf"(?:^|(?<=;))[ \t]*set[ \t]+{_NAMESPACES}(?P<name>[\w.]+)[ \t]*=[ \t]*(?P<value>[^;\n]*?)[ \t]*(?:;|$)",
+    rf"(?:^|(?<=;))[ \t]*set[ \t]+{_NAMESPACES}(?P<name>[\w.]+)[ \t]*=[ \t]*(?P<value>[^;\n]*)(?:;|$)",
     rf"\$\{{{_NAMESPACES}(?P<ref>[\w.]+)\}}",
 )
 _PSQL = _Syntax(
-    r"^[ \t]*\\set[ \t]+(?P<name>\w+)[ \t]+(?P<value>[^\n]*?)[ \t]*$",
+    r"^[ \t]*\\set[ \t]+(?P<name>\w+)[ \t]+(?P<value>[^\n]*)$",
     r"(?<![:\w]):(?P<quote>['\"]?)(?P<ref>\w+)(?P=quote)(?!\w)",
 )
 _SYNTAXES = {
     "databricks": _HIVE,
     "hive": _HIVE,
     "oracle": _Syntax(
-        r"^[ \t]*def(?:ine)?[ \t]+(?P<name>\w+)[ \t]*=[ \t]*(?P<value>[^\n]*?)[ \t]*;?[ \t]*$",
+        r"^[ \t]*def(?:ine)?[ \t]+(?P<name>\w+)[ \t]*=[ \t]*(?P<value>[^\n]*)$",
         r"&&?(?P<ref>\w+)\.?",
     ),
     "postgres": _PSQL,
     "redshift": _PSQL,
     "spark": _HIVE,
     "tsql": _Syntax(
-        r"^[ \t]*:setvar[ \t]+(?P<name>\w+)[ \t]+(?P<value>[^\n]*?)[ \t]*$",
+        r"^[ \t]*:setvar[ \t]+(?P<name>\w+)[ \t]+(?P<value>[^\n]*)$",
         r"\$\((?P<ref>\w+)\)",
     ),
 }
@@ -84,7 +84,9 @@ def _parts(sql: str, pattern: re.Pattern[str]) -> Iterator[str]:
             yield _value(match, values)
             continue
         # A value may refer to variables that are set in front of it.
-        value = pattern.sub(lambda inner: _value(inner, values), match["value"])[:_VALUE_MAX]
+        # Stripped here: a pattern for it would take the square of the blanks of a line.
+        written = match["value"].strip().removesuffix(";").rstrip()[: 2 * _VALUE_MAX]
+        value = pattern.sub(lambda inner: _value(inner, values), written)[:_VALUE_MAX]
         values[match["name"].lower()] = _unquoted(value)
         yield match[0]
     yield sql[end:]

@@ -11,7 +11,7 @@ from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
 SynonymTokens: TypeAlias = tuple[Tokens, Tokens]
-"""The name of a synonym, and the table that it stands for."""
+"""The name of a synonym, and the table that it names."""
 
 SYNONYM = "SYNONYM"
 """Kind of object that a CREATE creates."""
