@@ -112,6 +112,11 @@ class Cluster:
         """Return the output of a command of `hbase-local tool`."""
         return self.launch("tool", *args)
 
+    def spread(self) -> str:
+        """Move the table's regions to the servers in turn; return the error output, empty if it worked."""
+        done = self._run("tool", "spread", TABLE)
+        return done.stderr if done.returncode else ""
+
     def launch(self, *args: str, stdin: str = "") -> str:
         """Return the output of the launcher. Raises AssertionError with its error output if it fails."""
         done = self._run(*args, stdin=stdin)

@@ -59,9 +59,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def site(begun: Site) -> Site:
+def site(begun: Site, report: Report) -> Site:
     """All of it up, and the table spread over both region servers."""
-    begun.restore()
+    begun.restore(report)
     return begun
 
 
