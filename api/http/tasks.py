@@ -22,6 +22,9 @@ from fll_hbase.json_types import Json
 CHUNK_LINE_BYTES_MAX = 16_384
 """Longest line with the size of a chunk, and longest trailer, of a chunked body."""
 
+TLS_HANDSHAKE = b"\x16"
+"""First byte of a TLS connection, which no method begins with."""
+
 _BATCH_SUFFIX = "/lineage/batch"
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
@@ -82,6 +85,11 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     def received(self, data: bytes) -> int:
         """Take the bytes of this request from `data` and return how many they are."""
+        if self.body_rcv is None and not self.header_plus and data.startswith(TLS_HANDSHAKE):
+            # Its client would wait for an answer until the time of the head is over.
+            self.error = BadRequest("this port speaks plain HTTP; write http:// in the URL")
+            self.completed = True
+            return len(data)
         consumed: int = super().received(data)
         if self.completed:
             # Nothing is left to wait for; waitress would read on.

@@ -38,6 +38,9 @@ _EVENT_BATCH = ("api", "v1", "lineage", "batch")
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
 
+_NO_TLS = "WRONG_VERSION_NUMBER"
+"""In the error of OpenSSL where the other side does not speak TLS."""
+
 _INVALID_URL = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
@@ -203,6 +206,10 @@ class HttpSession:
             response = self._send(request)
         # SSLError and the URL errors are RequestExceptions, but another attempt would fail, too.
         except requests.exceptions.SSLError as error:
+            if _NO_TLS in str(error):
+                raise ConfigurationError(
+                    f"{self._displayed_url()} does not speak TLS; write http:// if that is meant"
+                ) from error
             raise StoreUnavailable(
                 f"{self._displayed_url()} is not trusted: {error}; check its certificate"
             ) from error

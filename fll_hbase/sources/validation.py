@@ -7,6 +7,7 @@ A path is that of an object or array in the document, `operations.2`, empty at t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
@@ -16,6 +17,9 @@ NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
 HALF = "holds half of a surrogate pair, which no UTF-8 has"
+
+# Characters of an unknown member that is compared with known ones, which takes the square of its length.
+_MEMBER_MAX = 64
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -83,7 +87,9 @@ class Validator:
             return {}
         for name in value:
             if name not in member_names and not self.warnings.is_full:
-                self.warning(child_path(path, name), "unknown member, ignored")
+                near = get_close_matches(name, member_names, 1, 0.75) if len(name) <= _MEMBER_MAX else []
+                advice = f"; did you mean {near[0]}?" if near and near[0] not in value else ""
+                self.warning(child_path(path, name), f"unknown member, ignored{advice}")
         return value
 
     def items(self, holder: dict[str, Any], name: str, path: str, *, required: bool = False) -> list[Any]:

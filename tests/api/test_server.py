@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,8 @@ from raw_http import Answer, Server, answer, chunk, head
 from test_http import stored
 
 from api import create_app
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.http.session import HttpSession
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -79,6 +81,23 @@ def answers_in_time(server: Server) -> None:
     began = time.monotonic()
     assert server.post(TARGET, encoded(copying("a", "c", "x", run=run("r2")))).status in (200, 201)
     assert time.monotonic() - began < SLACK_SECONDS
+
+
+def test_a_client_that_speaks_tls_learns_it_at_once(server: Server) -> None:
+    """It would wait for an answer, and the server for the rest of a request; a body may begin as it likes."""
+    began = time.monotonic()
+    session = HttpSession(f"https://127.0.0.1:{server.port}")
+    with closing(session), pytest.raises(ConfigurationError, match="does not speak TLS; write http://"):
+        session.get("v3", "namespaces", params={})
+    assert time.monotonic() - began < SLACK_SECONDS
+    with server.connected() as connection:
+        connection.sendall(b"\x16\x03\x01")
+        assert "plain HTTP" in answer(connection).problem["detail"]
+    with server.connected() as connection:
+        connection.sendall(head("POST", TARGET, Content_Length="3"))
+        time.sleep(0.1)
+        connection.sendall(b"\x16\x03\x01")
+        assert "plain HTTP" not in str(answer(connection).problem)
 
 
 class TestSlowClients:

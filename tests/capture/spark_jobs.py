@@ -184,6 +184,15 @@ def _two_paths(spark: SparkSession, home: str) -> None:
     spark.read.parquet(f"{home}/src", f"{home}/days/day=1").write.parquet(f"{home}/two")
 
 
+def _files(spark: SparkSession, home: str) -> None:
+    landed = Path(home, "landed")
+    landed.mkdir()
+    for month in (1, 2):
+        (landed / f"2024-{month}.csv").write_text("1,2\n", encoding="utf-8")
+    spark.read.csv(f"{home}/landed/2024-*.csv").write.parquet(f"{home}/from_files")
+    spark.read.csv(f"{home}/landed/2024-1.csv").write.parquet(f"{home}/from_file")
+
+
 def _cached(spark: SparkSession, home: str) -> None:
     frame = spark.table("t1").cache()
     frame.count()
@@ -326,6 +335,7 @@ JOBS: list[Job] = [
     _partitions,
     _blanks,
     _two_paths,
+    _files,
     _cached,
     _checkpoint,
     _jdbc,

@@ -65,6 +65,21 @@ def test_rdds_that_are_written_are_a_warning(caplog: pytest.LogCaptureFixture) -
     assert caplog.text.count("RDDs that the application writes have no plan") == 1
 
 
+@pytest.mark.parametrize(("is_stream", "warnings"), [(False, 1), (True, 0)])
+def test_paths_that_are_left_out_are_a_warning(
+    is_stream: bool, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once; the files of a stream are in few directories, whose names are complete."""
+    (line, *_) = recorded("jobs-4.3.ndjson")["_files"]
+    members = json.loads(line)
+    members["datasets"][0] |= {"pathsLeftOut": 50, "stream": is_stream}
+    resolving = resolver()
+    for _ in range(2):
+        (event,) = resolve([json.dumps(members).encode()], by=resolving)
+        assert short(event)["inputs"]
+    assert caplog.text.count("50 paths of a source are not recorded") == warnings
+
+
 def chain(length: int) -> bytes:
     """A plan of `length` projections, each of which adds to the column of the one before."""
     expressions: list[Any] = [["AttributeReference", [], 0, "n"]]

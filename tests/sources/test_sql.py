@@ -346,6 +346,15 @@ class TestDocuments:
         with pytest.raises(UnreadableDocument):
             read(f"CREATE TABLE {name} AS SELECT a FROM s")
 
+    @pytest.mark.parametrize(
+        ("name", "advice"), [("dialet", "; did you mean dialect?"), ("squl", ""), ("dialect" * 10, "")]
+    )
+    def test_a_mistyped_member_is_named(self, name: str, advice: str) -> None:
+        """But not one that the document has as well."""
+        body = document("CREATE TABLE o AS SELECT a FROM s", **{name: "spark"})
+        reading = sql.read_document(body, namespace="ns", columns=lambda _: None)
+        assert f"{name}: unknown member, ignored{advice}" in warnings(reading)
+
     def test_unknown_members_and_a_namespace(self) -> None:
         body = document("CREATE TABLE o AS SELECT a FROM s", namespace="own", colour=1)
         reading = sql.read_document(body, namespace=None, columns=lambda _: None)

@@ -1,3 +1,7 @@
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
@@ -7,6 +11,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** Describes tables, files, topics and databases by the members that their names are made of. */
 final class Relations {
+    /** More would make an event, which names each for each column, too large for its server. */
     private static final int PATHS_MAX = 1000;
 
     private final SessionCatalog catalog;
@@ -48,7 +53,7 @@ final class Relations {
             if (isStream) {
                 row.key("stream").flag(true);
             }
-            return files(row, Reflection.get(location, "rootPaths"));
+            return files(row, location, isStream);
         }
         Object options = Reflection.get(relation, "jdbcOptions");
         if (options == null) {
@@ -106,9 +111,9 @@ final class Relations {
                 Types.schema(row, (StructType) schema);
             }
         }
-        Object paths = Reflection.path(table, "fileIndex.rootPaths");
-        if (paths != null) {
-            return files(row, paths);
+        Object index = Reflection.get(table, "fileIndex");
+        if (Reflection.get(index, "rootPaths") != null) {
+            return files(row, index, false);
         }
         if (Reflection.path(table, "jdbcOptions.url") != null) {
             Object options = Reflection.get(table, "jdbcOptions");
@@ -223,13 +228,24 @@ final class Relations {
         return true;
     }
 
-    private static boolean files(JsonWriter row, Object sequence) {
-        Object[] paths = Sequences.array(sequence);
+    /** Writes the paths of an index; a file among several stands for its directory, as in the names of the agent. */
+    private static boolean files(JsonWriter row, Object index, boolean isStream) {
+        Object[] roots = Sequences.array(Reflection.get(index, "rootPaths"));
+        Object files = roots.length > 1 && !isStream ? Reflection.get(index, "leafFiles") : null;
+        Set paths = new LinkedHashSet();
+        for (int i = 0; i < roots.length; i++) {
+            boolean isFile = files instanceof scala.collection.Map && ((scala.collection.Map) files).contains(roots[i]);
+            paths.add(Urls.path(String.valueOf(isFile ? ((Path) roots[i]).getParent() : roots[i])));
+        }
         row.member("kind", "files").key("paths").open('[');
-        for (int i = 0; i < paths.length && i < PATHS_MAX; i++) {
-            row.value(Urls.path(String.valueOf(paths[i])));
+        Iterator written = paths.iterator();
+        for (int i = 0; i < PATHS_MAX && written.hasNext(); i++) {
+            row.value((String) written.next());
         }
         row.close(']');
+        if (written.hasNext()) {
+            row.key("pathsLeftOut").number(paths.size() - PATHS_MAX);
+        }
         return true;
     }
 }

@@ -1,8 +1,8 @@
 """Dataset names by the naming rules of OpenLineage, as its Spark agent writes them.
 
-A row of `datasets` has a `kind`: `files` (`paths`), `jdbc` (`url`; `name` or `query`), `kafka` (`topic`,
-which may be a `pattern`; `servers`), `name` (of a table), `sink` and `relation` (`class`), `rdd` and
-`checkpoint` (`ids` of columns).
+A row of `datasets` has a `kind`: `files` (`paths`, and the number of `pathsLeftOut`), `jdbc` (`url`;
+`name` or `query`), `kafka` (`topic`, which may be a `pattern`; `servers`), `name` (of a table), `sink` and
+`relation` (`class`), `rdd` and `checkpoint` (`ids` of columns).
 `table` has `name`, `location` and `provider` in the session catalog; `identifier` and `catalog` are those of
 another catalog, `metastore` is the host and port of Hive's; `stream` marks files that a stream lists one by
 one. `fields` and `types` are the columns that a table has in its catalog after a command.

@@ -62,6 +62,7 @@ class Resolver:
         self._memory = RddMemory()
         self._tables = TableMemory()
         self._is_topic_reported = False
+        self._are_paths_reported = False
         self._streamed: OrderedDict[DatasetName, None] = OrderedDict()
 
     def events(self, line: bytes) -> list[Json]:
@@ -120,6 +121,7 @@ class Resolver:
             return
         plan = self._resolved(bytes(line.plan))
         names = [dataset_names(self._tables.located(row)) for row in line.datasets]
+        self._warn_of_paths(line.datasets)
         self._memory.link(line.datasets)
         lineage = LineageNames(line.datasets, names, self._memory)
         self._remember(line.datasets, plan, lineage)
@@ -151,6 +153,13 @@ class Resolver:
                 "capture: rows go to topics of %s that are no constants; this lineage is not recorded",
                 row.get("servers"),
             )
+
+    def _warn_of_paths(self, rows: Sequence[Json]) -> None:
+        """Log once that the listener left paths of a source out; a stream's files share directories."""
+        left_out = max((row.get("pathsLeftOut", 0) for row in rows if not row.get("stream")), default=0)
+        if left_out and not self._are_paths_reported:
+            self._are_paths_reported = True
+            _log.warning("capture: %d paths of a source are not recorded, which has too many", left_out)
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
         digest = hashlib.blake2b(body, digest_size=16).digest()
