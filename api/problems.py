@@ -34,6 +34,8 @@ MEDIA_TYPE = "application/problem+json"
 PATH_HINTS: dict[str, str] = {}
 """What to say of paths that are not served, by what they begin with; modules of routes add theirs."""
 
+NO_ROUTE = "there is no such path; /docs lists the routes, and clients take the URL of the server alone"
+
 METHOD_HINTS: dict[str, str] = {}
 """What to say of a method that a path does not have, by the path."""
 
@@ -126,7 +128,7 @@ def _http_error(error: HTTPException) -> Response:
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
     detail = error.description or status.description
     if isinstance(error, RouteNotFound):
-        detail = _path_hint() or detail
+        detail = _path_hint() or (NO_ROUTE if detail == RouteNotFound.description else detail)
         activity.note_refused([NotFound(detail)])
     if isinstance(error, MethodNotAllowed):
         detail = METHOD_HINTS.get(request.path, detail)

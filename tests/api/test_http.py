@@ -90,6 +90,10 @@ class TestProblems:
         payload = assert_problem(filled.open(target, method=method), status)
         assert re.match(r"[a-z][a-z0-9+.-]*:", payload["type"]), "a URI"
 
+    @pytest.mark.parametrize("target", ["/v3/nothing", "/v3/v3/namespaces"])
+    def test_an_unknown_path_says_where_the_routes_are(self, client: FlaskClient, target: str) -> None:
+        assert "/docs lists the routes" in assert_problem(client.get(target), 404)["detail"]
+
     def test_the_type_is_one_for_one_kind(self, client: FlaskClient) -> None:
         kinds = [
             assert_problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage", start="x")), 400),
