@@ -127,8 +127,10 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     resolver.scope.add_dependencies(RowDependencies(grouping_fields))
     if not is_listed:
         resolver.script.warn(UNLISTED)
-        made = merge_columns(replace(item, indirect=item.indirect | keys.indirect) for item in aggregates)
-        return _with_unlisted(columns, grouping, made)
+        pivoted_column = merge_columns(
+            replace(item, indirect=item.indirect | keys.indirect) for item in aggregates
+        )
+        return _with_unlisted(columns, grouping, pivoted_column)
     return replace(columns, items=(*grouping, *pivoted))
 
 
@@ -141,15 +143,15 @@ def _lists_values(field: exp.In) -> bool:
     return bool(field.expressions) and not isinstance(field.expressions[0], (exp.PivotAny, exp.Query))
 
 
-def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], made: ColumnProvenance) -> ColumnSet:
+def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: ColumnProvenance) -> ColumnSet:
     """Return the grouped columns; another name is one that the PIVOT makes, unless the table may have it.
 
-    Names of made columns begin with a quote where the values are texts (snowflake).
+    Names of pivoted columns begin with a quote where the values are texts (snowflake).
     """
 
     def fallback(name: str) -> ColumnProvenance | None:
-        is_made = columns.fallback is None or name.startswith("'")
-        return made if is_made else columns.fallback and columns.fallback(name)
+        is_pivoted = columns.fallback is None or name.startswith("'")
+        return pivoted if is_pivoted else columns.fallback and columns.fallback(name)
 
     return ColumnSet(tuple(grouping), fallback, is_complete=False, is_ordered=False)
 
