@@ -341,6 +341,13 @@ class TestDocuments:
         with pytest.raises(InvalidLineage, match="no statement writes"):
             read(text)
 
+    @pytest.mark.parametrize("text", ["", " ", "-- nothing", "/* nothing */;"])
+    def test_a_text_without_a_statement_says_what_to_send(self, text: str) -> None:
+        with pytest.raises(
+            (InvalidLineage, UnreadableDocument), match="send a statement that writes a table"
+        ):
+            read(text)
+
     @pytest.mark.parametrize("name", ["`" + "x" * 4097 + "`", "``"])
     def test_invalid_names(self, name: str) -> None:
         with pytest.raises(UnreadableDocument):

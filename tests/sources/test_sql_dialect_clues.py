@@ -112,7 +112,17 @@ class TestSuggestions:
         )
         assert warnings(reading).count("give `dialect`") == 1
 
-    @pytest.mark.parametrize("text", ["INSERT INTO o SELECT (a FROM s", "INSERT INTO [o " + "a" * 20_000])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "INSERT INTO o SELECT (a FROM s",
+            "INSERT INTO [o " + "a" * 20_000,
+            # Other dialects read these as a command of unknown text, or as an expression.
+            "CREATE STAGE [s]",
+            "CREATE FLOW f AS INSERT INTO [t] BY NAME SELECT a FROM s",
+            "hello x y [z]",
+        ],
+    )
     def test_of_none(self, text: str) -> None:
         with pytest.raises(UnreadableDocument) as caught:
             read(text)

@@ -34,6 +34,8 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator
 NO_WRITE = "no statement writes a field of a table"
 SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 
+NO_STATEMENT = "send a statement that writes a table, such as INSERT INTO t SELECT a FROM s"
+
 ALIASES_MAX = 10
 """Alias namespaces of a script: each table has a row for each of them."""
 _MEMBERS = (
@@ -142,6 +144,9 @@ def _read_sql(validator: Validator, members: dict[str, Any]) -> str:
     sql = members.get("sql")
     errors_before = validator.errors.count
     text = validator.required(members, "sql", "")
+    if sql == "":
+        for error in validator.errors.remove_after(errors_before):
+            validator.error(error.path, f"{error.detail}; {NO_STATEMENT}")
     if not isinstance(sql, str) or not sql or validator.errors.count == errors_before:
         return text
     for error in validator.errors.remove_after(errors_before):
@@ -240,6 +245,8 @@ def _to_lineage(state: ScriptState) -> ReadOperations:
     errors = tuple(state.errors)
     if errors:
         raise UnreadableDocument(errors)
+    if not state.script.statements:
+        raise InvalidLineage([FieldError("sql", f"{NO_WRITE}: the text has none; {NO_STATEMENT}")])
     trees = [item.tree for item in state.script.statements if isinstance(item, Statement)]
     only_queries = bool(trees) and all(isinstance(tree, exp.Query) for tree in trees)
     raise InvalidLineage([FieldError("sql", SELECT_ALONE if only_queries else NO_WRITE)])

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from fll_hbase.sources.sql import pivots
 from fll_hbase.sources.sql.expressions import clause_dependencies
+from fll_hbase.sources.sql.file_functions import named_table
 from fll_hbase.sources.sql.provenance import (
     UNKNOWN,
     ColumnProvenance,
@@ -23,13 +24,8 @@ from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import SelectList
 
 _VALUES_COLUMNS = {"spark": "col{}", "hive": "col{}"}
-_TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter)
+_TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter, exp.Literal)
 _FILTERING_JOINS = {"SEMI", "ANTI"}
-_NAMING_FUNCTIONS = {
-    *("delta_scan", "identifier", "iceberg_scan", "parquet_scan", "read_csv_auto", "read_files", "read_json"),
-    *("read_json_auto", "read_ndjson", "read_ndjson_auto"),
-}
-"""Functions in a FROM whose first argument names a table or a file."""
 _ROW_GENERATORS = {
     *("generate_series", "generate_subscripts", "generator", "generaterandom", "numbers", "numbers_mt"),
     *("range", "sequence", "zeros", "zeros_mt"),
@@ -47,7 +43,7 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
     """Add one item of a FROM, and what is joined inside of it, to the scope."""
-    node = _named_table(resolver.script, node)
+    node = named_table(resolver.script, node)
     # FINAL of ClickHouse, STREAM of Databricks and parentheses around a table without an alias mean nothing.
     if isinstance(node, (exp.Final, exp.Stream)) or (
         isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias
@@ -62,36 +58,6 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
         resolver.scope.add_dependencies(result.dependencies)
         resolver.scope.add(source)
     _add_joined(resolver, node)
-
-
-def _named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
-    """Return the table that a function with a constant argument names: IDENTIFIER, or a reader of files."""
-    function = node.this if isinstance(node, exp.Table) else None
-    if isinstance(function, exp.DynamicIdentifier):
-        name: exp.Expr | None = function.this
-        is_file = False
-    elif isinstance(function, exp.Func) and (
-        isinstance(function, (exp.ReadParquet, exp.ReadCSV)) or function.name.lower() in _NAMING_FUNCTIONS
-    ):
-        first = function.this if isinstance(function.this, exp.Expr) else None
-        name = next(iter(function.expressions), first)
-        name = first if isinstance(function, exp.ReadCSV) else name
-        is_file = function.name.lower() != "identifier"
-    else:
-        return node
-    if not isinstance(name, exp.Literal) or not name.is_string or not name.name:
-        return node
-    # A path is one part, whatever dots it has.
-    table = (
-        exp.Table(this=exp.to_identifier(name.name, quoted=True))
-        if is_file
-        else exp.to_table(name.name, dialect=script.script.dialect)
-    )
-    table.set("alias", node.args.get("alias"))
-    table.set("joins", node.args.get("joins"))
-    table.set("pivots", node.args.get("pivots"))
-    table.set("laterals", node.args.get("laterals"))
-    return table
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:

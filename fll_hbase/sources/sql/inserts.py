@@ -10,6 +10,7 @@ from sqlglot import exp
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.file_functions import file_table, listed_columns
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
     ColumnSet,
@@ -22,7 +23,7 @@ from fll_hbase.sources.sql.provenance import (
 from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.returning import read_returning
 from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, temporary_mark
+from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
 from fll_hbase.sources.sql.synonyms import SYNONYM
 from fll_hbase.sources.sql.variables import assign_result
@@ -217,6 +218,8 @@ def copy(resolver: Resolver, node: exp.Expr) -> None:
             script.warn(f"COPY into {target.dataset.name!r}: the fields of its files are not known")
             reads = RowDependencies(reads=frozenset(files))
             script.write(TableWrite("COPY", target.dataset, None, reads))
+        if any(_declared_columns(node)):
+            _declare(script, node, target.dataset, is_temporary=False)
         return
     result = resolver.query(node.this)
     for dataset in files:
@@ -235,7 +238,18 @@ def _file(script: ScriptState, source: exp.Expr) -> Dataset:
 def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
     if isinstance(node.this, exp.Directory):
         return Target(script.tables.dataset(node.this.this.name), by_name=True)
+    if node.args.get("is_function"):
+        return _function_target(script, node.this)
     return read_target(script, node.this, by_name=bool(node.args.get("by_name")))
+
+
+def _function_target(script: ScriptState, function: exp.Expr) -> Target:
+    """Return the file that INSERT INTO FUNCTION of ClickHouse writes. Raises UnknownTarget."""
+    file = file_table(script, function)
+    if file is None:
+        raise UnknownTarget(f"what {function.name[:100]}() writes is not known")
+    columns = tuple(listed_columns(function))
+    return Target(script.dataset(file), columns, by_name=not columns)
 
 
 def _create(

@@ -59,6 +59,8 @@ _SUGGESTED = (
     *("trino", "hive", "clickhouse", "teradata", "athena", "sqlite", "spark", "ansi"),
 )
 """Dialects in the order in which the error of a statement names them: those that most clients send first."""
+_NO_STATEMENTS = (exp.Command, exp.Alias, exp.Condition, exp.Identifier)
+"""What the library reads of a text that it does not understand, or that is only an expression."""
 SUGGESTED_MAX = 5
 """Dialects that the error of a statement names."""
 SUGGESTED_SIZE_MAX = 10_000
@@ -173,7 +175,7 @@ def _reads(dialect: str, statement: str) -> bool:
     parser = _StatementParser(Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect), dialect)
     parser.has_suggested = True
     items, _ = parser.parse(statement)
-    return [isinstance(item, Statement) and not isinstance(item.tree, exp.Command) for item in items] == [
+    return [isinstance(item, Statement) and not isinstance(item.tree, _NO_STATEMENTS) for item in items] == [
         True
     ]
 
@@ -240,7 +242,7 @@ class _StatementParser:
             # The body of a procedure of PostgreSQL or Snowflake is mostly a string of its own.
             body, variables = self.parse(part.text) if not part.language else ((), frozenset())
             items = (self._item(inner, sql) for inner in part.parts)
-            body = (*body, *(item for item in items if item is not None))
+            body = (*(item for item in items if item is not None), *body)
             return Procedure(part.name, part.variables | variables, body, part.language)
         if isinstance(part, RowTokens):
             query = self._statement(part.tokens, sql) if part.tokens else None

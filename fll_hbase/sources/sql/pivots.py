@@ -24,6 +24,7 @@ from fll_hbase.sources.sql.provenance import (
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.select_list import SelectList
 
+UNLISTED = "PIVOT: which columns it makes is not known; they are left out"
 _VALUES_FIRST = {"bigquery", "tsql"}
 """Dialects whose UNPIVOT returns the column of the names behind those of the values."""
 
@@ -70,7 +71,7 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
     resolver.scope.add_dependencies(select_list.dependencies | RowDependencies(grouping_fields))
     is_listed = all(isinstance(field, exp.In) and field.expressions for field in fields)
     if not is_listed:
-        resolver.script.warn("PIVOT: which columns it makes is not known; they are left out")
+        resolver.script.warn(UNLISTED)
     values = product(*([value.alias_or_name for value in field.expressions] for field in fields))
     pivoted = [
         (
@@ -105,24 +106,54 @@ def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     """Return a column per pivot value; rows are grouped by all columns that the PIVOT does not use."""
     fields = _fields(node)
-    keys = collect_inputs(resolver, [(field.this, "conditional") for field in fields])
+    is_listed = all(_lists_values(field) for field in fields)
+    queries = [value for field in fields for value in field.expressions if isinstance(value, exp.Query)]
+    keys = collect_inputs(resolver, [(part, "conditional") for part in (*_keys(fields), *queries)])
+    resolver.scope.add_dependencies(keys.dependencies)
     select_list = SelectList(resolver)
     aggregates = [select_list.resolve(expression) for expression in node.expressions]
-    names = list(_pivot_names(node, fields)) if aggregates else []
+    names = list(_pivot_names(node, fields)) if aggregates and is_listed else []
     pivoted = [
         (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
         # The parser lists names value by value, with all aggregates of a value in a row.
         for number, name in enumerate(names)
         for aggregate in (aggregates[number % len(aggregates)],)
     ]
-    used = {
-        column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)
-    }
+    parts = (*node.expressions, *(fields if is_listed else _keys(fields)))
+    used = {column.name.lower() for part in parts for column in part.find_all(exp.Column)}
     # SQL has no clause for it: a PIVOT groups by every column that it does not use.
     grouping = [(name, column) for name, column in columns.items if name.lower() not in used]
     grouping_fields = frozenset().union(*(as_indirect(column, "group_by") for _, column in grouping))
     resolver.scope.add_dependencies(RowDependencies(grouping_fields))
+    if not is_listed:
+        resolver.script.warn(UNLISTED)
+        pivoted_column = merge_columns(
+            replace(item, indirect=item.indirect | keys.indirect) for item in aggregates
+        )
+        return _with_unlisted(columns, grouping, pivoted_column)
     return replace(columns, items=(*grouping, *pivoted))
+
+
+def _keys(fields: list[exp.In]) -> list[exp.Expr]:
+    return [field.this for field in fields]
+
+
+def _lists_values(field: exp.In) -> bool:
+    """Return whether the values are known, which those of ANY and of a query are not."""
+    return bool(field.expressions) and not isinstance(field.expressions[0], (exp.PivotAny, exp.Query))
+
+
+def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: ColumnProvenance) -> ColumnSet:
+    """Return the grouped columns; another name is one that the PIVOT makes, unless the table may have it.
+
+    Names of pivoted columns begin with a quote where the values are texts (snowflake).
+    """
+
+    def fallback(name: str) -> ColumnProvenance | None:
+        is_pivoted = columns.fallback is None or name.startswith("'")
+        return pivoted if is_pivoted else columns.fallback and columns.fallback(name)
+
+    return ColumnSet(tuple(grouping), fallback, is_complete=False, is_ordered=False)
 
 
 def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:

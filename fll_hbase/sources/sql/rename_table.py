@@ -1,4 +1,4 @@
-"""RENAME TABLE of MySQL and ClickHouse: `RENAME TABLE a TO b, c TO d` as an ALTER TABLE for each pair."""
+"""RENAME TABLE and EXCHANGE TABLES of MySQL and ClickHouse: an ALTER TABLE for each pair of tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from fll_hbase.sources.sql.tsql_boundaries import word_at
 Tokens = Sequence[Token]
 
 _T = TokenType
+_STARTS = {("EXCHANGE", "TABLES"), ("RENAME", "TABLE")}
 DIALECTS = {"clickhouse", "mysql"}
 
 
 def with_altered_tables(tokens: Tokens) -> Tokens:
-    """Return the tokens of a script with an ALTER TABLE … RENAME for each table that RENAME TABLE renames."""
+    """Return the tokens of a script with an ALTER TABLE for each pair of RENAME and EXCHANGE TABLES."""
     starts = [number for number in range(len(tokens)) if _is_rename(tokens, number)]
     if not starts:
         return tokens
@@ -26,26 +27,35 @@ def with_altered_tables(tokens: Tokens) -> Tokens:
         end = start
         while end < len(tokens) and tokens[end].token_type is not _T.SEMICOLON:
             end += 1
-        result += _altered(tokens[start:end])
+        is_whole = word_at(tokens, start) == "RENAME" or any(
+            word_at([t], 0) == "AND" for t in tokens[start:end]
+        )
+        # Without a second table the error is that of the statement as it is written.
+        result += _altered(tokens[start:end]) if is_whole else tokens[start:end]
     return [*result, *tokens[end:]]
 
 
 def _is_rename(tokens: Tokens, number: int) -> bool:
     is_start = number == 0 or tokens[number - 1].token_type is _T.SEMICOLON
-    return is_start and [word_at(tokens, number), word_at(tokens, number + 1)] == ["RENAME", "TABLE"]
+    return is_start and (word_at(tokens, number), word_at(tokens, number + 1)) in _STARTS
 
 
 def _altered(statement: Tokens) -> list[Token]:
-    rename, table = statement[:2]
+    rename = statement[0]
 
     def token(kind: TokenType, text: str) -> Token:
         return Token(kind, text, rename.line, rename.col, rename.start, rename.start)
 
-    head = [token(_T.ALTER, "ALTER"), table]
+    head = [token(_T.ALTER, "ALTER"), token(_T.TABLE, "TABLE")]
     result = list(head)
     for item in statement[2:]:
         if item.token_type is _T.COMMA:
             result += [token(_T.SEMICOLON, ";"), *head]
+        elif word_at([item], 0) == "ON":
+            # ON CLUSTER says where.
+            break
+        elif word_at([item], 0) == "AND":
+            result += [token(_T.VAR, "SWAP"), token(_T.WITH, "WITH")]
         elif word_at([item], 0) == "TO":
             result += [token(_T.VAR, "RENAME"), item]
         else:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.bulk_files import with_copied_files, with_read_files
 from fll_hbase.sources.sql.dropped_clauses import without_dropped_clauses
 from fll_hbase.sources.sql.pipe_operators import with_known_operators
 from fll_hbase.sources.sql.plsql_collections import with_inserted_record
-from fll_hbase.sources.sql.tsql_boundaries import word_at
+from fll_hbase.sources.sql.tsql_boundaries import closing_position, word_at
 
 Tokens = Sequence[Token]
 
@@ -24,7 +25,7 @@ _IF_NOT_EXISTS = {"IF", "NOT", "EXISTS"}
 _STREAM_MAX = 60
 """Tokens of a statement that may be CREATE STREAM."""
 _PHRASES = {"FORMAT", "TITLE"}
-_BEFORE_TABLE = {"FROM", "INTO", "JOIN", "TABLE", "UPDATE", "USING", "VIEW"}
+_BEFORE_TABLE = {"FROM", "INTO", "JOIN", "OVERWRITE", "TABLE", "UPDATE", "USING", "VIEW"}
 _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
@@ -109,7 +110,7 @@ def _partition(tokens: Tokens) -> Tokens:
         return tokens
     numbers = (number for number in range(len(tokens)) if word_at(tokens, number) == "PARTITION")
     for number in numbers:
-        end = _closing(tokens, number + 1)
+        end = closing_position(tokens, number + 1)
         if [word_at(tokens, end + offset) for offset in (1, 2, 3)] == ["IF", "NOT", "EXISTS"]:
             return [*tokens[: end + 1], *tokens[end + 4 :]]
     return tokens
@@ -163,7 +164,7 @@ def _output_clause(tokens: Tokens) -> Tokens:
     table = into + 2 if tokens[into + 1].token_type is _T.PARAMETER else into + 1
     while table + 2 < len(tokens) and tokens[table + 1].token_type is _T.DOT:
         table += 2
-    stop = _closing(tokens, table + 1)
+    stop = closing_position(tokens, table + 1)
     columns = tokens[table + 1 : stop + 1] if stop > table + 1 else ()
     comma = Token(_T.COMMA, ",", tokens[into].line, 1, tokens[into].start, tokens[into].start)
     items = [
@@ -291,20 +292,31 @@ def _outer(tokens: Tokens) -> list[int]:
     return positions
 
 
-def _closing(tokens: Tokens, start: int) -> int:
-    """Return the position of the bracket that closes the one at `start`; `start` if none opens there."""
-    if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
-        return start
-    depth = 0
-    for number in range(start, len(tokens)):
-        depth += (tokens[number].token_type is _T.L_PAREN) - (tokens[number].token_type is _T.R_PAREN)
-        if not depth:
-            return number
-    return start
-
-
 def _word(kind: TokenType, origin: Token) -> Token:
     return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
+
+
+def _bound_numbers(tokens: Tokens) -> Tokens:
+    """`:1` of a text that EXECUTE IMMEDIATE runs, as `:name`."""
+    is_bound = [
+        number > 0 and token.token_type is _T.NUMBER and tokens[number - 1].token_type is _T.COLON
+        for number, token in enumerate(tokens)
+    ]
+    if not any(is_bound):
+        return tokens
+    pairs = zip(tokens, is_bound, strict=True)
+    return [
+        Token(_T.VAR, token.text, token.line, token.col, token.start, token.end) if bound else token
+        for token, bound in pairs
+    ]
+
+
+def _oracle(tokens: Tokens) -> Tokens:
+    return _oracle_merge(_bound_numbers(tokens))
+
+
+def _tsql(tokens: Tokens) -> Tokens:
+    return _output_clause(with_read_files(tokens))
 
 
 _REWRITES_BY_KIND: dict[TokenType, Callable[[Tokens], Tokens]] = {
@@ -314,9 +326,10 @@ _REWRITES_BY_KIND: dict[TokenType, Callable[[Tokens], Tokens]] = {
 }
 """Rewrites of statements that have a token of a kind, so that a long one without it costs nothing."""
 _DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
+    "bigquery": with_copied_files,
     "duckdb": _created_pivot,
     "mysql": _load_data,
-    "oracle": _oracle_merge,
+    "oracle": _oracle,
     "redshift": _remove_duplicates,
-    "tsql": _output_clause,
+    "tsql": _tsql,
 }

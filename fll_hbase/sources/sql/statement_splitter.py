@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql import cursors, plsql_collections, tsql_boundaries
+from fll_hbase.sources.sql import cursors, execute_immediate, plsql_collections, tsql_boundaries
 from fll_hbase.sources.sql.cursors import RowTokens
 
 _T = TokenType
@@ -78,8 +78,8 @@ class CallTokens:
 class ProcedureTokens:
     """A procedure: its name and variables in lower case, and its statements; one without a name runs at once.
 
-    `text` is the body if the procedure has it as a string, and `language` the one it is written in if that is
-    not SQL.
+    `text` is the body if the procedure has it as a string, read behind the parts, and `language` the one it
+    is written in if that is not SQL.
     """
 
     name: str
@@ -183,6 +183,9 @@ class _Splitter:
             return rows
         if is_assignment or self._word(start) in _WITHOUT_LINEAGE:
             return None
+        if (text := execute_immediate.read_text(tokens)) is not None:
+            bindings = tuple(execute_immediate.read_bindings(tokens))
+            return ProcedureTokens("", frozenset(), bindings, text)
         if (body := self._body_run_at_once(tokens)) is not None:
             return ProcedureTokens("", frozenset(), (), body)
         if self._word(start) in _CALLS:
@@ -201,13 +204,12 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the text of DO or EXECUTE IMMEDIATE if that is the only string in it and SQL; else None."""
+        """Return the text of DO, if that is the only string in it and SQL, or of EXEC; else None."""
         words = [tsql_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
-        is_immediate = words[:2] == ["EXECUTE", "IMMEDIATE"] and len(tokens) == 3
         is_exec = self._is_tsql and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
         texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
-        return texts[0] if is_exec or ((is_do or is_immediate) and len(texts) == 1) else None
+        return texts[0] if is_exec or (is_do and len(texts) == 1) else None
 
     def _statement_end(self, start: int, stop: int) -> int:
         if self._is_tsql:
