@@ -388,3 +388,11 @@ def test_branches_of_a_union_are_merged_at_once() -> None:
     reading = read(f"CREATE TABLE o AS {branches} UNION SELECT id, x FROM t ORDER BY k", schema=TABLES)
     assert direct(reading) == {"o.id": {"s.id", "t.id"}, "o.k": {"s.a", "s.b", "t.x"}}
     assert descriptions(reading)["o.k"] == "a | b | x"
+
+
+@pytest.mark.parametrize("dialect", ["spark", "databricks", "snowflake", "bigquery", "ansi"])
+def test_identifier_names_a_table(dialect: str) -> None:
+    """Some dialects of the library read IDENTIFIER as a function, others as one they do not know."""
+    reading = read("INSERT INTO o SELECT x.a FROM IDENTIFIER('db.s') AS x", dialect=dialect)
+    assert "identifier" not in warnings(reading).lower()
+    assert {source.lower() for source in _reads(reading).values()} == {"db.s"}

@@ -246,7 +246,7 @@ def _to_lineage(state: ScriptState) -> ReadOperations:
     if errors:
         raise UnreadableDocument(errors)
     if not state.script.statements:
-        raise InvalidLineage([FieldError("sql", f"{NO_WRITE}: the text has none; {NO_STATEMENT}")])
+        raise InvalidLineage([FieldError("sql", f"{NO_WRITE}; {NO_STATEMENT}")])
     trees = [item.tree for item in state.script.statements if isinstance(item, Statement)]
     only_queries = bool(trees) and all(isinstance(tree, exp.Query) for tree in trees)
     raise InvalidLineage([FieldError("sql", SELECT_ALONE if only_queries else NO_WRITE)])

@@ -22,8 +22,8 @@ _STRUCTURE = re.compile(r'\s*[`"]?\w+[`"]?\s+\w')
 def named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
     """Return the table or file that a function in a FROM names; any other item as it is."""
     function = node.this if isinstance(node, exp.Table) else None
-    if isinstance(function, exp.DynamicIdentifier) and _is_text(function.this):
-        table = exp.to_table(function.this.name, dialect=script.script.dialect)
+    if name := _identifier(function):
+        table = exp.to_table(name, dialect=script.script.dialect)
     elif isinstance(function, exp.Func) and (file := file_table(script, function)) is not None:
         table = file
         declare_columns(script, table, listed_columns(function))
@@ -56,6 +56,17 @@ def declare_columns(script: ScriptState, table: exp.Table, columns: list[str]) -
     """Set the columns of a file, which may be others each time that it is read."""
     if columns:
         script.tables.declare(script.dataset(table), [Field(name) for name in columns])
+
+
+def _identifier(function: object) -> str:
+    """Return the text of IDENTIFIER, which some dialects do not know as a function; "" for anything else."""
+    if isinstance(function, exp.DynamicIdentifier):
+        argument = function.this
+    elif isinstance(function, exp.Anonymous) and function.name.lower() == "identifier":
+        argument = next(iter(function.expressions), None)
+    else:
+        return ""
+    return str(argument.name) if _is_text(argument) else ""
 
 
 def _is_reader(script: ScriptState, function: exp.Func) -> bool:
