@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from http.server import ThreadingHTTPServer
+from typing import Any, Protocol
 
 from werkzeug.serving import make_server
 
@@ -26,6 +28,14 @@ class Server(Protocol):
     def shutdown(self) -> None: ...
 
     def server_close(self) -> None: ...
+
+
+class HttpServer(ThreadingHTTPServer):
+    """A server whose clients may leave early, which must not print into the output of another test."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager

@@ -8,14 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
-from threaded_server import in_thread
+from threaded_server import HttpServer, in_thread
 
 AUDIENCE = "lineage"
 CONFIGURATION, JWKS = "/.well-known/openid-configuration", "/keys"
@@ -108,9 +108,7 @@ def provider_of(*keys: SigningKey) -> Iterator[IdentityProvider]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.block_on_close = False
+    server = HttpServer(("127.0.0.1", 0), Handler)
     url = f"http://127.0.0.1:{server.server_port}"
     provider = IdentityProvider(url, list(keys))
     provider.documents[CONFIGURATION] = {"issuer": url, "jwks_uri": url + JWKS}

@@ -128,8 +128,9 @@ def test_a_batch_counts_as_one_request() -> None:
 def test_as_many_wait_as_there_may(requests: Requests) -> None:
     lane = requests.dispatcher.reads
     requests.fill(lane)
-    assert not any(requests.add(lane).refusal for _ in range(WAITING_MAX))
-    assert requests.add(lane).refusal
+    # The estimate of a slow machine is no reason to refuse: only how many wait is.
+    assert not any(requests.add(lane, seconds=WAITING_MAX * LATER).refusal for _ in range(WAITING_MAX))
+    assert requests.add(lane, seconds=WAITING_MAX * LATER).refusal
 
 
 def test_a_request_is_refused_at_its_deadline_without_a_thread(requests: Requests) -> None:

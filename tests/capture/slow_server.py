@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import requests
-from threaded_server import in_thread
+from threaded_server import HttpServer, in_thread
 
 
 @dataclass
@@ -69,13 +69,7 @@ def gated(server: str, *, delay_seconds: float = 0.0, busy: int = 0, port: int =
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that ended does not wait for its answer."""
-
-    gateway = Server(("127.0.0.1", port), Handler)
+    gateway = HttpServer(("127.0.0.1", port), Handler)
     gate = Gate(f"http://127.0.0.1:{gateway.server_port}", delay_seconds, busy)
     with in_thread(gateway):
         yield gate

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from threaded_server import in_thread
+from threaded_server import HttpServer, in_thread
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def serving(*replies: Reply) -> Iterator[Scripted]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = HttpServer(("127.0.0.1", 0), Handler)
     scripted = Scripted(f"http://127.0.0.1:{server.server_port}")
     with in_thread(server):
         yield scripted
