@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.tsql_boundaries import closing_position, word_at
+from fll_hbase.sources.sql.token_parts import closing_position, new_token, split_at_commas
+from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
 
@@ -31,9 +32,9 @@ def with_read_files(tokens: Tokens) -> Tokens:
             continue
         behind, columns = _columns(tokens, close + 1, closings)
         name = tokens[start]
-        path = _token(_T.STRING, tokens[start + 3].text, tokens[start + 3])
-        result += [*tokens[end:start], _token(_T.VAR, "read_files", name), tokens[start + 1], path]
-        result += [item for column in columns for item in (_token(_T.COMMA, ",", name), column)]
+        path = new_token(_T.STRING, tokens[start + 3].text, tokens[start + 3])
+        result += [*tokens[end:start], new_token(_T.VAR, "read_files", name), tokens[start + 1], path]
+        result += [item for column in columns for item in (new_token(_T.COMMA, ",", name), column)]
         result.append(tokens[close])
         end = behind
     return [*result, *tokens[end:]] if starts else tokens
@@ -41,9 +42,8 @@ def with_read_files(tokens: Tokens) -> Tokens:
 
 def _is_bulk(tokens: Tokens, number: int) -> bool:
     words = [word_at(tokens, number), word_at(tokens, number + 2)]
-    return words == ["OPENROWSET", "BULK"] and [
-        token.token_type in _TEXTS for token in tokens[number + 3 : number + 4]
-    ] == [True]
+    is_bulk = words == ["OPENROWSET", "BULK"] and number + 3 < len(tokens)
+    return is_bulk and tokens[number + 3].token_type in _TEXTS
 
 
 def _closings(tokens: Tokens) -> dict[int, int]:
@@ -62,23 +62,14 @@ def _columns(tokens: Tokens, start: int, closings: dict[int, int]) -> tuple[int,
     """Return the columns of `WITH (a INT, …)` and the position behind it, or those of `AS r (a, b)`."""
     if word_at(tokens, start) == "WITH":
         close = closings.get(start + 1, 0)
-        return (close + 1, _firsts(tokens[start + 2 : close])) if close else (start, [])
+        return (close + 1, _names(tokens[start + 2 : close])) if close else (start, [])
     alias = start + 1 if word_at(tokens, start) == "AS" else start
     close = closings.get(alias + 1, 0)
-    return start, _firsts(tokens[alias + 2 : close])
+    return start, _names(tokens[alias + 2 : close])
 
 
-def _firsts(tokens: Tokens) -> list[Token]:
-    """Return the first token of each item of a list."""
-    return [tokens[start] for start in _starts(tokens)]
-
-
-def _starts(tokens: Tokens) -> Iterator[int]:
-    depth = 0
-    for number, token in enumerate(tokens):
-        if depth == 0 and (number == 0 or tokens[number - 1].token_type is _T.COMMA):
-            yield number
-        depth += (token.token_type is _T.L_PAREN) - (token.token_type is _T.R_PAREN)
+def _names(columns: Tokens) -> list[Token]:
+    return [column[0] for column in split_at_commas(columns) if column]
 
 
 def with_copied_files(tokens: Tokens) -> Tokens:
@@ -96,9 +87,9 @@ def with_copied_files(tokens: Tokens) -> Tokens:
     while stop + 1 < files and tokens[stop].token_type is _T.DOT:
         stop += 2
     stop = max(stop, closing_position(tokens, stop) + 1) if tokens[stop].token_type is _T.L_PAREN else stop
-    head = [_token(_T.COPY, "COPY", tokens[0]), _token(_T.INTO, "INTO", tokens[1])]
+    head = [new_token(_T.COPY, "COPY", tokens[0]), new_token(_T.INTO, "INTO", tokens[1])]
     from_ = tokens[files - 1]
-    paths = [item for path in _paths(tokens, uris) for item in (_token(_T.COMMA, ",", from_), path)]
+    paths = [item for path in _paths(tokens, uris) for item in (new_token(_T.COMMA, ",", from_), path)]
     return [*head, *tokens[table:stop], from_, *paths[1:]]
 
 
@@ -112,7 +103,3 @@ def _paths(tokens: Tokens, start: int) -> Iterator[Token]:
             break
         if token.token_type in _TEXTS:
             yield token
-
-
-def _token(kind: TokenType, text: str, origin: Token) -> Token:
-    return Token(kind, text, origin.line, origin.col, origin.start, origin.start)

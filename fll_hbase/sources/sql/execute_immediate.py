@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from fll_hbase.sources.sql.cursors import RowTokens
+from fll_hbase.sources.sql.token_parts import new_token, split_at_commas
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -36,17 +37,16 @@ def read_bindings(tokens: Tokens) -> Iterator[RowTokens]:
     if len(arguments) > 1 and arguments[0].token_type is _T.L_PAREN:
         arguments = arguments[1:-1]
     names = _bind_names(tokens[2].text)
-    for number, argument in enumerate(_arguments(arguments)):
-        value, alias = argument, ""
+    for number, argument in enumerate(split_at_commas(arguments)):
+        value: Tokens = argument
+        alias = ""
         if len(argument) > 2 and word_at(argument, len(argument) - 2) == "AS":
             value, alias = argument[:-2], argument[-1].text.lower()
         while word_at(value, 0) in _MODES:
             value = value[1:]
         name = alias or (names[number] if number < len(names) else "")
         if value and name:
-            origin = value[0]
-            select = Token(_T.SELECT, "SELECT", origin.line, origin.col, origin.start, origin.start)
-            yield RowTokens("", (name,), "", (select, *value))
+            yield RowTokens("", (name,), "", (new_token(_T.SELECT, "SELECT", value[0]), *value))
 
 
 def _bind_names(text: str) -> list[str]:
@@ -54,14 +54,3 @@ def _bind_names(text: str) -> list[str]:
     names = [name.lower() for name in _BIND_NAME.findall(_QUOTED.sub("", text))]
     is_block = text.lstrip()[:7].upper().startswith(("BEGIN", "DECLARE"))
     return list(dict.fromkeys(names)) if is_block else names
-
-
-def _arguments(tokens: Tokens) -> Iterator[Tokens]:
-    """Yield the arguments between the commas that are in no parentheses."""
-    depth, start = 0, 0
-    for number, token in enumerate(tokens):
-        depth += (token.token_type is _T.L_PAREN) - (token.token_type is _T.R_PAREN)
-        if depth == 0 and token.token_type is _T.COMMA:
-            yield tokens[start:number]
-            start = number + 1
-    yield tokens[start:]

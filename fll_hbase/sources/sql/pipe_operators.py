@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.token_parts import split_at_commas
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -37,7 +38,7 @@ def _changed_star(origin: Token, clause: tuple[TokenType, str], items: Tokens) -
     def token(kind: TokenType, text: str) -> Token:
         return Token(kind, text, origin.line, origin.col, origin.start, origin.start)
 
-    parts = _split(items)
+    parts = split_at_commas(items)
     if clause[1] == "REPLACE":
         # `name = value` as `value AS name`.
         parts = [[*part[2:], token(_T.ALIAS, "AS"), *part[:1]] for part in parts if len(part) > 2]
@@ -61,16 +62,3 @@ def _operator_end(tokens: Tokens, start: int) -> int:
             return number
         depth += (kind is _T.L_PAREN) - (kind is _T.R_PAREN)
     return len(tokens)
-
-
-def _split(items: Tokens) -> list[list[Token]]:
-    """Return the items between the commas that are in no brackets."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for token in items:
-        depth += (token.token_type is _T.L_PAREN) - (token.token_type is _T.R_PAREN)
-        if depth == 0 and token.token_type is _T.COMMA:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.token_parts import new_token
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -49,8 +50,8 @@ def with_inserted_record(tokens: Tokens) -> Tokens:
         record = tokens[number + 1]
         if tokens[number].token_type is _T.VALUES and record.token_type is _T.VAR:
             words = ((_T.SELECT, "SELECT"), (_T.STAR, "*"), (_T.FROM, "FROM"), (_T.TABLE, "TABLE"))
-            head = [_token(*word, record) for word in (*words, (_T.L_PAREN, "("))]
-            closing = _token(_T.R_PAREN, ")", record)
+            head = [new_token(*word, record) for word in (*words, (_T.L_PAREN, "("))]
+            closing = new_token(_T.R_PAREN, ")", record)
             return [*tokens[:number], *head, record, closing, *tokens[number + 2 :]]
     return tokens
 
@@ -59,7 +60,3 @@ def _is_index(tokens: Tokens, indexes: Collection[str]) -> bool:
     kinds = [token.token_type for token in tokens]
     is_wrapped = len(kinds) == 3 and kinds[0] is _T.L_PAREN and kinds[2] is _T.R_PAREN
     return is_wrapped and tokens[1].text.lower() in indexes
-
-
-def _token(kind: TokenType, text: str, origin: Token) -> Token:
-    return Token(kind, text, origin.line, origin.col, origin.start, origin.start)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.token_parts import new_token
 from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
@@ -44,7 +45,7 @@ def _altered(statement: Tokens) -> list[Token]:
     rename = statement[0]
 
     def token(kind: TokenType, text: str) -> Token:
-        return Token(kind, text, rename.line, rename.col, rename.start, rename.start)
+        return new_token(kind, text, rename)
 
     head = [token(_T.ALTER, "ALTER"), token(_T.TABLE, "TABLE")]
     result = list(head)

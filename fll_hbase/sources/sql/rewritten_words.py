@@ -13,7 +13,8 @@ from fll_hbase.sources.sql.bulk_files import with_copied_files, with_read_files
 from fll_hbase.sources.sql.dropped_clauses import without_dropped_clauses
 from fll_hbase.sources.sql.pipe_operators import with_known_operators
 from fll_hbase.sources.sql.plsql_collections import with_inserted_record
-from fll_hbase.sources.sql.tsql_boundaries import closing_position, word_at
+from fll_hbase.sources.sql.token_parts import closing_position, new_token
+from fll_hbase.sources.sql.tsql_boundaries import word_at
 
 Tokens = Sequence[Token]
 
@@ -293,11 +294,11 @@ def _outer(tokens: Tokens) -> list[int]:
 
 
 def _word(kind: TokenType, origin: Token) -> Token:
-    return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
+    return new_token(kind, kind.name, origin)
 
 
 def _bound_numbers(tokens: Tokens) -> Tokens:
-    """`:1` of a text that EXECUTE IMMEDIATE runs, as `:name`."""
+    """Return `:1` of a text that EXECUTE IMMEDIATE runs as a `:name`."""
     is_bound = [
         number > 0 and token.token_type is _T.NUMBER and tokens[number - 1].token_type is _T.COLON
         for number, token in enumerate(tokens)

@@ -88,18 +88,6 @@ def is_alone_on_line(tokens: Sequence[Token], number: int) -> bool:
     return is_first and (number + 1 == len(tokens) or tokens[number + 1].line > line)
 
 
-def closing_position(tokens: Sequence[Token], start: int) -> int:
-    """Return the position of the bracket that closes the one at `start`; `start` if none opens there."""
-    if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
-        return start
-    depth = 0
-    for number in range(start, len(tokens)):
-        depth += (tokens[number].token_type is _T.L_PAREN) - (tokens[number].token_type is _T.R_PAREN)
-        if not depth:
-            return number
-    return start
-
-
 def word_at(tokens: Sequence[Token], number: int) -> str:
     """Return an unquoted word in upper case, "" for any other token and beyond the end."""
     if not 0 <= number < len(tokens) or tokens[number].token_type in _QUOTED:
