@@ -14,7 +14,7 @@ from api_client import ALL, assert_problem, batch, get_json, path, record, recor
 from conftest import MakeClient
 from documents import copying, encoded, run, worked
 from flask.testing import FlaskClient
-from test_http import stored
+from test_unavailable_store import stored
 from werkzeug.test import TestResponse
 
 from api import create_app

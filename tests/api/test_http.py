@@ -1,41 +1,25 @@
-"""HTTP: problems, entity tags, compression, request ids, methods, and an unavailable store."""
+"""HTTP: entity tags, compression, request ids, methods, and the page."""
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from api_client import (
     ALL,
     assert_problem,
-    assert_problem_body,
-    batch,
-    get_json,
     is_store_empty,
-    lineage,
     path,
     record,
     record_new,
     send,
 )
-from conftest import MakeTable
 from documents import copying, encoded, run, worked
 from flask.testing import FlaskClient
 from raw_http import Server, answer, head
 from werkzeug.test import TestResponse
-
-from api import create_app
-from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Put, open_table
-from fll_hbase.tables.sqlite import SqliteTable
 
 FIELDS = [f"field {number}" for number in range(200)]
 
@@ -64,86 +48,6 @@ def filled(client: FlaskClient) -> FlaskClient:
 def fleeting(payload: TestResponse) -> dict[str, str]:
     """The headers that must be the same for the same request."""
     return {name: value for name, value in payload.headers.items() if name not in ("X-Request-ID", "Date")}
-
-
-class TestProblems:
-    """Every error is a problem of RFC 9457."""
-
-    @pytest.mark.parametrize(
-        ("method", "target", "status"),
-        [
-            ("GET", "/v3/nothing", 404),
-            ("GET", "/v3/namespaces/", 404),
-            ("GET", "/v3/namespaces/ns1/endpoints/", 400),
-            ("GET", "/favicon.ico", 404),
-            ("POST", "/nothing", 404),
-            ("BREW", "/nothing", 404),
-            ("GET", path("ns1", "endpoints", "never", "fields", "lineage"), 404),
-            ("GET", path("ns1", "endpoints", "a", "fields", "lineage", start="x"), 400),
-            ("GET", path("ns1", "lineage"), 405),
-            ("DELETE", "/v3/namespaces", 405),
-            ("POST", path("ns1", "lineage"), 415),
-            ("GET", "/docs/nothing.js", 404),
-        ],
-    )
-    def test_with_all_its_members(self, filled: FlaskClient, method: str, target: str, status: int) -> None:
-        payload = assert_problem(filled.open(target, method=method), status)
-        assert re.match(r"[a-z][a-z0-9+.-]*:", payload["type"]), "a URI"
-
-    @pytest.mark.parametrize("target", ["/v3/nothing", "/v3/v3/namespaces"])
-    def test_an_unknown_path_says_where_the_routes_are(self, client: FlaskClient, target: str) -> None:
-        assert "/docs lists the routes" in assert_problem(client.get(target), 404)["detail"]
-
-    def test_the_type_is_one_for_one_kind(self, client: FlaskClient) -> None:
-        kinds = [
-            assert_problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage", start="x")), 400),
-            assert_problem(record(client, {}), 400),
-            assert_problem(record(client, {**worked(), "operations": []}), 422),
-            assert_problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage")), 404),
-            assert_problem(client.get("/v3/nothing"), 404),
-        ]
-        assert len({payload["type"] for payload in kinds}) == len(kinds)
-        again = assert_problem(record(client, {"run": 1}), 400)
-        assert (again["type"], again["title"]) == (kinds[1]["type"], kinds[1]["title"])
-
-    def test_no_problem_has_an_entity_tag(self, client: FlaskClient) -> None:
-        assert "ETag" not in client.get("/v3/nothing").headers
-
-    @pytest.mark.parametrize("payload", ['"nothing"', 'W/"nothing"'])
-    def test_a_failed_precondition_is_a_problem_or_not_heeded(
-        self, filled: FlaskClient, payload: str
-    ) -> None:
-        answered = filled.get(READABLE["fields"], headers={"If-Match": payload})
-        if answered.status_code != 200:
-            assert_problem(answered, 412)
-
-    def test_a_row_that_cannot_be_read_reports_no_insides(self, make_table: MakeTable) -> None:
-        table = make_table()
-        client = create_app(LineageStore(table)).test_client()
-        record_new(client, worked())
-        rows = list(table.scan(b"", b"\xff"))
-        table.write([[Put(row, column, b"\xffno row") for row, cells in rows for column in cells]])
-        fresh = create_app(LineageStore(table)).test_client()
-        payload = fresh.get(path("ns1", "endpoints", "user_data", "fields", "lineage", **ALL))
-        assert_problem(payload, 500)
-
-    def test_the_log_has_the_cause_of_a_500_under_its_request_id(
-        self, client: FlaskClient, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        client.application.add_url_rule("/fails", view_func=lambda: 1 / 0)
-        payload = client.get("/fails", headers={"X-Request-ID": "mine"})
-        assert "X-Request-ID mine" in assert_problem(payload, 500)["detail"]
-        assert "request mine" in caplog.text
-        assert "ZeroDivisionError" in caplog.text
-
-    def test_so_it_has_that_of_a_503(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-        table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.1)
-        client = create_app(LineageStore(table)).test_client()
-        with stored(tmp_path / "store.db.lock"):
-            payload = client.post(path("ns1", "lineage"), json=worked(), headers={"X-Request-ID": "mine"})
-        assert_problem(payload, 503)
-        assert "request mine: StoreUnavailable" in caplog.text
-        table.close()
 
 
 class TestEntityTags:
@@ -350,103 +254,6 @@ class TestMethods:
 
 def allowed(payload: TestResponse) -> set[str]:
     return {method.strip() for method in payload.headers["Allow"].split(",")}
-
-
-class TestHealth:
-    """Alive, and ready."""
-
-    def test_both(self, client: FlaskClient) -> None:
-        for target in ("/healthz", "/readyz"):
-            payload = client.get(target)
-            assert (payload.status_code, payload.mimetype) == (200, "application/json")
-
-    def test_over_the_wire(self, server: Server) -> None:
-        assert [server.get(target).status for target in ("/healthz", "/readyz")] == [200, 200]
-
-
-class TestAStoreThatIsAway:
-    """503 with `Retry-After`, and nothing is lost or half done."""
-
-    @pytest.fixture(
-        params=["the file was removed", "no gateway", pytest.param("no table", marks=pytest.mark.java)]
-    )
-    def away(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FlaskClient]:
-        """A client of an app whose store is not there."""
-        urls = {
-            "the file was removed": f"sqlite:///{tmp_path}/gone/store.db",
-            "no gateway": "hbase://127.0.0.1:1,127.0.0.1:2/lineage",
-        }
-        url = urls.get(request.param) or request.getfixturevalue("hbase").unused()
-        table = open_table(url, timeout_ms=400)
-        client = create_app(LineageStore(table), Settings(retry_after_seconds=7)).test_client()
-        if request.param == "the file was removed":
-            shutil.rmtree(tmp_path / "gone")
-        yield client
-        table.close()
-
-    @pytest.mark.parametrize("name", [name for name in READABLE if name != "openapi"])
-    def test_questions(self, away: FlaskClient, name: str) -> None:
-        payload = away.get(READABLE[name])
-        assert_problem(payload, 503)
-        assert payload.headers["Retry-After"] == "7"
-
-    def test_recording(self, away: FlaskClient) -> None:
-        payload = record(away, worked())
-        assert_problem(payload, 503)
-        assert payload.headers["Retry-After"] == "7"
-
-    def test_a_batch(self, away: FlaskClient) -> None:
-        body = encoded(worked()) + b"{\n" + encoded(worked(run="r2"))
-        assert [
-            assert_problem_body(payload, payload["status"])["status"] for payload in batch(away, body)
-        ] == [
-            503,
-            400,
-            503,
-        ]
-
-    def test_what_needs_no_store(self, away: FlaskClient) -> None:
-        assert_problem(away.get("/readyz"), 503)
-        assert away.get("/healthz").status_code == 200
-        assert away.get("/openapi.json").status_code == 200
-        assert record(away, worked(), dryRun="true").status_code == 200
-        assert_problem(record(away, {}), 400)
-
-    def test_a_file_that_is_no_store_any_more(self, tmp_path: Path) -> None:
-        table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.2)
-        client = create_app(LineageStore(table)).test_client()
-        for file in tmp_path.glob("store.db*"):
-            file.write_bytes(b"no database " * 1_000)
-        payload = client.get("/readyz")
-        assert_problem(payload, 503)
-        assert payload.headers["Retry-After"].isdigit()
-        table.close()
-
-    def test_a_writer_that_does_not_let_go(self, tmp_path: Path) -> None:
-        table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.2)
-        client = create_app(LineageStore(table)).test_client()
-        record_new(client, worked())
-        with stored(tmp_path / "store.db.lock"):
-            payload = record(client, worked(run="r2"))
-            assert_problem(payload, 503)
-            assert payload.headers["Retry-After"].isdigit()
-            assert [item["status"] for item in batch(client, encoded(worked(run="r3")))] == [503]
-            assert lineage(client, "people") != [], "readers wait for nobody"
-            assert client.get("/readyz").status_code == 200
-        assert record(client, worked(run="r2")).status_code in (200, 201), "sending again is safe"
-        listed = {
-            item["run"] for item in get_json(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]
-        }
-        assert {"0b6f…", "r2"} <= listed
-        table.close()
-
-
-@contextmanager
-def stored(lock: Path) -> Iterator[None]:
-    """The lock file as another writer has it: locks are per opening of the file, not per process."""
-    with lock.open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 class TestThePage:

@@ -22,7 +22,7 @@ from api_client import ALL, path, record_new
 from conftest import _fll, _free_port, _wait
 from documents import copying, encoded, run
 from raw_http import Answer, Server, answer, chunk, head
-from test_http import stored
+from test_unavailable_store import stored
 
 from api import create_app
 from fll_hbase.errors import ConfigurationError
