@@ -6,14 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import profiles
 import pytest
 from clusters import Cluster
 from engines import Hbase
-from hypothesis import settings
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+profiles.load()
 
 TESTS = Path(__file__).parent
 
