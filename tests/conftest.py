@@ -22,8 +22,8 @@ JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a JDK by its fixtures, parameters and folder; other modules mark themselves."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a JDK by its fixtures, parameters and folder, and leave out what the profile does."""
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if (
@@ -32,6 +32,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             or JAVA_FOLDERS & set(item.path.relative_to(TESTS).parts)
         ):
             item.add_marker(pytest.mark.java)
+    left_out = [item for item in items if profiles.LEFT_OUT & {mark.name for mark in item.iter_markers()}]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

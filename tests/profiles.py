@@ -1,8 +1,8 @@
-"""How much random testing one run of the tests does, by the environment variable FLL_TEST_PROFILE.
+"""How much one run of the tests does, by the environment variable FLL_TEST_PROFILE.
 
-- `quick`: few examples, while working.
-- `push`: more, and always the same ones; this is the default, and what CI runs.
-- `long`: many examples, drawn anew at each run.
+- `quick`: fast tests with few examples, while working; no JVM, no browser, no other servers.
+- `push`: more examples, always the same ones; this is the default, and what CI runs.
+- `long`: everything, with many examples that differ between runs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from hypothesis import settings
 
 PROFILE = os.environ.get("FLL_TEST_PROFILE", "push")
 EXAMPLES = {"quick": 10, "push": 30, "long": 500}
-FEW_EXAMPLES = {"quick": 1, "push": 3, "long": 50}
 
-FEW = FEW_EXAMPLES[PROFILE]
-"""Examples of a test each of whose examples takes about a second."""
+FEW = {"quick": 1, "push": 3, "long": 50}[PROFILE]
+"""Examples of a test that needs about a second for each."""
+
+LEFT_OUT = {"quick": {"slow", "long", "java", "browser", "servers"}, "push": {"long"}, "long": set()}[PROFILE]
+"""Markers of the tests that this run leaves out."""
 
 
 def load() -> None:
@@ -29,5 +31,5 @@ def load() -> None:
 
 
 def scaled(count: int) -> int:
-    """Return how many of `count` seeds of a simulation this profile runs, at least one."""
+    """Return how many of `count` seeds this run tries, at least one; `long` tries all."""
     return max(1, count * EXAMPLES[PROFILE] // EXAMPLES["long"])
