@@ -16,14 +16,14 @@ profiles.load()
 TESTS = Path(__file__).parent
 
 collect_ignore = ["spark35"]
-"""Needs another Spark: `make spark35` runs it, without this file."""
+"""Needs another Spark: `make tests-spark35` runs it, without this file."""
 
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
-JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
+JAVA_FOLDERS = frozenset({"openapi_generator", "spark_agent"})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a JDK by its fixtures, parameters and folder, and leave out what the profile does."""
+    """Mark what needs a JDK by its fixtures, parameters and folder, and leave out what this profile does."""
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if (

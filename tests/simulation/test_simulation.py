@@ -1,8 +1,8 @@
 """Recording survives thousands of hostile schedules, each determined by its seed.
 
 The profile decides how many; `FLL_SIMULATION_SCHEDULES=30000` overrides it, `FLL_SIMULATION_FIRST=100000`
-begins at that seed. A failure prints its seed and the trace of its steps; `FLL_SIMULATION_SEED=4711` runs that
-schedule alone and prints the trace however it ends. A seed means another schedule once the store or the
+begins at that seed. A failure prints its seed and the trace of its steps; `FLL_SIMULATION_SEED=4711` runs
+that schedule alone and prints the trace however it ends. A seed means another schedule once the store or the
 simulation has changed.
 """
 
