@@ -16,6 +16,8 @@ from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+pytestmark = pytest.mark.hbase
+
 NAMES = st.sampled_from(["a", "A", "ab", "AB", "abc", "bab", "ba", "b", "ß", "SS", "a b", "a|b", "🙂ab"])
 DATASETS = st.dictionaries(
     st.tuples(st.sampled_from(["ns1", "ns 2", "n|s"]), NAMES), st.sets(NAMES, min_size=1), max_size=8

@@ -17,6 +17,8 @@ from api.app import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+pytestmark = pytest.mark.hbase
+
 FIELD = ("v3", "namespaces", "ns1", "endpoints", "people", "fields", "email")
 STRANGE = "a/b|c %25 é😀"
 
