@@ -1,4 +1,4 @@
-"""How much one run of the tests does, by the environment variable FLL_TEST_PROFILE.
+"""The extent of one run of the tests, by the environment variable FLL_TEST_PROFILE.
 
 - `quick`: fast tests with few examples, while working; no JVM, no browser, no other servers.
 - `push`: more examples, always the same ones; this is the default, and what CI runs.
@@ -14,7 +14,7 @@ from hypothesis import settings
 PROFILE = os.environ.get("FLL_TEST_PROFILE", "push")
 EXAMPLES = {"quick": 10, "push": 30, "long": 500}
 
-FEW = {"quick": 1, "push": 3, "long": 50}[PROFILE]
+COSTLY = {"quick": 1, "push": 3, "long": 50}[PROFILE]
 """Examples of a test that needs about a second for each."""
 
 LEFT_OUT = {"quick": {"slow", "long", "java", "browser", "servers"}, "push": {"long"}, "long": set()}[PROFILE]

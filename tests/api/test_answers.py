@@ -592,11 +592,5 @@ class TestRuns:
         (first, *_) = listed
         assert len(first.pop("checksum")) == 32
         names = {"run": "read", "namespace": "ns1", "application": "shop", "program": "nightly"}
-        others = {
-            "version": "2",
-            "type": "spark",
-            "startTime": 3_000,
-            "state": "FAIL",
-            "direction": "forward",
-        }
-        assert first == names | others
+        started = {"version": "2", "type": "spark", "startTime": 3_000, "state": "FAIL"}
+        assert first == names | started | {"direction": "forward"}

@@ -16,7 +16,7 @@ from documents import START_LIMIT_MS, Json, copying, first_design, worked
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
-from profiles import FEW
+from profiles import COSTLY
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
@@ -305,7 +305,7 @@ def test_whatever_is_asked_the_answer_is_as_documented(tried: Any, mode: Generat
             continue
         answered_statuses = statuses.setdefault(operation.label, [])
 
-        @settings(max_examples=FEW, suppress_health_check=list(HealthCheck), database=None)
+        @settings(max_examples=COSTLY, suppress_health_check=list(HealthCheck), database=None)
         @given(case=operation.as_strategy(generation_mode=mode))
         def answers_as_documented(case: Any) -> None:
             plain = {"Accept-Encoding": "identity"}
