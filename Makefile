@@ -137,10 +137,23 @@ test test-long: system-tests setup
 $(addprefix stage-,$(STAGES)): stage-%:
 	@tools/stage $* $(MAKE) --no-print-directory tests-$*
 
-# Fast checks while working: AREA is a package of fll_hbase, api or page; without, what `git diff` touches.
+# Tests of an area, or of what `git diff` touches: they install nothing, and start no JVM, browser or server of others.
 quick:
 	@test -x $(BIN)/pytest || { echo "$(VENV) is missing: run 'make setup' first" >&2; exit 1; }
-	@$(BIN)/python tools/quick.py $(AREA)
+ifeq ($(AREA),page)
+	@test -d page/node_modules || { echo "page/node_modules is missing: run 'make page' first" >&2; exit 1; }
+	@$(NPM) run check
+	@$(NPM) run test
+else
+	@tests=$$($(BIN)/python tools/areas.py $(AREA)) && \
+		{ [ -n "$$tests" ] || { echo "No file with tests of its own has changed; AREA=store selects an area"; exit; }; } && \
+		{ FLL_TEST_PROFILE=quick $(PYTEST) --numprocesses 2 --dist loadfile $$tests || \
+			{ [ $$? -eq 5 ] && echo "All of these tests are slow, or need more than $(VENV): run 'make test'"; }; }
+endif
+
+# An area three times beside two busy loops: what fails here and not otherwise counts on time.
+test-stress: setup
+	@tests=$$($(BIN)/python tools/areas.py $(AREA)) && tools/stress $(PYTEST) $$tests
 
 lint: format ruff types imports house
 
