@@ -61,6 +61,21 @@ class Case:
             pytest.fail("\n".join(diff), pytrace=False)
 
 
+def merge(variants: dict[str, list[str]]) -> list[str]:
+    """Merge the lines of several variants: a line that only some have begins with their names, `[a, b] `."""
+    merged: list[tuple[str, list[str]]] = []
+    for name, lines in variants.items():
+        matcher = difflib.SequenceMatcher(None, [line for line, _ in merged], lines, autojunk=False)
+        parts: list[tuple[str, list[str]]] = []
+        for tag, start, stop, first, last in matcher.get_opcodes():
+            if tag == "equal":
+                parts += [(line, [*names, name]) for line, names in merged[start:stop]]
+            else:
+                parts += merged[start:stop] + [(line, [name]) for line in lines[first:last]]
+        merged = parts
+    return [line if len(names) == len(variants) else f"[{', '.join(names)}] {line}" for line, names in merged]
+
+
 def read_case(path: Path) -> Case:
     """Read a file; ends of lines are kept as they are."""
     given, marker, expected = path.read_bytes().decode().partition(_EXPECT)

@@ -2,10 +2,10 @@
 
     o.total double <- s.price, s.rate | conditional s.day: price * rate
 
-The field `total` of dataset `o`, of type double, is derived from two fields of `s`, and a third one decides on
-its value. The description of the operation follows the colon. `o.*` is all of `o`. Inputs after a kind are
-indirect ones (`indirect` if the kind is unknown). What follows from the conventions of a source is left out:
-the names of operations, the fields that are read, the description of a column that is copied.
+The field `total` of dataset `o`, of type double, is derived from two fields of `s`; a third one decides on
+its value. The text after the colon is the description of the operation. `o.*` is all of `o`. Inputs after a kind
+are indirect ones (`indirect` if the kind is unknown). Lines leave out what follows from the conventions of a
+source: names of operations, the fields that are read, and the description of a column that is copied.
 """
 
 from __future__ import annotations
@@ -88,11 +88,17 @@ def described(head: str, text: str) -> str:
     """Return a line with a text, whose further lines are indented; without text the head alone."""
     if not text:
         return head
-    first, *others = text.split("\n")
-    if any(line != line.rstrip() or line == "|" or not line.isprintable() for line in (first, *others)):
+    lines = [_visible(line) for line in text.split("\n")]
+    if any(line == "|" or "·" in line or not line.isprintable() for line in text.split("\n")):
         return f"{head}: json {_quoted(text)}"
-    rest = "".join(f"\n    {line or '|'}" for line in others)
-    return f"{head}:{' ' * bool(first)}{first}{rest}"
+    rest = "".join(f"\n    {line or '|'}" for line in lines[1:])
+    return f"{head}:{' ' * bool(lines[0])}{lines[0]}{rest}"
+
+
+def _visible(line: str) -> str:
+    """Return a line with its last spaces as dots, because editors remove them."""
+    stripped = line.rstrip(" ")
+    return stripped + "·" * (len(line) - len(stripped))
 
 
 def time(milliseconds: int) -> str:
@@ -122,8 +128,7 @@ def fields(named: Iterable[Json]) -> str:
 
 def run(recorded: ProgramRun) -> Iterator[str]:
     """Yield the run and its program."""
-    yield f"run: {word(recorded.run)}"
-    for name in ("namespace", "application", "type", "program"):
+    for name in ("run", "namespace", "application", "type", "program"):
         yield f"{name}: {getattr(recorded, name)}"
     yield f"startTime: {time(recorded.start_ms)}"
     yield f"state: {recorded.state.value}"

@@ -1,7 +1,7 @@
 """Golden cases: exactly what a source reads from a document.
 
-A case is a file `tests/golden/<source>/<case>.txt`, as golden_cases describes it. Another source plugs in with
-one line in SOURCES: the lines that it expects for a case. `pytest --update` rewrites them: read the diff.
+A case is a file `tests/golden/<source>/<case>.txt`, as golden_cases describes it. Another source plugs in
+with one line in SOURCES: the lines that it expects for a case. `pytest --update` rewrites them: read the diff.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import pytest
 from golden_cases import Case
 
 from fll_hbase.sources import sql
-from sources import golden_datahub, golden_openlineage, golden_pipeline, golden_sql
+from sources import golden_datahub, golden_dbt, golden_openlineage, golden_pipeline, golden_sql
 
 SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
     "datahub": golden_datahub.lines,
+    "dbt": golden_dbt.lines,
     "openlineage": golden_openlineage.lines,
     "pipeline": golden_pipeline.lines,
     "sql": golden_sql.lines,
@@ -32,7 +33,7 @@ def test_golden(case: Case, pytestconfig: pytest.Config) -> None:
 
 
 def test_every_folder_has_a_source() -> None:
-    others = {"capture", "dbt"}  # in tests/capture and test_dbt_golden
+    others = {"capture"}  # in tests/capture
     assert {folder.name for folder in golden_cases.FOLDER.iterdir()} == set(SOURCES) | others
 
 
