@@ -3,9 +3,9 @@
     o.total double <- s.price, s.rate | conditional s.day: price * rate
 
 The field `total` of dataset `o`, of type double, is derived from two fields of `s`; a third one decides on
-its value. The text after the colon is the description of the operation. `o.*` is all of `o`. Inputs after a kind
-are indirect ones (`indirect` if the kind is unknown). Lines leave out what follows from the conventions of a
-source: names of operations, the fields that are read, and the description of a column that is copied.
+its value. The text after the colon is the description of the operation. `o.*` is all of `o`. Inputs after a
+kind are indirect ones (`indirect` if the kind is unknown). Lines leave out what follows from the conventions
+of a source: names of operations, the fields that are read, and the description of a column that is copied.
 """
 
 from __future__ import annotations
