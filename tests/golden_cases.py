@@ -53,8 +53,8 @@ class Case:
         """Fail with a diff if `lines` are not the expected ones; with `update`, rewrite them instead."""
         actual = "".join(f"{line}\n" for line in lines)
         if update:
-            text = self.path.read_text(encoding="utf-8")
-            self.path.write_text(text.partition(_EXPECT)[0] + _EXPECT + actual, encoding="utf-8")
+            given = self.path.read_bytes().decode().partition(_EXPECT)[0]
+            self.path.write_bytes(f"{given}{_EXPECT}{actual}".encode())
         elif actual != self.expected:
             texts = self.expected.splitlines(), actual.splitlines()
             diff = difflib.unified_diff(*texts, f"{self.path} (expected)", "actual", lineterm="", n=1)

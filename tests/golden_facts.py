@@ -1,4 +1,4 @@
-"""What a source answers as lines of text: a line for each fact about fields, runs, datasets and problems.
+"""Notation of golden cases: a line for each fact about fields, runs, datasets and problems.
 
     o.total double <- s.price, s.rate | conditional s.day: price * rate
 
@@ -35,7 +35,7 @@ Target: TypeAlias = tuple[End, str | None]
 NOWHERE: End = ("", "")
 """The source of generated fields, and the destination of dropped ones."""
 
-GENERATED, NO_FIELDS, WHOLE = "(generated)", "(no fields)", "*"
+GENERATED, NO_FIELDS, ALL_FIELDS = "(generated)", "(no fields)", "*"
 
 _PLAIN = re.compile(r"""[^\s,"'|=()\[\]{}<>*.:]+""")
 _PLAIN_DATASET = re.compile(r"""[^\s,"'|=()\[\]{}<>*]*[^\s,"'|=()\[\]{}<>*:.]""")
@@ -76,7 +76,7 @@ class Notation:
         """Return `dataset.field`, or `dataset.*` without a name; a field of no dataset is generated."""
         if end == NOWHERE:
             return GENERATED
-        return f"{self.dataset(end)}.{WHOLE if name is None else word(name)}"
+        return f"{self.dataset(end)}.{ALL_FIELDS if name is None else word(name)}"
 
 
 def word(text: str) -> str:
@@ -121,9 +121,9 @@ def members(name: str, value: Any) -> Iterator[str]:
         yield described(name, value if isinstance(value, str) else json.dumps(value))
 
 
-def fields(named: Iterable[Json]) -> str:
+def fields(items: Iterable[Json]) -> str:
     """Return names with their types: `id long, v string`."""
-    return ", ".join(word(item["name"]) + _type(item) for item in named) or NO_FIELDS
+    return ", ".join(word(item["name"]) + _type(item) for item in items) or NO_FIELDS
 
 
 def run(recorded: ProgramRun) -> Iterator[str]:
@@ -135,9 +135,9 @@ def run(recorded: ProgramRun) -> Iterator[str]:
     yield from members("details", json.loads(recorded.details or "{}"))
 
 
-def datasets(described_ones: Iterable[DatasetMetadata], notation: Notation) -> Iterator[str]:
+def datasets(catalogue: Iterable[DatasetMetadata], notation: Notation) -> Iterator[str]:
     """Yield datasets with their fields, descriptions, aliases and tags."""
-    for metadata in described_ones:
+    for metadata in catalogue:
         name = notation.dataset(_end_of(metadata.dataset))
         yield f"dataset {name}: {fields({'name': item.name, 'type': item.type} for item in metadata.fields)}"
         if metadata.description:
@@ -155,9 +155,9 @@ def error(failure: InputError) -> Iterator[str]:
     yield from problems("fault", failure.errors)
 
 
-def problems(kind: str, found: Iterable[FieldError]) -> Iterator[str]:
+def problems(kind: str, errors: Iterable[FieldError]) -> Iterator[str]:
     """Yield faults or warnings, with their places."""
-    for problem in rest_json.field_errors(found):
+    for problem in rest_json.field_errors(errors):
         yield described(f"{kind} {problem['at']}".rstrip(), problem["detail"])
 
 
@@ -176,9 +176,9 @@ def lineage(body: Json, notation: Notation) -> Iterator[str]:
     """Yield the facts of a run: of its `operations`, its `lineage` and its `checksum`.
 
     If all transforms derive fields of a dataset from fields that are read, a fact is a line. Otherwise the
-    lineage comes first, and below it the graph of the operations.
+    lineage comes first, and below it the graph of the operations. Warnings are not yielded.
     """
-    _check_order(body["lineage"])
+    _check(body)
     facts = _Facts(notation, body["operations"])
     if facts.represent(body):
         yield from facts.lines
@@ -211,8 +211,8 @@ class _Facts:
 
     def represent(self, body: Json) -> bool:
         """Return whether the lines mean all operations, and all lineage but unknown relations."""
-        known = [entry for entry in body["lineage"] if "unknown" not in entry]
-        return sorted(self._represented) == list(self._operations) and self._lineage() == known
+        entries = [entry for entry in body["lineage"] if "unknown" not in entry]
+        return sorted(self._represented) == list(self._operations) and self._lineage() == entries
 
     def _lineage(self) -> list[Json]:
         entries: dict[tuple[End, End], list[Json]] = defaultdict(list)
@@ -363,7 +363,7 @@ def _dataset(end: End) -> Json | None:
 
 
 def _pair(start: str | None, stop: str | None, influence: str) -> Json:
-    pair: Json = {"from": start, "to": WHOLE if stop is None else stop}
+    pair: Json = {"from": start, "to": ALL_FIELDS if stop is None else stop}
     if influence != "direct":
         pair["influence"] = influence
     return pair if stop is not None else {**pair, "scope": "dataset"}
@@ -373,13 +373,15 @@ def _pair_key(pair: Json) -> tuple[str, str, str]:
     return pair["from"] or "", pair["to"] or "", pair.get("scope", "")
 
 
-def _check_order(entries: list[Json]) -> None:
-    """Answers are sorted, which the lines do not show."""
-    assert entries == sorted(entries, key=_ends)
-    for entry in entries:
+def _check(body: Json) -> None:
+    """Refuse what the lines do not show: other members, and another order than that of answers."""
+    assert set(body) == {"operations", "checksum", "lineage", "warnings"}
+    assert body["lineage"] == sorted(body["lineage"], key=_ends)
+    for entry in body["lineage"]:
+        assert set(entry) - {"unknown"} == {"source", "destination", "fieldmap", "level", "direction"}
+        assert (entry["level"], entry["direction"]) == (1, "forward" if entry["source"] else "backward")
         assert entry["fieldmap"] == sorted(entry["fieldmap"], key=_pair_key)
-        assert entry["level"] == 1
-        assert entry["direction"] == ("backward" if entry["source"] is None else "forward")
+        assert all(set(pair) <= {"from", "to", "influence", "scope"} for pair in entry["fieldmap"])
 
 
 def _operand(name: str) -> str:

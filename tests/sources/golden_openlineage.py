@@ -58,7 +58,6 @@ def _run(reported_of: Sequence[IncomingEvent]) -> Iterator[str]:
     for number, event in enumerate(facts, 1):
         yield from _event(f"event {number}", event)
     dry = rest_json.dry_run(lineage.build_lineage_lenient(event_operations.build_operations(part)))
-    assert not dry["warnings"]
     yield from golden_facts.lineage(dry, NOTATION)
 
 

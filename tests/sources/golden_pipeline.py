@@ -10,12 +10,10 @@ from golden_facts import Notation
 
 from fll_hbase.sources import cdap
 
-NAMESPACE = "myns"
+NOTATION = Notation("myns")
 
 
 def lines(case: Case) -> Iterator[str]:
     """Yield what is read from a case."""
     document = case.json("document")
-    return golden_facts.dry_run(
-        lambda: cdap.read_document(document, namespace=NAMESPACE), Notation(NAMESPACE)
-    )
+    return golden_facts.dry_run(lambda: cdap.read_document(document, namespace=NOTATION.namespace), NOTATION)

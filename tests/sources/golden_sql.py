@@ -9,8 +9,8 @@ import golden_facts
 from golden_cases import Case, read_cases
 from golden_facts import Notation
 
-from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources import sql
+from fll_hbase.sources.native.document import Reading
 
 START_MS = 1_763_683_200_000
 NAMESPACE = "shop"
@@ -44,15 +44,18 @@ def document(case: Case) -> dict[str, Any]:
     return given | case.json("json")
 
 
+def read(given: dict[str, Any]) -> Reading:
+    """Read a document as the tests do."""
+    return sql.read_document(given, namespace=NAMESPACE, columns=lambda dataset: CATALOGUE.get(dataset.name))
+
+
+def notation(given: dict[str, Any]) -> Notation:
+    """Return the notation of what is read from a document."""
+    namespace = given.get("datasetNamespace", NAMESPACE)
+    return Notation(namespace if isinstance(namespace, str) else NAMESPACE, describes_columns=True)
+
+
 def lines(case: Case) -> Iterator[str]:
     """Yield what is read from a case."""
     given = document(case)
-    namespace = given.get("datasetNamespace", NAMESPACE)
-    notation = Notation(namespace if isinstance(namespace, str) else NAMESPACE, describes_columns=True)
-
-    def columns(dataset: Dataset) -> list[str] | None:
-        return CATALOGUE.get(dataset.name)
-
-    yield from golden_facts.dry_run(
-        lambda: sql.read_document(given, namespace=NAMESPACE, columns=columns), notation
-    )
+    return golden_facts.dry_run(lambda: read(given), notation(given))
