@@ -20,7 +20,7 @@ RUNNABLE := $(VENV)/installed-run
 INSTALLED := $(VENV)/installed
 # Checked first, so that a missing JDK is reported at once.
 PACKAGES := PYTHON='$(PYTHON)' tools/system-packages
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest
 # A lock file names every package, so pip resolves nothing; the pip of Python 3.11 would compare a
 # dependency with an extra, as coverage[toml], with the newest release instead of the locked one.
 LOCKED := --no-deps --require-hashes
@@ -30,26 +30,32 @@ COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-un
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
-.PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop test format lint types imports house \
-	tests tests-python tests-java tests-page tests-servers spark35 system-java system-node system-page system-servers \
-	capture-matrix clients faults bench lock clean
+# Stages of the tests run side by side; three of them keep two cores busy.
+STAGES_AT_ONCE := 3
+# The longest first: what is short fills the gaps.
+STAGES := spark hbase python slow page capture spark35 lint servers
+
+.PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
+	quick lint format ruff types imports house $(addprefix tests-,$(STAGES)) $(addprefix stage-,$(STAGES)) \
+	system system-tests system-java system-node system-page system-servers capture-matrix clients faults bench lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
 	@echo 'make hbase         a real HBase on this machine, and the table; also hbase-cluster, hbase-stop'
+	@echo 'make quick         fast tests of what git diff touches, under a minute; AREA=store selects a package, api or page'
+	@echo 'make lint          format, lint, types, import contracts, house rules'
+	@echo 'make test          every check; prints the seconds of each stage: $(STAGES)'
+	@echo 'make tests-python  one of these stages; tests-spark, tests-hbase ... likewise'
+	@echo 'make test-long     with many random examples, large sizes and every combination'
+	@echo 'make test-stress   an area three times beside two busy loops; AREA=recorder'
+	@echo 'make system        the Debian packages that tests need; needs root'
+	@echo 'make setup         .venv with everything, from requirements.lock'
 	@echo 'make page          builds the web page from page/ into api/page (needs Node 20)'
 	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
-	@echo 'make test          every check: format, lint, types, imports, house, tests'
-	@echo 'make tests-python  the tests that need neither a JDK nor Maven nor a browser nor other servers'
-	@echo 'make tests-page    the page: types, units, that the build is committed, and the tests in a browser'
-	@echo 'make tests-servers what docker/ has for Prometheus, nginx and systemd, tried with these'
-	@echo 'make spark35       the jobs on Spark 3.5, in $(SPARK35)'
+	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
 	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
 	@echo 'make clients       records what Airflow, dbt and Flink send, anew (tests/clients/README.md); CLIENTS selects'
-	@echo 'make house         the house rules in numbers'
-	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
-	@echo 'make setup         .venv with everything, from requirements.lock'
 	@echo 'make lock          the three lock files anew from setup.cfg'
 
 setup: $(INSTALLED)
@@ -69,6 +75,15 @@ $(INSTALLED): requirements.lock $(RUNNABLE)
 	@$(BIN)/pip check
 	@touch $@
 
+ALL_PACKAGES := $(PACKAGES) python java node browser servers
+
+system:
+	@$(ALL_PACKAGES)
+
+# Without root, tests stop in the first second, with the one command that helps.
+system-tests:
+	@HINT='sudo make system' $(ALL_PACKAGES)
+
 system-java:
 	@$(PACKAGES) python java
 
@@ -86,8 +101,7 @@ run: $(RUNNABLE)
 	@echo "The command line is $(BIN)/fll; after '. $(BIN)/activate' it is fll. Ctrl-C stops the server."
 	@exec $(BIN)/fll serve --store '$(STORE)' --host '$(HOST)' --port '$(PORT)'
 
-page: system-node
-	$(NPM) ci --no-audit --no-fund
+page: system-node page/node_modules
 	$(NPM) run check
 	$(NPM) run test
 	$(NPM) run build
@@ -110,15 +124,30 @@ hbase hbase-cluster: system-java $(RUNNABLE)
 hbase-stop:
 	@$(HBASE) stop
 
-# The checks of the source use one core; what installs Spark 3.5 mostly waits for the network.
-test: system-java system-page system-servers setup
-	$(MAKE) --jobs 2 --output-sync=line format lint types imports house $(SPARK35)/installed
-	$(MAKE) tests
+# What a stage of the tests installs or builds first, so that its seconds are those of the tests.
+PREPARED := $(AGENT) $(KAFKA) $(GENERATOR) $(LAKE) $(SPARK35)/installed page/node_modules hbase-jars
+
+test test-long: system-tests setup
+	@$(MAKE) --jobs 2 --output-sync=target $(PREPARED)
+	@rm -rf build/test
+	@FLL_TEST_PROFILE=$(if $(findstring long,$@),long,push) \
+		$(MAKE) --no-print-directory --jobs $(STAGES_AT_ONCE) --keep-going $(addprefix stage-,$(STAGES))
+	@sort -rn build/test/seconds | awk '{ print $$2 ": " $$1 " s" }'
+
+$(addprefix stage-,$(STAGES)): stage-%:
+	@tools/stage $* $(MAKE) --no-print-directory tests-$*
+
+# Fast checks while working: AREA is a package of fll_hbase, api or page; without, what `git diff` touches.
+quick:
+	@test -x $(BIN)/pytest || { echo "$(VENV) is missing: run 'make setup' first" >&2; exit 1; }
+	@$(BIN)/python tools/quick.py $(AREA)
+
+lint: format ruff types imports house
 
 format: setup
 	$(BIN)/ruff format --check .
 
-lint: setup
+ruff: setup
 	$(BIN)/ruff check .
 
 types: setup
@@ -130,37 +159,40 @@ imports: setup
 house: $(RUNNABLE)
 	$(BIN)/python tools/house.py
 
-tests: tests-python tests-java tests-page tests-servers
+tests-lint: lint
 
-# Coverage makes these several times slower, and what they execute the other tests execute, too.
-UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model access/test_non_interference.py \
-	api/test_direct_routes.py api/test_openapi.py api/test_wide.py capture/test_resolver_cost.py \
-	exports/test_round_trip.py $(addprefix store/test_,hop_calls.py reach.py) \
-	$(addprefix sources/test_,datahub_fuzz.py dbt_fuzz.py openlineage_fuzz.py openlineage_order.py pipeline_any.py sql_fuzz.py))
-
+# Coverage makes tests slower: those that take longest run without it, as they execute what others do.
 tests-python: setup
-	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
-	$(PYTEST) -m 'not java' $(UNCOVERED)
+	$(PYTEST) --durations=30 -m 'not slow and not java and not servers and not browser' \
+		--cov --cov-report=term:skip-covered
 
-# Capture starts and stops sessions of its own, and a process has one JVM. Files of few tests are the longest
-# here, and would come last.
-tests-java: system-java setup $(AGENT) $(KAFKA) $(GENERATOR) spark35
-	$(HBASE) build
-	$(PYTEST) --no-loadscope-reorder -m java --ignore tests/capture
-	$(PYTEST) -m java tests/capture
+tests-slow: setup
+	$(PYTEST) --durations=30 -m 'slow and not java and not servers and not browser'
 
-# What is served must be what the sources build: a difference, or a new file, is a forgotten `make page`.
-tests-page: system-page setup page
-	git diff --exit-code -- api/page
-	test -z "$$(git ls-files --others --exclude-standard -- api/page)"
-	$(PYTEST) -m browser tests/page
+tests-hbase: system-java setup hbase-jars
+	$(PYTEST) --durations=30 -m java $(addprefix tests/,api cli docker faults store tables)
+
+tests-spark: system-java setup $(AGENT) $(KAFKA) $(GENERATOR) hbase-jars
+	$(PYTEST) --durations=30 -m java $(addprefix tests/,openapi_generator spark spark_agent)
+
+# Capture starts and stops sessions of its own, and a process has one JVM.
+tests-capture: system-java setup $(AGENT) $(KAFKA)
+	$(PYTEST) --durations=30 -m java tests/capture
+
+# What is served must be what the sources build: a difference is a forgotten `make page`.
+tests-page: system-page setup page/node_modules
+	$(NPM) run check
+	$(NPM) run test
+	$(NPM) run build -- --outDir ../build/page
+	diff -r build/page api/page
+	$(PYTEST) --durations=30 -m browser tests/page
 
 tests-servers: system-servers setup
-	$(PYTEST) -m servers tests/operators
+	$(PYTEST) --durations=30 -m servers tests/operators
 
 # Without the other tests' conftest, which needs what only $(VENV) has.
-spark35: system-java $(LAKE) $(SPARK35)/installed
-	$(SPARK35)/bin/python -m pytest --confcutdir tests/spark35 tests/spark35
+tests-spark35: system-java $(LAKE) $(SPARK35)/installed
+	$(SPARK35)/bin/python -m pytest --durations=30 --confcutdir tests/spark35 tests/spark35
 
 $(SPARK35)/installed: requirements-spark35.lock
 	@echo 'Installing Spark 3.5 into $(SPARK35): about 800 MB, which takes minutes'
@@ -168,6 +200,9 @@ $(SPARK35)/installed: requirements-spark35.lock
 	$(SPARK35)/bin/pip install $(LOCKED) -r requirements-spark35.lock
 	@$(SPARK35)/bin/pip check
 	@touch $@
+
+hbase-jars:
+	@$(HBASE) build
 
 capture-matrix: system-java setup
 	$(BIN)/python tools/capture_matrix.py

@@ -6,22 +6,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import profiles
 import pytest
 from clusters import Cluster
 from engines import Hbase
-from hypothesis import settings
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+profiles.load()
 
 TESTS = Path(__file__).parent
 
 collect_ignore = ["spark35"]
-"""Needs another Spark: `make spark35` runs it, without this file."""
+"""Needs another Spark: `make tests-spark35` runs it, without this file."""
 
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
-JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
+JAVA_FOLDERS = frozenset({"openapi_generator", "spark_agent"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the golden files; read the diff")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a JDK by its fixtures, parameters and folder; other modules mark themselves."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a JDK by its fixtures, parameters and folder, and leave out what this profile does."""
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if (
@@ -39,6 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             or JAVA_FOLDERS & set(item.path.relative_to(TESTS).parts)
         ):
             item.add_marker(pytest.mark.java)
+    left_out = [item for item in items if profiles.LEFT_OUT & {mark.name for mark in item.iter_markers()}]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

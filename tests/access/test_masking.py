@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset, Field
@@ -64,7 +64,6 @@ def operations(draw: st.DrawFn) -> list[Operation]:
     ]
 
 
-@settings(max_examples=100)
 @given(operations())
 def test_lineage_between_visible_datasets_is_complete(listed: list[Operation]) -> None:
     complete = all_relations(build_lineage_lenient(listed).field_map, pairs_max=PAIRS_MAX)
@@ -84,7 +83,6 @@ def test_lineage_between_visible_datasets_is_complete(listed: list[Operation]) -
     assert _pairs(shown) == _pairs(visible)
 
 
-@settings(max_examples=100)
 @given(operations())
 def test_every_relation_with_a_hidden_dataset_is_shown_once(listed: list[Operation]) -> None:
     complete = all_relations(build_lineage_lenient(listed).field_map, pairs_max=PAIRS_MAX)
@@ -106,7 +104,6 @@ def test_every_relation_with_a_hidden_dataset_is_shown_once(listed: list[Operati
         assert expected <= shown
 
 
-@settings(max_examples=100)
 @given(operations())
 def test_nothing_of_hidden_datasets_is_left(listed: list[Operation]) -> None:
     """Neither their names nor their descriptions, and of their fields none that no visible dataset has."""

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from flask.testing import FlaskClient
 from hypothesis import given, settings
+from profiles import FEW
 from werkzeug.test import TestResponse
 from worlds import ADMIN, READER, SPECS, STEWARD, Json, Spec, World, documents
 
@@ -187,7 +188,7 @@ def _worlds(specs: list[Spec]) -> tuple[FlaskClient, FlaskClient]:
     return _client(FIRST, specs), _client(SECOND, specs)
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=FEW)
 @given(SPECS)
 def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
     first, second = _worlds(specs)
@@ -201,7 +202,7 @@ def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
             )
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=FEW)
 @given(SPECS)
 def test_with_all_rights_answers_are_those_without_authentication(specs: list[Spec]) -> None:
     client = _client(FIRST, specs)
@@ -211,7 +212,7 @@ def test_with_all_rights_answers_are_those_without_authentication(specs: list[Sp
         ), target
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=FEW)
 @given(SPECS)
 def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec]) -> None:
     """The view itself, without the short cut of an admin, hides nothing that may be seen.
@@ -228,7 +229,7 @@ def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec])
         ), target
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=FEW)
 @given(SPECS)
 def test_batches_of_questions_do_not_depend_on_hidden_names(specs: list[Spec]) -> None:
     first, second = _worlds(specs)

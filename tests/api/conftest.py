@@ -32,9 +32,21 @@ BATCH_BYTES_MAX = 4 * 2**20
 """Limits of the real server, small enough to go beyond."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave HBase to long runs where a module does not ask for it on each push.
+
+    The contract tests of tests/tables hold the engines equal on each push; modules marked `hbase` test what
+    the store writes, pages, searches and deletes. In all others the engine is far below what is tested.
+    """
+    for item in items:
+        engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+        if engine == "hbase" and item.get_closest_marker("hbase") is None:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """The engine under the store of a test; every test of the store runs on each."""
+    """The engine under the store of a test."""
     name: str = request.param
     return name
 

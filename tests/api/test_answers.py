@@ -23,6 +23,8 @@ from flask.testing import FlaskClient
 
 from fll_hbase.config import Settings
 
+pytestmark = pytest.mark.hbase
+
 USER_DATA = {"namespace": "ns1", "name": "user_data"}
 PEOPLE = {"namespace": "ns1", "name": "people"}
 

@@ -19,6 +19,8 @@ from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+pytestmark = pytest.mark.hbase
+
 FIRST_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
 FIELD = ("ns1", "endpoints", "orders", "fields", "total")

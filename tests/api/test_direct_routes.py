@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from documents import START_MS, copying, encoded, run
 from flask import Flask, request_started
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api import create_app
@@ -253,7 +253,6 @@ _requests = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(_requests, max_size=8))
 def test_both_ways_answer_alike(requests: list[Request]) -> None:
     with ways() as first, ways() as second:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from api_client import assert_problem, get_json, path, record, record_new
 from documents import START_MS, copying, run
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
@@ -117,7 +117,6 @@ def test_stale_references_are_skipped_within_a_bound() -> None:
         assert expected is None or bounds.first_start_ms == expected
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 2**63 - 2) | st.integers(0, 300), min_size=1, max_size=130))
 def test_any_starts(starts_ms: list[int]) -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))

@@ -9,7 +9,7 @@ import pytest
 from api_client import ALL, get_json, lineage, record_new
 from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
@@ -49,7 +49,6 @@ def flags(pairs: Sequence[Json]) -> dict[Any, bool]:
     return {(pair["from"], pair["to"]): pair.get("failed", False) for pair in pairs if pair["to"] is not None}
 
 
-@settings(max_examples=25, deadline=None)
 @given(RUNS)
 def test_pairs_and_connections_equal_the_oracle(runs: list[tuple[set[str], set[str], str]]) -> None:
     """The oracle is the documents: what a complete one has is not failed."""

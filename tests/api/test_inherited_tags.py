@@ -9,7 +9,7 @@ from typing import Any
 from api_client import assert_problem, record_new, target
 from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_tags import pages, put
 
@@ -113,7 +113,6 @@ NAMES = st.sampled_from("abcdef")
 GRAPHS = st.sets(st.tuples(NAMES, NAMES).filter(lambda edge: edge[0] != edge[1]), min_size=1, max_size=12)
 
 
-@settings(max_examples=30, deadline=None)
 @given(GRAPHS, st.sets(st.tuples(NAMES, st.sampled_from(["PII", "geo"])), max_size=5))
 def test_a_tag_is_inherited_from_where_a_search_finds_it(
     edges: set[tuple[str, str]], tagged: set[tuple[str, str]]

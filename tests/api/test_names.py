@@ -13,6 +13,8 @@ from documents import Json, copying, encoded, run
 from flask.testing import FlaskClient
 from raw_http import Answer, Server
 
+pytestmark = pytest.mark.hbase
+
 NAMES = [
     "a/b",
     "a%2Fb",

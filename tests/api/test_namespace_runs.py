@@ -11,6 +11,8 @@ from flask.testing import FlaskClient
 
 from fll_hbase.store.read import namespace_runs
 
+pytestmark = pytest.mark.hbase
+
 FIRST_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
 AWKWARD = "a/b | % 🙂"

@@ -16,6 +16,7 @@ from documents import START_LIMIT_MS, Json, copying, first_design, worked
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
+from profiles import FEW
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
@@ -34,10 +35,6 @@ CONFORMANCE = [
     "response_schema_conformance",
 ]
 METHODS = ("post", "get", "put", "delete", "patch")
-EXAMPLES = 5
-"""Of each operation, in each mode: nearly all the time goes into making them."""
-SLOW_EXAMPLES = {"POST /v3/namespaces/{namespace}/pipelines": 2}
-"""Of operations one example of which takes as long as all those of another."""
 
 RECORDED_NAMES = {
     "namespace": ["ns1"],
@@ -306,10 +303,9 @@ def test_whatever_is_asked_the_answer_is_as_documented(tried: Any, mode: Generat
     for operation in (item.ok() for item in tried.get_all_operations()):
         if not list(operation.iter_parameters()):
             continue
-        examples = SLOW_EXAMPLES.get(operation.label, EXAMPLES)
         answered_statuses = statuses.setdefault(operation.label, [])
 
-        @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
+        @settings(max_examples=FEW, suppress_health_check=list(HealthCheck), database=None)
         @given(case=operation.as_strategy(generation_mode=mode))
         def answers_as_documented(case: Any) -> None:
             plain = {"Accept-Encoding": "identity"}

@@ -29,6 +29,8 @@ from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+pytestmark = pytest.mark.hbase
+
 PREFIXES = ("", "a", "a%", "a|", "ab", "%", "%7C", "|", "é", "\x7f", "🙂")
 ENDINGS = [
     "",

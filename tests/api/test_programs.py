@@ -11,7 +11,7 @@ from api_client import ALL, assert_problem, error_paths, get_json, path, record_
 from conftest import MakeClient
 from documents import Json, copying
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
@@ -163,7 +163,6 @@ starts = st.integers(0, 20)
 recorded = st.lists(st.tuples(starts, st.sampled_from(["p", "q"]), st.booleans()), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(recorded, starts, starts, st.integers(1, 25))
 def test_counts_and_programs_are_those_of_the_list_of_runs(
     runs: list[tuple[int, str, bool]], first: int, last: int, buckets: int

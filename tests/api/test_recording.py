@@ -35,6 +35,8 @@ from documents import (
 from flask.testing import FlaskClient
 from raw_http import Server
 
+pytestmark = pytest.mark.hbase
+
 RUN_BYTES_MAX, NAME_BYTES_MAX = 1024, 4096
 
 

@@ -11,7 +11,7 @@ import pytest
 from api_client import ALL, assert_problem, error_paths, get_json, path, record_new
 from documents import Json, copying
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_reach import RUN
 
@@ -154,7 +154,6 @@ def test_bad_questions_name_every_fault(uid: FlaskClient) -> None:
         assert_problem(missing, 404)
 
 
-@settings(max_examples=25)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.integers(0, 5), st.sampled_from("pq")),

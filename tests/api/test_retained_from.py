@@ -20,6 +20,8 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.horizons import LIFETIME_MS
 from fll_hbase.tables import Put, Table, open_table
 
+pytestmark = pytest.mark.hbase
+
 HORIZON_MS = START_MS - 500
 SECONDS = f"{HORIZON_MS / 1000:.3f}"
 QUESTIONS = {

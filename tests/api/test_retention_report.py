@@ -11,7 +11,7 @@ from api_client import assert_problem, errors_by_path, record_new, target
 from conftest import MakeClient
 from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_tags import put
 
@@ -144,7 +144,6 @@ NAMES = st.sampled_from("abcde")
 EDGES = st.tuples(NAMES, NAMES, st.integers(0, 6)).filter(lambda edge: edge[0] != edge[1])
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.sets(EDGES, min_size=1, max_size=10), st.sets(NAMES, min_size=1, max_size=2))
 def test_the_report_is_that_of_a_search_over_old_runs(
     edges: set[tuple[str, str, int]], tagged: set[str]

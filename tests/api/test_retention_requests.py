@@ -19,6 +19,8 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.tables import Table
 
+pytestmark = pytest.mark.hbase
+
 DAY = 86_400
 EARLY, LATE = 1_700_000_000, 1_700_000_000 + 10 * DAY
 ALWAYS = f"start=0&end={LATE + DAY}"

@@ -10,6 +10,8 @@ from api_client import ALL, assert_problem, batch, get_json, lineage, lines, pat
 from documents import Json, copying, encoded, first_design, run
 from flask.testing import FlaskClient
 
+pytestmark = pytest.mark.hbase
+
 SQL = "INSERT INTO b SELECT x FROM a"
 CONFIG: Json = {
     "stages": [

@@ -7,7 +7,7 @@ from typing import Any
 import marshmallow as ma
 import pytest
 from documents import first_design, worked
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mutations import damaged, documents, mutated, mutations, written
 from strategies import names
@@ -53,7 +53,6 @@ def test_documents_of_the_right_shape_are_accepted_by_both(payload: Any) -> None
     assert shape_accepted(payload)
 
 
-@settings(max_examples=50)
 @given(st.data(), documents)
 def test_a_schema_accepts_what_the_strict_reading_accepts(data: st.DataObject, payload: Any) -> None:
     # Several changes of one document: a document takes far longer to draw than a change of it.
@@ -116,7 +115,6 @@ def test_the_fast_reading_is_the_strict_one(data: st.DataObject, payload: Any, n
     assert_alike(data.draw(written(payload)), namespace)
 
 
-@settings(max_examples=60)
 @given(st.data(), documents, st.sampled_from(["ns1", None]))
 def test_likewise_of_damaged_bytes_of_remembered_operations(
     data: st.DataObject, payload: Any, namespace: str | None
@@ -142,7 +140,6 @@ def test_any_bytes_are_a_reading_or_one_of_three_errors(raw: bytes) -> None:
     assert_alike(raw, "ns1")
 
 
-@settings(max_examples=50)
 @given(st.data(), documents)
 def test_another_run_of_remembered_operations(data: st.DataObject, payload: Any) -> None:
     payload.pop("namespace", None)

@@ -8,13 +8,15 @@ import pytest
 from api_client import assert_problem, error_paths, get_json, pages, path, record_new, target
 from documents import Json, copying, run
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+
+pytestmark = pytest.mark.hbase
 
 NAMES = st.sampled_from(["a", "A", "ab", "AB", "abc", "bab", "ba", "b", "ß", "SS", "a b", "a|b", "🙂ab"])
 DATASETS = st.dictionaries(
@@ -49,7 +51,6 @@ def expected(datasets: dict[tuple[str, str], set[str]], text: str, kind: str) ->
     ]
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     DATASETS,
     st.sampled_from(["a", "AB", "b", "ss", "x", " "]),

@@ -9,13 +9,15 @@ from api_client import assert_problem, error_paths, record_new, target
 from conftest import MakeClient
 from documents import copying, run
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from api.app import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+
+pytestmark = pytest.mark.hbase
 
 FIELD = ("v3", "namespaces", "ns1", "endpoints", "people", "fields", "email")
 STRANGE = "a/b|c %25 é😀"
@@ -189,7 +191,6 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(ACTIONS)
 def test_any_sequence_of_puts_and_deletes_is_that_of_a_dictionary(
     actions: list[tuple[str, str, str, str]],

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from openlineage.client import event_v2
 from strategies import recorded_runs
 
@@ -67,7 +67,6 @@ def details(run: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(recorded_runs)
-@settings(max_examples=150, deadline=None)
 def test_any_run_comes_back_as_it_was(recorded: RecordedRun) -> None:
     store = empty()
     store.record([recorded])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, infos, program_runs, recorded_runs
 
@@ -255,7 +255,6 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
 
 
 @given(infos(), infos())
-@settings(max_examples=60)
 def test_catalogue_cells_say_the_same_in_any_order(left: FieldLineageInfo, other: FieldLineageInfo) -> None:
     first, second = content_rows.encode_content(left).catalogue, content_rows.encode_content(other).catalogue
     assert stored([*first, *second]) == stored([*second, *first])
@@ -267,7 +266,6 @@ def test_unique_keeps_the_last_put_of_a_cell() -> None:
 
 
 @given(infos(), infos())
-@settings(max_examples=60)
 def test_content_is_the_same_only_where_every_operation_is(
     left: FieldLineageInfo, other: FieldLineageInfo
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
@@ -156,7 +156,6 @@ def test_a_relation_is_unknown_only_where_it_has_nothing_to_say(
 
 
 @given(infos(), infos(), infos(), few_end_points, st.booleans())
-@settings(max_examples=60)
 def test_merging_relations_is_union(
     first: FieldLineageInfo,
     two: FieldLineageInfo,

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from profiles import scaled
 
 from .documents import Documents
 from .questions import Ask, Questions
@@ -14,7 +15,7 @@ from .test_oracle import filtered, read, run, transform, write
 from .world import History, record_history, report
 
 CHUNKS = 8
-HISTORIES = int(os.environ.get("ORACLE_HISTORIES", "40"))  # in each chunk
+HISTORIES = int(os.environ.get("ORACLE_HISTORIES", "0")) or scaled(200)  # in each chunk
 FIRST_SEED = int(os.environ.get("ORACLE_FIRST_SEED", "0"))
 QUESTIONS = 50  # about each history
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import descriptions, names, types
 
@@ -89,7 +89,6 @@ def test_a_document_reads_as_the_one_written_by_hand(part: DestinationOperations
     assert document.read(payload, namespace=None) == document.read(by_hand(part), namespace=None)
 
 
-@settings(max_examples=50)
 @given(st.lists(parts, min_size=2, max_size=3, unique_by=lambda part: part.destination.name))
 def test_several_destinations_say_of_each_what_it_says_alone(several: list[DestinationOperations]) -> None:
     joined = info(payloads.run_document(seed.run(), several, namespace="myns"))

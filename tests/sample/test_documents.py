@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import FEW
 
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.sample import RUNS, documents
@@ -24,14 +25,13 @@ def sample() -> tuple[dict[str, Any], ...]:
     return tuple(documents(END_MS))
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 4_000_000_000_000))
 def test_the_same_end_gives_the_same_documents(end_ms: int) -> None:
     again = documents(end_ms)
     assert all(payload == next(again) for payload in islice(documents(end_ms), 50))
 
 
-@settings(max_examples=10)
+@settings(max_examples=FEW)
 @given(st.integers(200 * DAY_MS, 4_000_000_000_000))
 def test_ninety_days_up_to_the_end_oldest_first_and_the_newest_minutes_old(end_ms: int) -> None:
     starts = [payload["run"]["startTime"] for payload in documents(end_ms)]

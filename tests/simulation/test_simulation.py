@@ -1,9 +1,9 @@
 """Recording survives thousands of hostile schedules, each determined by its seed.
 
-`FLL_SIMULATION_SCHEDULES=30000` runs so many instead of 3,000, `FLL_SIMULATION_FIRST=100000` begins at that
-seed. A failure prints its seed and the trace of its steps; `FLL_SIMULATION_SEED=4711` runs that schedule
-alone and prints the trace however it ends. A seed means another schedule once the store or the simulation
-has changed.
+The profile decides how many; `FLL_SIMULATION_SCHEDULES=30000` overrides it, `FLL_SIMULATION_FIRST=100000`
+begins at that seed. A failure prints its seed and the trace of its steps; `FLL_SIMULATION_SEED=4711` runs
+that schedule alone and prints the trace however it ends. A seed means another schedule once the store or the
+simulation has changed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from profiles import scaled
 
 from . import simulation
 from .event_simulation import EventSimulation
@@ -18,7 +19,7 @@ from .simulation import Simulation
 
 CHUNKS = 8
 FIRST = int(os.environ.get("FLL_SIMULATION_FIRST", "0"))
-SCHEDULES = int(os.environ.get("FLL_SIMULATION_SCHEDULES", "3000"))
+SCHEDULES = int(os.environ.get("FLL_SIMULATION_SCHEDULES", "0")) or scaled(15_000)
 SEED = os.environ.get("FLL_SIMULATION_SEED", "")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from cases.openlineage.recorded import events
 from golden_cases import FOLDER, read_case
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
@@ -99,7 +99,6 @@ def _content(parsed: openlineage.ParsedEvent) -> tuple[Any, ...]:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(REAL) | run_events(), BROKEN, st.data())
 def test_openlineage(event: Json, value: Json, data: st.DataObject) -> None:
     paths = list(parts(event))
@@ -159,7 +158,6 @@ def test_the_property_breaks_every_kind_of_part() -> None:
 PROPOSALS = ("upstreams", "fineGrainedLineages")
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(PROPOSALS), st.integers(0, 1), BROKEN)
 def test_datahub(member: str, index: int, value: Json) -> None:
     def runs(aspect: Json) -> tuple[list[RecordedRun], int]:
@@ -190,7 +188,6 @@ def test_half_of_a_surrogate_pair_in_the_text_of_an_aspect_costs_its_member_alon
     assert broken.info == runs(rest)[0].info
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2), BROKEN)
 def test_datahub_messages(index: int, value: Json) -> None:
     message = [

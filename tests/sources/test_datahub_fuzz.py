@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from work import calls_allowed, count_calls
 
@@ -122,7 +122,6 @@ def test_any_json(form: MessageFormat, document: Any) -> None:
 
 
 @given(st.data())
-@settings(max_examples=1000)
 def test_json_near_what_is_sent(data: st.DataObject) -> None:
     form, document = data.draw(st.sampled_from(REAL))
     changed = json.loads(json.dumps(document))

@@ -6,7 +6,7 @@ import copy
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.errors import InputError
@@ -121,13 +121,11 @@ def check(document: object) -> None:
         assert lineage.build_lineage_lenient(recorded.info.operations) == recorded.info
 
 
-@settings(max_examples=300, deadline=2_000)
 @given(anything)
 def test_any_json(document: object) -> None:
     check(document)
 
 
-@settings(max_examples=400, deadline=2_000)
 @given(st.data())
 def test_a_document_with_anything_in_a_few_keys(data: st.DataObject) -> None:
     document = full_document()
@@ -146,7 +144,6 @@ def test_a_document_with_anything_in_a_few_keys(data: st.DataObject) -> None:
     check(document)
 
 
-@settings(max_examples=100, deadline=2_000)
 @given(st.text(max_size=60) | st.text("()'\"`;,.*-/[] aselctfrom\n", max_size=60))
 def test_any_code_and_any_key(text: str) -> None:
     config = {"strategy": "timestamp", "unique_key": text or "k", "updated_at": text or "u"}
@@ -159,7 +156,6 @@ def test_any_code_and_any_key(text: str) -> None:
     )
 
 
-@settings(max_examples=100, deadline=2_000)
 @given(st.binary(max_size=200) | anything.map(lambda value: json.dumps(value).encode()))
 def test_any_file(tmp_path_factory: Any, raw: bytes) -> None:
     folder = tmp_path_factory.mktemp("target")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cases.openlineage.recorded import events
 from flask.testing import FlaskClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from work import calls_allowed, count_calls
 
@@ -173,7 +173,6 @@ def test_any_json(document: Any) -> None:
 
 
 @given(near_real(), st.booleans())
-@settings(max_examples=1_000)
 def test_json_near_real_events(document: Any, ruled: bool) -> None:
     read(document, RULES if ruled else None)
 
@@ -196,7 +195,6 @@ def client() -> Iterator[FlaskClient]:
 
 
 @given(near_real(), st.booleans())
-@settings(max_examples=400)
 def test_a_route_never_fails(client: FlaskClient, document: Any, dry: bool) -> None:
     body = json.dumps(document).encode()
     route = "/api/v1/lineage"
@@ -211,7 +209,6 @@ def test_a_route_never_fails(client: FlaskClient, document: Any, dry: bool) -> N
 
 
 @given(anything)
-@settings(max_examples=200)
 def test_a_route_takes_any_json(client: FlaskClient, document: Any) -> None:
     body = json.dumps(document).encode()
     for route in ("/api/v1/lineage", "/api/v1/lineage/batch"):

@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase import rest_json
@@ -87,7 +87,6 @@ def deliveries(draw: st.DrawFn) -> tuple[list[IncomingEvent], list[list[Incoming
 
 
 @given(deliveries(), st.randoms(use_true_random=False))
-@settings(max_examples=300)
 def test_the_order_the_calls_and_the_writers_do_not_matter(
     delivery: tuple[list[IncomingEvent], list[list[IncomingEvent]]], choice: Any
 ) -> None:
@@ -106,7 +105,6 @@ def test_the_order_the_calls_and_the_writers_do_not_matter(
 
 
 @given(st.lists(run_events(), min_size=1, max_size=4), st.data())
-@settings(max_examples=100)
 def test_what_was_sent_before_is_recognised(documents: Sequence[Any], data: st.DataObject) -> None:
     events = [reported(document) for document in documents]
     with stores() as (table, (store, other)):

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from work import calls_allowed, count_calls
 
@@ -84,7 +84,6 @@ def read_or_error(body: Any) -> Reading | InputError:
         return error
 
 
-@settings(max_examples=300)
 @given(mutated_documents() | anything)
 def test_mutated_documents(body: Any) -> None:
     first = read_or_error(body)
@@ -96,7 +95,6 @@ def test_mutated_documents(body: Any) -> None:
         assert all(error.detail for error in first.errors)
 
 
-@settings(max_examples=100)
 @given(known_pipelines())
 def test_order_of_stages_and_connections_is_irrelevant(case: Any) -> None:
     body = case[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from fll_hbase import rest_json
 from fll_hbase.sources import cdap
@@ -31,7 +31,6 @@ def dropped(lineage: list[Json]) -> set[tuple[str, str]]:
     }
 
 
-@settings(max_examples=200)
 @given(known_pipelines())
 def test_flattened_lineage_equals_that_of_the_stages(case: tuple[Json, ExpectedLineage]) -> None:
     document, expected = case

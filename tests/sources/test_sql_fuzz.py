@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from work import count_calls
 
@@ -66,13 +66,11 @@ def check(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
     assert lineage.build_lineage_lenient(reading.operations.info.operations) == reading.operations.info
 
 
-@settings(max_examples=400, deadline=2_000)
 @given(mangled(), st.sampled_from(sql.DIALECTS), st.sampled_from([{}, SCHEMA]))
 def test_nearly_valid_statements(text: str, dialect: str, schema: Any) -> None:
     check(text, dialect, schema)
 
 
-@settings(max_examples=300, deadline=2_000)
 @given(
     st.text() | st.text("()'\"`;,.*-/\\[]{}<>=+ aSELECTFROM\n", max_size=200), st.sampled_from(sql.DIALECTS)
 )
@@ -87,7 +85,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=2_000)
 @given(JSON, JSON, JSON)
 def test_any_document(text: Any, dialect: Any, schema: Any) -> None:
     check(text, dialect, schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset
@@ -55,7 +55,6 @@ def change_case(dialect: str, name: str, number: int) -> str:
     return name if dialect in ("bigquery", "tsql") else (name, name.upper(), name.title())[number]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(ENGINES)), WORDS, WORDS, WORDS, st.integers(1, 3), st.integers(0, 2))
 def test_one_table_is_one_dataset(
     dialect: str, catalog: str, schema: str, table: str, count: int, case: int

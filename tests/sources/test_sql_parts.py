@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from work import count_calls
 
@@ -51,7 +51,6 @@ def operations(statements: list[str]) -> tuple[Operation, ...]:
     return tuple(read(statements).operations.info.operations)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(STATEMENTS[:4]), min_size=1, max_size=3),
     st.lists(st.sampled_from(STATEMENTS), max_size=4),

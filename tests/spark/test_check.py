@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
+from profiles import FEW
 from pyspark.sql import SparkSession
 from store.test_audit import HISTORIES, essential
 from store.test_events import NOW_MS, part
@@ -101,7 +102,7 @@ def test_a_store_that_does_not_exist_is_not_created(
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=HISTORIES)
 def test_any_history_is_clean(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, history: list[RunInput]

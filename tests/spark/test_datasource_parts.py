@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.datasource import (
     EqualTo,
@@ -143,14 +143,12 @@ def matches_bounds(row: TableRow, bounds: ScanBounds) -> bool:
 
 
 @given(histories, st.integers(1, 9))
-@settings(max_examples=100, deadline=None)
 def test_every_edge_of_every_run_is_one_row(history: list[RecordedRun], partition_count: int) -> None:
     rows = unique_rows(read(record_history(history), TableName.EDGES, partition_count=partition_count))
     assert rows == {row for run in latest(history).values() for row in expected_edges(run)}
 
 
 @given(histories, all_bounds, st.integers(1, 9))
-@settings(max_examples=300, deadline=None)
 def test_bounded_edges_are_those_that_match(
     history: list[RecordedRun], bounds: ScanBounds, partition_count: int
 ) -> None:
@@ -161,7 +159,6 @@ def test_bounded_edges_are_those_that_match(
 
 
 @given(histories, windows, dataset_filters, st.integers(1, 9))
-@settings(max_examples=200, deadline=None)
 def test_bounded_runs_are_those_with_a_matching_dataset(
     history: list[RecordedRun], window: Window, either_end: DatasetFilter, partition_count: int
 ) -> None:
@@ -186,7 +183,6 @@ def test_bounded_runs_are_those_with_a_matching_dataset(
 
 
 @given(histories, st.sets(names, max_size=2))
-@settings(max_examples=50, deadline=None)
 def test_runs_by_name(history: list[RecordedRun], other_ids: set[str]) -> None:
     table = record_history(history)
     ids = {history[0].run.run, *other_ids}
@@ -196,7 +192,6 @@ def test_runs_by_name(history: list[RecordedRun], other_ids: set[str]) -> None:
 
 
 @given(histories, dataset_filters)
-@settings(max_examples=100, deadline=None)
 def test_fields_are_the_catalogue(history: list[RecordedRun], either_end: DatasetFilter) -> None:
     table = record_history(history)
     rows = unique_rows(read(table, TableName.FIELDS, ScanBounds(either_end=either_end)))
@@ -215,7 +210,6 @@ def test_fields_are_the_catalogue(history: list[RecordedRun], either_end: Datase
 
 
 @given(histories)
-@settings(max_examples=50, deadline=None)
 def test_operations_are_those_of_every_content(history: list[RecordedRun]) -> None:
     table = record_history(history)
     rows = unique_rows(read(table, TableName.OPERATIONS))
@@ -234,7 +228,6 @@ NOON_MS = 1_759_320_000_000
 
 
 @given(histories, dataset_filters, st.integers(1, 9))
-@settings(max_examples=50, deadline=None)
 def test_operations_of_a_dataset_are_those_of_its_contents(
     history: list[RecordedRun], either_end: DatasetFilter, partition_count: int
 ) -> None:
@@ -537,7 +530,6 @@ def test_a_concurrent_purge_is_no_error(name: TableName, bounds: ScanBounds) -> 
 
 
 @given(histories, all_bounds, dataset_filters, few_starts)
-@settings(max_examples=100, deadline=None)
 def test_run_rows_are_read_where_references_were_purged(
     history: list[RecordedRun], bounds: ScanBounds, cut: DatasetFilter, horizon_ms: int
 ) -> None:

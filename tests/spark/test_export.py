@@ -275,6 +275,7 @@ def test_an_empty_store_is_an_export_of_nothing(spark: SparkSession, tmp_path: P
     assert done.rows == {"runs": 0, "edges": 0, "catalogue": 0}
 
 
+@pytest.mark.java
 def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> None:
     fll, out = Path(sys.executable).with_name("fll"), tmp_path / "out"
     command = ["spark", "export", str(out), "--store", sample_url, "--master", "local[2]"]

@@ -23,6 +23,8 @@ from spark.kafka_topics import Message, Topics
 from spark.stream_process import StreamProcess, documents, move_file, record_online, rejected_lines, rows
 from spark.stream_setup import StreamSetup
 
+pytestmark = pytest.mark.java
+
 TOPIC, PARTITIONS = "lineage", 2
 
 

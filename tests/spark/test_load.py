@@ -17,6 +17,7 @@ from cli.commands import END_MS, fll, serving
 from cli.documents import AWKWARD, document
 from golden_cases import read_cases
 from hypothesis import HealthCheck, Phase, given, settings
+from profiles import FEW
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from sources import datahub_messages
@@ -62,7 +63,7 @@ def small_batches(spark: SparkSession) -> Any:
     spark.conf.set(BATCH_ROWS, rows)
 
 
-@settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(max_examples=FEW, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(history=histories)
 def test_a_history_makes_the_rows_of_one_call_and_none_the_second_time(
     history: list[Any], spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, small_batches: None

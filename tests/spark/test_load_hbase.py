@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from engines import Hbase
 from hypothesis import HealthCheck, Phase, given, settings
+from profiles import FEW
 from pyspark.sql import SparkSession
 
 from api import create_app
@@ -28,7 +29,7 @@ from spark.load_inputs import (
 )
 from spark.stream_process import rows
 
-EXAMPLES = {"max_examples": 3, "phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}
+EXAMPLES = {"max_examples": FEW, "phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}
 
 
 @settings(**EXAMPLES)

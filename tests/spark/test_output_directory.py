@@ -260,7 +260,7 @@ def add(folder: Path, files: dict[str, bytes]) -> dict[str, bytes]:
     return written
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(beside=FILES, earlier=FILES, between=FILES, during=FILES)
 @example(beside={}, earlier={}, between={}, during={f"{MANIFEST}0/x": b"mine"})
 def test_no_file_of_anybody_is_ever_deleted_or_moved(

@@ -24,6 +24,8 @@ from fll_hbase.tables import open_table
 from spark.stream_process import StreamProcess, documents, move_file, record_online, rejected_lines, rows
 from spark.stream_setup import StreamSetup
 
+pytestmark = pytest.mark.java
+
 
 @pytest.fixture
 def setup(tmp_path: Path, spark: SparkSession) -> StreamSetup:

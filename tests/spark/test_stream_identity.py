@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import FEW
 from pyspark.sql import SparkSession
 
 from fll_hbase.errors import ConfigurationError
@@ -143,7 +144,7 @@ NAMES = ("part-0", "_SUCCESS", ".x.crc", "batch=0/part-1.json", "_fll_new-1/part
 """Names that Spark and our own jobs use, too."""
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=FEW, suppress_health_check=list(HealthCheck))
 @given(beside=st.sets(st.sampled_from(NAMES), min_size=3), inside=st.sets(st.sampled_from([".x", "_mine"])))
 def test_files_around_the_directories_stay(
     beside: set[str], inside: set[str], spark: SparkSession, tmp_path_factory: pytest.TempPathFactory

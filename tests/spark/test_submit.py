@@ -7,9 +7,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from spark.cluster import BARE_PYTHON, StandaloneCluster, write_archive, write_package
 from spark.load_inputs import plain, rows_of_one_call, write_files
 from spark.stream_process import documents, rows
+
+pytestmark = pytest.mark.java
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark" / "load.md").read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, operation_sets
 
@@ -195,7 +195,6 @@ bounds = st.tuples(st.sampled_from([*STARTS, EVER.stop_ms]), st.sampled_from([*S
 windows = st.just(EVER) | bounds.map(lambda ends: Window(min(ends), max(ends)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(worlds(), windows, windows, st.booleans(), st.booleans())
 def test_history_and_diff_are_those_of_the_oracle(
     world: tuple[list[tuple[Operation, ...]], list[Recorded]],

@@ -23,7 +23,6 @@ from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Table, open_table
 
 SAMPLE_END_MS = 1_700_000_000_000
-EXAMPLES = 40
 
 Bytes = dict[bytes, dict[bytes, bytes]]
 
@@ -47,13 +46,13 @@ def stored(url: str, runs: Sequence[RunInput]) -> tuple[list[str], Bytes]:
 
 
 @given(runs=st.lists(recorded_runs, max_size=8))
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_runs_are_the_same_rows(hbase: Hbase, runs: list[RecordedRun]) -> None:
     assert stored(hbase.emptied(), runs) == stored("sqlite:///:memory:", runs)
 
 
 @given(sent=st.lists(run_events(), max_size=8))
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_events_are_the_same_rows(hbase: Hbase, sent: list[dict[str, Any]]) -> None:
     readings = [openlineage.read(event) for event in sent]
     lines = [reading.event for reading in readings if reading.event is not None]

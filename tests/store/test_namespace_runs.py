@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulation.world import CONTENTS
 
@@ -160,7 +160,6 @@ def check(
 
 
 @given(histories, st.lists(queries, min_size=1, max_size=4), st.integers(1, 5))
-@settings(max_examples=60)
 def test_the_list_is_that_of_the_oracle(
     history: list[RecordedRun | IncomingEvent], questions: list[RunsQuery], limit: int
 ) -> None:

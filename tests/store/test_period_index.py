@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulation.world import CONTENTS, DATASETS
 
@@ -127,7 +127,6 @@ def answers(table: Table, window: Window) -> list[object]:
     ]
 
 
-@settings(max_examples=30)
 @given(runs=st.lists(RUNS, max_size=14), window=WINDOWS, data=st.data())
 def test_long_windows_have_the_answers_of_the_day_index(
     runs: list[RecordedRun], window: Window, data: st.DataObject
@@ -141,7 +140,6 @@ def test_long_windows_have_the_answers_of_the_day_index(
     assert by_period == answers(without_period_index(table), window)
 
 
-@settings(max_examples=30)
 @given(runs=st.lists(RUNS, min_size=1, max_size=10), dropped=st.sets(st.integers(0, 9)))
 def test_an_old_table_is_repaired(runs: list[RecordedRun], dropped: set[int]) -> None:
     """Rows of the period index that an earlier release did not put are missing, and put by a repair."""

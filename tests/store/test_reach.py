@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from work import count_calls
 
@@ -81,7 +81,6 @@ def answer(store: LineageStore, query: ReachQuery) -> Reach:
         return Reach({query.field: 0}, ())
 
 
-@settings(max_examples=400)
 @given(history=histories, query=queries)
 def test_reach_equals_every_path_of_runs(history: list[Run], query: ReachQuery) -> None:
     assert query.level is not None
@@ -122,7 +121,6 @@ def is_path(fields: Sequence[DatasetField], query: ReachQuery, recorded: Iterabl
     return expected
 
 
-@settings(max_examples=50)
 @given(history=histories, query=queries)
 def test_without_counts_everything_else_is_equal(history: list[Run], query: ReachQuery) -> None:
     with store_of(history) as store:
@@ -130,7 +128,6 @@ def test_without_counts_everything_else_is_equal(history: list[Run], query: Reac
     assert uncounted == replace(counted, edges=tuple(replace(edge, span=None) for edge in counted.edges))
 
 
-@settings(max_examples=50)
 @given(history=histories, query=queries)
 def test_forward_is_the_inverse_of_backward(history: list[Run], query: ReachQuery) -> None:
     query = replace(query, field=replace(query.field, name="x"), level=None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from fll_hbase import deadline, name_json, reach_answer
 from fll_hbase.errors import DeadlineExceeded, NotFound
@@ -24,7 +24,6 @@ from store.test_reach import NOON_MS, chain_field, copy_chain, histories, querie
 BACKWARD, FORWARD = Direction.BACKWARD, Direction.FORWARD
 
 
-@settings(max_examples=60)
 @given(history=histories, query=queries)
 def test_both_directions_are_each_of_them(history: list[Run], query: ReachQuery) -> None:
     with store_of(history) as store:

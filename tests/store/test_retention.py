@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulation.world import CONTENTS, DATASETS, STARTS_MS
 
@@ -53,7 +53,6 @@ def test_it_deletes_what_the_rules_say_as_a_dry_run_reports(
 
 
 @given(history=HISTORIES, policy=HORIZONS)
-@settings(max_examples=30)
 def test_what_is_young_waits(history: list[RecordedRun], policy: RetentionPolicy) -> None:
     table, _ = recorded(history)
     dry = applied(table, policy, dry_run=True, grace_ms=3_600_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import recorded_runs
 
@@ -15,7 +15,6 @@ from fll_hbase.tables import Cell, open_table
 
 
 @given(runs=st.lists(recorded_runs, min_size=1, max_size=3))
-@settings(max_examples=30)
 def test_every_row_of_a_store_is_readable(runs: list[RecordedRun]) -> None:
     table = open_table("sqlite:///:memory:")
     store = LineageStore(table)

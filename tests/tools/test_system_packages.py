@@ -23,10 +23,12 @@ def bare_path(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _check(path: Path, *parts: str, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
+def _check(
+    path: Path, *parts: str, python: str = sys.executable, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [SCRIPT, *parts],
-        env={"PATH": str(path), "PYTHON": python},
+        env={"PATH": str(path), "PYTHON": python, **environment},
         capture_output=True,
         text=True,
         timeout=20,
@@ -47,6 +49,11 @@ def test_missing_packages_are_named_with_the_command(bare_path: Path) -> None:
         r"sudo apt-get update && sudo apt-get install -y \S+-jdk-headless maven\n",
         result.stderr,
     )
+
+
+def test_another_command_can_be_named(bare_path: Path) -> None:
+    result = _check(bare_path, "python", "java", HINT="sudo make system")
+    assert result.stderr == "JDK 17 or later and Maven: not found. Install with: sudo make system\n"
 
 
 def test_the_packages_of_the_page_are_named(bare_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulation.world import CONTENTS, STARTS_MS
 from strategies import recorded_runs
@@ -54,7 +54,6 @@ def test_what_runs_rely_on_stands_before_them() -> None:
 
 
 @given(runs=st.lists(recorded_runs, min_size=1, max_size=5))
-@settings(max_examples=30)
 def test_a_copy_has_every_cell_and_answer(runs: list[RecordedRun]) -> None:
     source, target = in_memory(), in_memory()
     LineageStore(source).record(runs)
@@ -69,7 +68,6 @@ def test_a_copy_has_every_cell_and_answer(runs: list[RecordedRun]) -> None:
 
 
 @given(history=HISTORIES, horizons=HORIZONS, writes=st.integers(0, 60))
-@settings(max_examples=60)
 def test_a_copy_that_is_killed_goes_on(
     history: list[RecordedRun], horizons: RetentionPolicy, writes: int
 ) -> None:
@@ -111,7 +109,6 @@ class Recording:
 
 
 @given(history=HISTORIES, later=st.lists(recorded_runs, max_size=20))
-@settings(max_examples=30)
 def test_a_copy_beside_writers_shows_only_runs_that_it_has(
     history: list[RecordedRun], later: list[RecordedRun]
 ) -> None:

@@ -1,0 +1,35 @@
+"""How much one run of the tests does, by the environment variable FLL_TEST_PROFILE.
+
+- `quick`: fast tests with few examples, while working; no JVM, no browser, no other servers.
+- `push`: more examples, always the same ones; this is the default, and what CI runs.
+- `long`: everything, with many examples that differ between runs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+PROFILE = os.environ.get("FLL_TEST_PROFILE", "push")
+EXAMPLES = {"quick": 10, "push": 30, "long": 500}
+
+FEW = {"quick": 1, "push": 3, "long": 50}[PROFILE]
+"""Examples of a test that needs about a second for each."""
+
+LEFT_OUT = {"quick": {"slow", "long", "java", "browser", "servers"}, "push": {"long"}, "long": set()}[PROFILE]
+"""Markers of the tests that this run leaves out."""
+
+
+def load() -> None:
+    """Register the profiles with hypothesis, and load the one of this run."""
+    for name, examples in EXAMPLES.items():
+        settings.register_profile(
+            name, max_examples=examples, deadline=None, derandomize=name != "long", print_blob=True
+        )
+    settings.load_profile(PROFILE)
+
+
+def scaled(count: int) -> int:
+    """Return how many of `count` seeds this run tries, at least one; `long` tries all."""
+    return max(1, count * EXAMPLES[PROFILE] // EXAMPLES["long"])
