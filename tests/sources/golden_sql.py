@@ -41,7 +41,7 @@ def document(case: Case) -> dict[str, Any]:
     schema = dict(line.split(": ") for text in case.texts("schema") for line in text.splitlines())
     if schema:
         given["schema"] = {table: names.split(", ") for table, names in schema.items()}
-    return given | case.json("json")
+    return {**given, **case.json("json")}
 
 
 def read(given: dict[str, Any]) -> Reading:
