@@ -22,6 +22,11 @@ JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"openapi_generator", "spark_agent"})
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that golden cases share."""
+    parser.addoption("--update", action="store_true", help="rewrite the golden files; read the diff")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs a JDK by its fixtures, parameters and folder, and leave out what this profile does."""
     for item in items:

@@ -1,6 +1,6 @@
 """Field lineage of the jobs of the warehouse: expected by hand, as captured, and as the agent has it.
 
-    python -m tests.capture.expected_jobs
+    PYTHONPATH=tests python -m capture.expected_jobs
 
 prints the table of docs/spark/captured-lineage.md. Expectations and events of the OpenLineage agent are in
 `tests/cases/openlineage`. An edge is a column of an output (`*` for all of its rows), the dataset and field
@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+from cases.openlineage.recorded import expected as expected_fields
 
 from .golden_dumps import recorded, resolve, resolver
 
@@ -47,7 +49,7 @@ _EITHER = {("/warehouse/silver.db/inventory_latest", "FILTER"): "WINDOW"}
 def expected_outputs() -> Outputs:
     """Return what was worked out by hand."""
     outputs: dict[Output, tuple[set[str], set[Edge]]] = {}
-    for item in json.loads((FOLDER / "expected.json").read_text(encoding="utf-8")):
+    for item in expected_fields():
         job = f"{item['job']} {item['days'][0]}" if "days" in item else item["job"]
         columns, edges = outputs.setdefault((job, item["output_dataset"]), (set(), set()))
         column = item["output_field"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from kafka.broker import Broker, connector
 
+from . import golden_capture
 from .golden_dumps import record, recorded
 from .kafka_jobs import BROKER, TOPICS
-from .test_resolver_jobs import events_of_lines, expected
 
 pytestmark = pytest.mark.java
 
@@ -21,4 +21,5 @@ def test_jobs_have_the_recorded_events(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv(BROKER, broker.address)
         target = tmp_path / "kafka.ndjson"
         record("kafka", target, ",".join(map(str, connector())))
-    assert events_of_lines(recorded(target)) == expected("kafka-4.3")
+    captured, expected = (list(golden_capture.jobs(recorded(name))) for name in (target, "kafka-4.3.ndjson"))
+    assert captured == expected

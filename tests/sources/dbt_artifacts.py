@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import copy
 import gzip
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 from fll_hbase import rest_json
-from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt import ParsedArtifacts
@@ -116,38 +114,3 @@ def edges(recorded: RecordedRun) -> dict[str, list[str]]:
             if pair.get("influence") != "indirect":
                 sources.setdefault(pair["to"], []).append(f"{source}{pair['from'] or ''}")
     return {name: sorted(names) for name, names in sources.items()}
-
-
-def as_json(parsed: ParsedArtifacts) -> dict[str, Any]:
-    """All that artifacts come to."""
-    return {
-        "runs": [_run(recorded) for recorded in parsed.runs],
-        "metadata": [_metadata(schema) for schema in parsed.metadata],
-        "warnings": [str(warning) for warning in parsed.warnings],
-    }
-
-
-def _run(recorded: RecordedRun) -> dict[str, Any]:
-    run, body = recorded.run, rest_json.dry_run(recorded.info)
-    return {
-        "run": run.run,
-        "namespace": run.namespace,
-        "application": run.application,
-        "type": run.type,
-        "program": run.program,
-        "startTime": run.start_ms,
-        "state": run.state.value,
-        "details": json.loads(run.details),
-        "checksum": body["checksum"],
-        "operations": body["operations"],
-        "lineage": body["lineage"],
-    }
-
-
-def _metadata(schema: DatasetMetadata) -> dict[str, Any]:
-    return {
-        "dataset": str(schema.dataset),
-        "fields": {field.name: field.type for field in schema.fields},
-        "description": schema.description,
-        "aliases": [str(alias) for alias in schema.aliases],
-    }

@@ -1,43 +1,30 @@
-"""Runner of the golden cases of DataHub messages."""
+"""Golden cases of DataHub messages."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections.abc import Iterator
+
+import golden_facts
+from golden_cases import Case
+from golden_facts import Notation
 
 from fll_hbase import rest_json
-from fll_hbase.model.datasets import DatasetMetadata
-from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub
 from fll_hbase.sources.datahub import MessageFormat
 
-
-def reported(case: dict[str, Any]) -> dict[str, Any]:
-    """All that a message comes to, as JSON."""
-    ingested = datahub.read(case["document"], form=MessageFormat(case["form"]), now_ms=case["nowMs"])
-    return {
-        "runs": [_run(run) for run in ingested.runs],
-        "schemas": [_schema(schema) for schema in ingested.schemas],
-        "counted": sorted([item.outcome.value, item.aspect, n] for item, n in ingested.counted.items()),
-    }
+NOTATION = Notation("hive", has_full_names=True)
+NOW_MS = 1_800_000_000_000
 
 
-def _run(recorded: RecordedRun) -> dict[str, Any]:
-    run, dry = recorded.run, rest_json.dry_run(recorded.info)
-    return {
-        "run": run.run,
-        "namespace": run.namespace,
-        "application": run.application,
-        "type": run.type,
-        "program": run.program,
-        "startTime": run.start_ms,
-        "details": json.loads(run.details),
-        "checksum": dry["checksum"],
-        "operations": dry["operations"],
-        "lineage": dry["lineage"],
-    }
-
-
-def _schema(schema: DatasetMetadata) -> dict[str, Any]:
-    fields = {field.name: field.type for field in schema.fields}
-    return {"endPoint": str(schema.dataset), "fields": fields, "description": schema.description}
+def lines(case: Case) -> Iterator[str]:
+    """Yield what the message of a case means."""
+    form = MessageFormat(case.members["form"])
+    ingested = datahub.read(case.json("document"), form=form, now_ms=NOW_MS)
+    for recorded in ingested.runs:
+        yield from golden_facts.run(recorded.run)
+        yield from golden_facts.lineage(rest_json.dry_run(recorded.info), NOTATION)
+    yield from golden_facts.datasets(ingested.schemas, NOTATION)
+    for item, number in sorted(
+        ingested.counted.items(), key=lambda counted: (counted[0].aspect, counted[0].outcome.value)
+    ):
+        yield f"aspect {item.aspect} {item.outcome.value}: {number}"

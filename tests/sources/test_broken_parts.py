@@ -10,11 +10,11 @@ import copy
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 from cases.openlineage.recorded import events
+from golden_cases import FOLDER, read_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,6 @@ from fll_hbase.sources.datahub import MessageFormat
 from sources.datahub_messages import entity, lineage, proposal
 from sources.openlineage_events import run_events
 
-GOLDEN = FilePath(__file__).parents[1] / "golden"
 Json = Any
 Path = tuple[str | int, ...]
 
@@ -210,7 +209,7 @@ def dataset_urn(name: str) -> str:
 
 
 PIPELINE = {
-    **json.loads((GOLDEN / "pipeline/seed_projection/input.json").read_text(encoding="utf-8")),
+    **read_case(FOLDER / "pipeline" / "seed_projection.txt").json("document"),
     "arguments": {"day": "monday"},
 }
 PIPELINE_PARTS: dict[str, Path] = {

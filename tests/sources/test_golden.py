@@ -1,81 +1,45 @@
-"""Golden cases: the exact result of reading a document.
+"""Golden cases: exactly what a source reads from a document.
 
-A case is a folder `tests/golden/<source>/<case>/` with `input.json` and `expected.json`. Another source plugs
-in with one line in SOURCES: how it reads a document. Set GOLDEN=write to rewrite the expected files, then
-review every difference.
+A case is a file `tests/golden/<source>/<case>.txt`, as golden_cases describes it. Another source plugs in
+with one line in SOURCES: a function from a case to its lines. `pytest --update` rewrites them: read the diff.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable
 
+import golden_cases
 import pytest
+from capture import golden_capture
+from golden_cases import Case
 
-from fll_hbase import rest_json
-from fll_hbase.errors import InputError
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources import cdap, sql
-from fll_hbase.sources.native.document import Reading
-from sources import golden_datahub, golden_openlineage
+from fll_hbase.sources import sql
+from sources import golden_datahub, golden_dbt, golden_openlineage, golden_pipeline, golden_sql
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-CATALOGUE = {"catalogued": ["amount", "day", "id"]}
-"""Fields of datasets in the catalogue."""
-
-
-def _columns(dataset: Dataset) -> list[str] | None:
-    return CATALOGUE.get(dataset.name)
-
-
-def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]:
-    """Return a function from a document to the answer of a dry run, or to its errors."""
-
-    def result(document: Any) -> dict[str, Any]:
-        try:
-            reading = read(document)
-        except InputError as error:
-            return {"error": type(error).__name__, "faults": rest_json.field_errors(error.errors)}
-        return rest_json.dry_run(reading.operations.info, reading.warnings)
-
-    return result
-
-
-SOURCES: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "datahub": golden_datahub.reported,
-    "openlineage": golden_openlineage.reported_by,
-    "pipeline": _document(lambda document: cdap.read_document(document, namespace="myns")),
-    "sql": _document(lambda document: sql.read_document(document, namespace="shop", columns=_columns)),
+SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
+    "capture": golden_capture.lines,
+    "datahub": golden_datahub.lines,
+    "dbt": golden_dbt.lines,
+    "openlineage": golden_openlineage.lines,
+    "pipeline": golden_pipeline.lines,
+    "sql": golden_sql.lines,
 }
-"""By source, a function from a case to its result as JSON."""
+"""By source, a function from a case to the expected lines."""
 
-CASES = {source: sorted((GOLDEN / source).iterdir()) for source in SOURCES}
+CASES = [case for source in SOURCES for case in golden_cases.read_cases(source)]
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for cases in CASES.values() for case in cases],
-    ids=lambda case: f"{case.parent.name}-{case.name}",
-)
-def test_golden(case: Path) -> None:
-    result = SOURCES[case.parent.name](json.loads((case / "input.json").read_text(encoding="utf-8")))
-    actual = json.loads(json.dumps(result))
-    if os.environ.get("GOLDEN") == "write":
-        text = json.dumps(actual, indent=1, ensure_ascii=False)
-        (case / "expected.json").write_text(text + "\n", encoding="utf-8")
-    assert actual == json.loads((case / "expected.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.source}-{case.name}")
+def test_golden(case: Case, pytestconfig: pytest.Config) -> None:
+    case.check(SOURCES[case.source](case), update=pytestconfig.getoption("update"))
 
 
 def test_every_folder_has_a_source() -> None:
-    others = {"capture", "dbt"}  # in tests/capture and test_dbt_golden
-    assert {folder.name for folder in GOLDEN.iterdir()} == set(SOURCES) | others
+    others = {"http"}  # answers of routes
+    assert {folder.name for folder in golden_cases.FOLDER.iterdir()} - others == set(SOURCES)
 
 
 def test_every_dialect_has_cases() -> None:
-    names = [json.loads((case / "input.json").read_text()).get("dialect", "spark") for case in CASES["sql"]]
+    names = [case.members.get("dialect", "spark") for case in CASES if case.source == "sql"]
     dialects = [sql.DIALECT_ALIASES.get(name, name) for name in names]
     assert {dialect for dialect in dialects if dialects.count(dialect) >= 4} == set(sql.DIALECTS)

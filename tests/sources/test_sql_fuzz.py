@@ -17,6 +17,7 @@ from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
+from sources import golden_sql
 
 ROOT = Path(__file__).parents[1]
 _WORD = re.compile(r"\w+|'[^']*'|\S")
@@ -24,9 +25,8 @@ _WORD = re.compile(r"\w+|'[^']*'|\S")
 
 def statements() -> list[str]:
     """Every statement of the golden cases and of the Spark cases."""
-    golden = [json.loads(path.read_text()) for path in sorted((ROOT / "golden" / "sql").glob("*/input.json"))]
     cases = json.loads((ROOT / "cases" / "spark_sql.json").read_text())
-    texts = [document["sql"] for document in golden if isinstance(document["sql"], str)]
+    texts = [document["sql"] for document in golden_sql.documents() if isinstance(document["sql"], str)]
     return texts + [f"CREATE TABLE o AS {case['query_sql']}" for case in cases if "query_sql" in case]
 
 

@@ -15,6 +15,7 @@ import pytest
 from cases.openlineage.recorded import events
 from cli.commands import END_MS, fll, serving
 from cli.documents import AWKWARD, document
+from golden_cases import read_cases
 from hypothesis import HealthCheck, Phase, given, settings
 from profiles import COSTLY
 from pyspark.errors import AnalysisException, PySparkException
@@ -44,7 +45,6 @@ from spark.load_inputs import (
 from spark.stream_process import documents, record_online, rows, rows_of
 
 EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
-GOLDEN = Path(__file__).parents[1] / "golden" / "datahub"
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BLOCK_BYTES = "spark.sql.files.maxPartitionBytes"
 
@@ -108,7 +108,7 @@ def test_what_an_agent_sent_makes_the_rows_of_one_request(
 
 
 def test_proposals_make_the_rows_of_the_online_path(loads: Loads, tmp_path: Path) -> None:
-    inputs = [json.loads(path.read_bytes())["document"] for path in sorted(GOLDEN.glob("*/input.json"))]
+    inputs = [case.json("document") for case in read_cases("datahub")]
     proposals = [
         proposal
         for document in inputs

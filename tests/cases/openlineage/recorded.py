@@ -14,6 +14,9 @@ Event: TypeAlias = dict[str, Any]
 
 FOLDER = Path(__file__).parent
 BATCH_EVENTS = 400
+DIRECT_SUBTYPES = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
+EMPTY = ("(generated)", "(nothing)")
+"""Instead of inputs, for a field and for all rows of an output."""
 
 
 def events() -> list[Event]:
@@ -24,8 +27,34 @@ def events() -> list[Event]:
 
 def expected() -> list[dict[str, Any]]:
     """The lineage worked out by hand, an item for each field of an output."""
-    cases: list[dict[str, Any]] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
-    return cases
+    text = (FOLDER / "expected.txt").read_text(encoding="utf-8")
+    return [item for output in text.strip().split("\n\n") for item in _fields(*output.split("\n"))]
+
+
+def _fields(output: str, *lines: str) -> Iterator[dict[str, Any]]:
+    """The fields of one output, `job: dataset` or `job days first-last: dataset`."""
+    job, dataset = output.split(": ")
+    job, _, days = job.partition(" days ")
+    item: dict[str, Any] = {"job": job, "output_dataset": dataset}
+    if days:
+        item["days"] = [int(day) for day in days.split("-")]
+    for line in lines:
+        name, sources = line.split(" <- ")
+        groups = [] if sources in EMPTY else sources.split(" | ")
+        yield item | {
+            "output_field": name,
+            "inputs": [source for group in groups for source in _inputs(group)],
+        }
+
+
+def _inputs(group: str) -> Iterator[dict[str, str]]:
+    """The inputs of one subtype, which comes first unless it is IDENTITY."""
+    first, _, names = group.partition(" ")
+    subtype, names = ("IDENTITY", group) if "." in first else (first.upper(), names)
+    type_ = "DIRECT" if subtype in DIRECT_SUBTYPES else "INDIRECT"
+    for name in names.split(", "):
+        dataset, _, field = name.rpartition(".")
+        yield {"dataset": dataset, "field": field, "type": type_, "subtype": subtype}
 
 
 def post(client: FlaskClient, sent: Sequence[Event]) -> None:
