@@ -24,6 +24,11 @@ JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of tests with golden files."""
+    parser.addoption("--update", action="store_true", help="rewrite the golden files; read the diff")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a JDK by its fixtures, parameters and folder; other modules mark themselves."""
     for item in items:
