@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from io import BytesIO
@@ -32,11 +32,10 @@ FILES = {
 }
 """Paths of files that change without a change of the API, and what stands in place of their bodies."""
 
-VARYING = ("Content-Length", "Date", "ETag", "Last-Modified")
-"""Headers of these files that change with them."""
-
 _NEW_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"<([a-z]+)>")
+_SECONDS = re.compile("in [0-9]+ s")
+_NOT_CHECKED = b"the store has not answered for"
 _DIFFERENCES_MAX = 5
 _ELEMENT = re.compile("<(?:key|graph|node|edge) |</graph>")
 # `\x00` as `␀`; `\x7f` has a picture of its own.
@@ -142,6 +141,9 @@ def ask(app: Application, exchange: Exchange, tokens: dict[str, str]) -> Exchang
     """The exchange with the answer of an app. `<name>` in a header is replaced by the token of that name."""
     headers = {name: _TOKEN.sub(lambda match: tokens[match[1]], value) for name, value in exchange.headers}
     answer = send(app, exchange.method, exchange.target, headers, exchange.body)
+    while _NOT_CHECKED in answer.body:
+        # Of `/readyz` while the first check of the store runs, which ends in a thread of its own.
+        answer = send(app, exchange.method, exchange.target, headers, exchange.body)
     text = "\n".join(_lines(exchange, answer))
     assert not re.search(r"^(###|>) ", text, re.MULTILINE), f"{exchange.title}: has lines like a request"
     return replace(exchange, answer=text)
@@ -150,6 +152,8 @@ def ask(app: Application, exchange: Exchange, tokens: dict[str, str]) -> Exchang
 def send(app: Application, method: str, target: str, headers: dict[str, str], body: str = "") -> Answer:
     """The answer of a whole app, called as a server calls it. A body with `Content-Encoding: gzip` is zipped."""
     payload = body.encode()
+    # WSGI has bytes as latin-1 (PEP 3333).
+    target = target.encode().decode("latin-1")
     if headers.get("Content-Encoding") == "gzip":
         payload = gzip.compress(payload, mtime=0)
     variables = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()}
@@ -184,12 +188,15 @@ def send(app: Application, method: str, target: str, headers: dict[str, str], bo
 def _lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
     yield answer.status
     is_file = exchange.path in FILES and answer.status.startswith("200")
-    varying = VARYING if is_file else ("Content-Length",) if answer.header("Content-Encoding") else ()
+    varying = _varying(answer, is_file=is_file)
     for name, value in sorted(answer.headers):
-        if name == "X-Request-ID" and name not in dict(exchange.headers):
+        if name == "X-Request-ID" and value != dict(exchange.headers).get(name):
             assert _NEW_REQUEST_ID.fullmatch(value), value
         elif name in varying:
             yield f"{name}: (varies)"
+        elif name == "Allow":
+            # A set in Flask, whose order differs from process to process.
+            yield f"{name}: {', '.join(sorted(value.split(', ')))}"
         elif COMMON_HEADERS.get(name) != value:
             yield f"{name}: {value}"
     for name in (*COMMON_HEADERS, "X-Request-ID"):
@@ -198,6 +205,19 @@ def _lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
     if answer.body:
         yield ""
         yield from [FILES[exchange.path]] if is_file else _body_lines(exchange, answer)
+
+
+def _varying(answer: Answer, *, is_file: bool) -> Sequence[str]:
+    """The names of headers whose values depend on the machine or on how long a request took."""
+    names = ["Date"]
+    if is_file:
+        names += ["Content-Length", "ETag", "Last-Modified"]
+    if answer.status.startswith("429"):
+        names += ["Content-Length", "Retry-After"]
+    if answer.header("Content-Encoding"):
+        # Libraries compress differently.
+        names.append("Content-Length")
+    return names
 
 
 def _body_lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
@@ -211,6 +231,8 @@ def _body_lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
         yield from OUTLINES[exchange.path](body)
         return
     text = body.decode()
+    if answer.status.startswith("429"):
+        text = _SECONDS.sub("in (varies) s", text)
     if answer.media_type.endswith(("json", "ndjson")):
         for line in text.removesuffix("\n").split("\n"):
             yield from fold(line)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from flask import Flask
 from golden_http import GOLDEN, GoldenFile, read_file
 
 from api import create_app
@@ -20,7 +22,8 @@ from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table
 from fll_hbase.tables.sqlite import SqliteTable
 
-Json = dict[str, Any]
+SHARED = ("sample", "hard")
+"""Stores that no file changes."""
 
 NOW_MS = 1_760_000_000_000
 """2025-10-09T08:53:20Z: the end of the sample, and the time of requests."""
@@ -40,22 +43,35 @@ GRANTS = {
 """What the tokens allow that requests name as `<reader>` and so on."""
 
 
-class AwayTable(SqliteTable):
-    """A table that does not answer."""
+class FailingTable(SqliteTable):
+    """A table whose every call raises an error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(":memory:")
+        self._error = error
 
     def rows(self, *_: Any, **__: Any) -> Any:
-        """Raise StoreUnavailable."""
-        raise StoreUnavailable("the table is away")
+        """Raise the error."""
+        raise self._error
+
+    scan = scan_many = write = rows
 
 
 class Clock:
     """The time of all requests, in milliseconds since 1970."""
 
     def __init__(self) -> None:
-        self.ms = NOW_MS
+        self._ms = NOW_MS
 
     def __call__(self) -> int:
-        return self.ms
+        return self._ms
+
+    @contextmanager
+    def at(self, time: str) -> Iterator[None]:
+        """Show another time, in ISO 8601; "" changes nothing."""
+        self._ms = int(datetime.fromisoformat(time).timestamp() * 1000) if time else NOW_MS
+        yield
+        self._ms = NOW_MS
 
 
 class GoldenStores:
@@ -64,34 +80,39 @@ class GoldenStores:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._tables: dict[str, Table] = {}
+        self._apps: dict[str, Flask] = {}
         self.tokens: dict[str, str] = {}
 
     def answers(self, golden: GoldenFile) -> GoldenFile:
-        """The file with the answers of its app; the requests of one file to an `empty` store follow each other."""
-        settings: dict[str, Any] = {}
-        for pair in golden.about.get("Settings", "").split():
-            name, _, value = pair.partition("=")
-            settings[name] = int(value) if value.isdigit() else value
-        table = self._table(golden.about["Store"])
-        self._clock.ms = _milliseconds(golden.about.get("Now"))
-        try:
-            config = Settings(**settings)
-            app = create_app(LineageStore(table, config, clock=self._clock), config)
+        """The file with the answers of its app. Requests to an `empty` store follow each other."""
+        app = self.app(golden)
+        with self._clock.at(golden.about.get("Now", "")):
             return golden.answered(app, self.tokens)
-        finally:
-            self._clock.ms = NOW_MS
 
-    def app(self, store: str) -> Any:
-        """An app over a store, with the default settings."""
-        return create_app(LineageStore(self._table(store), clock=self._clock))
+    def app(self, golden: GoldenFile) -> Flask:
+        """The app of a file; files that only read one store with the default settings share it."""
+        store, settings = golden.about["Store"], golden.about.get("Settings", "")
+        if settings or store not in SHARED:
+            return self._app(store, settings)
+        if store not in self._apps:
+            self._apps[store] = self._app(store, settings)
+        return self._apps[store]
 
     def close(self) -> None:
         for table in self._tables.values():
             table.close()
 
+    def _app(self, store: str, settings: str) -> Flask:
+        values: dict[str, Any] = {}
+        for pair in settings.split():
+            name, _, value = pair.partition("=")
+            values[name] = int(value) if value.isdigit() else value
+        config = Settings(**values)
+        return create_app(LineageStore(self._table(store), config, clock=self._clock), config)
+
     def _table(self, store: str) -> Table:
         make: Callable[[], Table] = getattr(self, f"_{store}")
-        if store == "empty":
+        if store not in SHARED:
             return make()
         if store not in self._tables:
             self._tables[store] = make()
@@ -101,7 +122,10 @@ class GoldenStores:
         return SqliteTable(":memory:")
 
     def _away(self) -> Table:
-        return AwayTable(":memory:")
+        return FailingTable(StoreUnavailable("the table is away"))
+
+    def _broken(self) -> Table:
+        return FailingTable(RuntimeError("of the inside, which no answer may show"))
 
     def _sample(self) -> Table:
         table = self._empty()
@@ -110,13 +134,14 @@ class GoldenStores:
 
     def _hard(self) -> Table:
         """The store that hard/store.txt records, after a purge, with tokens."""
-        golden = read_file(GOLDEN / "hard" / "store.txt")
         table = self._empty()
-        self._clock.ms = _milliseconds(golden.about.get("Now"))
-        golden.answered(create_app(LineageStore(table, clock=self._clock)), {})
-        self._clock.ms = NOW_MS
+        golden = read_file(GOLDEN / "hard" / "store.txt")
+        with self._clock.at(golden.about["Now"]):
+            golden.answered(create_app(LineageStore(table, clock=self._clock)), {})
         policy = RetentionPolicy(datasets_ms=dict.fromkeys(PURGED, PURGED_MS))
-        assert garbage_collection.purge(table, policy, until_ms=NOW_MS).rows
+        garbage_collection.purge(table, policy, until_ms=NOW_MS)
+        garbage = garbage_collection.find_garbage(table, policy, until_ms=NOW_MS)
+        garbage_collection.remove(table, garbage, policy, until_ms=NOW_MS)
         for name, grants in GRANTS.items():
             # Expired long ago on any clock: whoever checks a token does not ask this one.
             expiry, clock = (1, lambda: 0) if name == "expired" else (None, self._clock)
@@ -124,7 +149,3 @@ class GoldenStores:
             _, secret = access.create_token(name, grants, lifetime_ms=expiry)
             self.tokens[name] = secret.text()
         return table
-
-
-def _milliseconds(time: str | None) -> int:
-    return NOW_MS if time is None else int(datetime.fromisoformat(time).timestamp() * 1000)
