@@ -32,6 +32,8 @@ FILES = {
 }
 """Paths of files that change without a change of the API, and what stands in place of their bodies."""
 
+PROBLEM = "application/problem+json"
+
 _NEW_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"<([a-z]+)>")
 _SECONDS = re.compile("in [0-9]+ s")
@@ -188,7 +190,7 @@ def send(app: Application, method: str, target: str, headers: dict[str, str], bo
 def _lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
     yield answer.status
     is_file = exchange.path in FILES and answer.status.startswith("200")
-    varying = _varying(answer, is_file=is_file)
+    varying = _varying(exchange, answer, is_file=is_file)
     for name, value in sorted(answer.headers):
         if name == "X-Request-ID" and value != dict(exchange.headers).get(name):
             assert _NEW_REQUEST_ID.fullmatch(value), value
@@ -207,10 +209,10 @@ def _lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
         yield from [FILES[exchange.path]] if is_file else _body_lines(exchange, answer)
 
 
-def _varying(answer: Answer, *, is_file: bool) -> Sequence[str]:
+def _varying(exchange: Exchange, answer: Answer, *, is_file: bool) -> Sequence[str]:
     """The names of headers whose values depend on the machine or on how long a request took."""
     names = ["Date"]
-    if is_file:
+    if is_file or exchange.path == "/metrics":
         names += ["Content-Length", "ETag", "Last-Modified"]
     if answer.status.startswith("429"):
         names += ["Content-Length", "Retry-After"]
@@ -261,8 +263,10 @@ def _openapi(body: bytes) -> Iterator[str]:
             query = [item["name"] for item in operation.get("parameters", ()) if item.get("in") == "query"]
             if query:
                 yield f"  ?{' '.join(query)}"
-            types = (f"{status} {' '.join(item.get('content', ()))}" for status, item in operation["responses"].items())
-            yield f"  {', '.join(sorted(map(str.strip, types)))}"
+            responses = operation["responses"]
+            answers = (f"{status} {' '.join(item.get('content', ()))}" for status, item in responses.items())
+            # Errors are problems everywhere.
+            yield "  " + ", ".join(sorted(text.removesuffix(f" {PROBLEM}").strip() for text in answers))
 
 
 OUTLINES = {"/metrics": _metrics, "/openapi.json": _openapi}
@@ -274,7 +278,9 @@ def differences(golden: GoldenFile, actual: GoldenFile) -> str:
     pairs = [(old, new) for old, new in zip(golden.exchanges, actual.exchanges, strict=True) if old != new]
     texts = []
     for old, new in pairs[:_DIFFERENCES_MAX]:
-        lines = unified_diff(old.answer.split("\n"), new.answer.split("\n"), "golden", "answer", "", "", 3, "")
+        lines = unified_diff(
+            old.answer.split("\n"), new.answer.split("\n"), "golden", "answer", "", "", 3, ""
+        )
         texts.append("\n".join([f"{golden.name}: {new.title}", f"{new.method} {new.target}", *lines]))
     if len(pairs) > _DIFFERENCES_MAX:
         texts.append(f"… and {len(pairs) - _DIFFERENCES_MAX} more answers of this file")

@@ -143,7 +143,9 @@ def _media_types() -> set[str]:
     """All texts of the code of the API that are media types."""
     sources = Path(api.__file__).parent.rglob("*.py")
     return {
-        text for path in sources for text in re.findall(r'"((?:text|application)/[a-z0-9.+-]+)"', path.read_text())
+        text
+        for path in sources
+        for text in re.findall(r'"((?:text|application)/[a-z0-9.+-]+)"', path.read_text())
     }
 
 
@@ -152,8 +154,11 @@ def _shortest_read(items: list[tuple[GoldenFile, Exchange]]) -> list[tuple[Golde
     reads = [
         (golden, item)
         for golden, item in items
-        if item.method == "GET" and item.status == 200 and golden.about["Store"] in ("sample", "hard")
-        and "Settings" not in golden.about and not item.headers
+        if item.method == "GET"
+        and item.status == 200
+        and golden.about["Store"] in ("sample", "hard")
+        and "Settings" not in golden.about
+        and not item.headers
     ]
     return sorted(reads, key=lambda read: len(read[1].answer))[:1]
 
