@@ -1,4 +1,4 @@
-"""JSON on several lines that has the bytes of the JSON on one line: `unfold(fold(text)) == text`."""
+"""JSON on several lines: without line breaks and indentation they are the JSON on one line, byte for byte."""
 
 from __future__ import annotations
 
@@ -15,16 +15,11 @@ _CLOSING = {"{": "}", "[": "]"}
 def fold(text: str) -> list[str]:
     """The lines of a JSON text: what follows from one line to the next is indented in the next.
 
-    Text that does not fit a line has a line for each larger object and array in it; smaller parts share lines.
+    A text that does not fit a line has a line for each larger object and array; smaller parts share lines.
     """
     lines = _fold(_parse(_TOKENS.findall(text)), "")
-    assert unfold(lines) == text
-    return lines
-
-
-def unfold(lines: list[str]) -> str:
-    """The text whose lines these are."""
-    return "".join(line.lstrip(" ") for line in lines)
+    # Not of JSON with blanks between its parts.
+    return lines if "".join(line.lstrip(" ") for line in lines) == text else [text]
 
 
 class _Part:
@@ -61,9 +56,7 @@ def _parse(tokens: list[str]) -> _Part:
 def _fold(part: _Part, indent: str) -> list[str]:
     if part.items is None or len(indent) + len(part.text) <= WIDTH:
         return [indent + part.text]
-    lines = [indent + part.head]
-    for line in _folded_items(part.items, f"{indent}  "):
-        lines.append(line)
+    lines = [indent + part.head, *_folded_items(part.items, f"{indent}  ")]
     lines[-1] += part.tail
     return lines
 

@@ -152,7 +152,10 @@ def ask(app: Application, exchange: Exchange, tokens: dict[str, str]) -> Exchang
 
 
 def send(app: Application, method: str, target: str, headers: dict[str, str], body: str = "") -> Answer:
-    """The answer of a whole app, called as a server calls it. A body with `Content-Encoding: gzip` is zipped."""
+    """The answer of a whole app, called as a server calls it.
+
+    The body is compressed if the request has `Content-Encoding: gzip`.
+    """
     payload = body.encode()
     # WSGI has bytes as latin-1 (PEP 3333).
     target = target.encode().decode("latin-1")
@@ -225,7 +228,7 @@ def _varying(exchange: Exchange, answer: Answer, *, is_file: bool) -> Sequence[s
 def _body_lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
     """The lines of a body: an indented line of JSON and XML continues the one before it.
 
-    Control characters are shown by their pictures, such as `␍`. Entity tags and lengths are those of the bytes.
+    Control characters are shown by their pictures, such as `␍`.
     """
     zipped = answer.header("Content-Encoding") == "gzip"
     body = gzip.decompress(answer.body) if zipped else answer.body

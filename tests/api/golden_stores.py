@@ -1,4 +1,4 @@
-"""What golden requests are sent to: apps over the sample, over a store made to be hard, and others."""
+"""Apps for golden requests: over the sample, over a store made to be hard, and over others."""
 
 from __future__ import annotations
 
@@ -67,11 +67,13 @@ class Clock:
         return self._ms
 
     @contextmanager
-    def at(self, time: str) -> Iterator[None]:
+    def showing(self, time: str) -> Iterator[None]:
         """Show another time, in ISO 8601; "" changes nothing."""
         self._ms = int(datetime.fromisoformat(time).timestamp() * 1000) if time else NOW_MS
-        yield
-        self._ms = NOW_MS
+        try:
+            yield
+        finally:
+            self._ms = NOW_MS
 
 
 class GoldenStores:
@@ -79,6 +81,7 @@ class GoldenStores:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._opened: list[Table] = []
         self._tables: dict[str, Table] = {}
         self._apps: dict[str, Flask] = {}
         self.tokens: dict[str, str] = {}
@@ -86,7 +89,7 @@ class GoldenStores:
     def answers(self, golden: GoldenFile) -> GoldenFile:
         """The file with the answers of its app. Requests to an `empty` store follow each other."""
         app = self.app(golden)
-        with self._clock.at(golden.about.get("Now", "")):
+        with self._clock.showing(golden.about.get("Now", "")):
             return golden.answered(app, self.tokens)
 
     def app(self, golden: GoldenFile) -> Flask:
@@ -99,7 +102,7 @@ class GoldenStores:
         return self._apps[store]
 
     def close(self) -> None:
-        for table in self._tables.values():
+        for table in self._opened:
             table.close()
 
     def _app(self, store: str, settings: str) -> Flask:
@@ -111,21 +114,25 @@ class GoldenStores:
         return create_app(LineageStore(self._table(store), config, clock=self._clock), config)
 
     def _table(self, store: str) -> Table:
+        if store in self._tables:
+            return self._tables[store]
         make: Callable[[], Table] = getattr(self, f"_{store}")
-        if store not in SHARED:
-            return make()
-        if store not in self._tables:
-            self._tables[store] = make()
-        return self._tables[store]
+        table = make()
+        if store in SHARED:
+            self._tables[store] = table
+        return table
 
     def _empty(self) -> Table:
-        return SqliteTable(":memory:")
+        self._opened.append(SqliteTable(":memory:"))
+        return self._opened[-1]
 
     def _away(self) -> Table:
-        return FailingTable(StoreUnavailable("the table is away"))
+        self._opened.append(FailingTable(StoreUnavailable("the table is away")))
+        return self._opened[-1]
 
     def _broken(self) -> Table:
-        return FailingTable(RuntimeError("of the inside, which no answer may show"))
+        self._opened.append(FailingTable(RuntimeError("of the inside, which no answer may show")))
+        return self._opened[-1]
 
     def _sample(self) -> Table:
         table = self._empty()
@@ -136,7 +143,7 @@ class GoldenStores:
         """The store that hard/store.txt records, after a purge, with tokens."""
         table = self._empty()
         golden = read_file(GOLDEN / "hard" / "store.txt")
-        with self._clock.at(golden.about["Now"]):
+        with self._clock.showing(golden.about["Now"]):
             golden.answered(create_app(LineageStore(table, clock=self._clock)), {})
         policy = RetentionPolicy(datasets_ms=dict.fromkeys(PURGED, PURGED_MS))
         garbage_collection.purge(table, policy, until_ms=NOW_MS)

@@ -36,9 +36,9 @@ def stores() -> Iterator[GoldenStores]:
     with pytest.MonkeyPatch.context() as patch:
         # Of times that the store and the API take by themselves, such as that of a tag.
         patch.setattr("fll_hbase.clock.now_ms", clock)
-        made = GoldenStores(clock)
-        yield made
-        made.close()
+        all_stores = GoldenStores(clock)
+        yield all_stores
+        all_stores.close()
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_every_parameter_and_value_of_a_route_has_a_golden_answer(
 
 
 def _queries(parameter: dict[str, Any]) -> Iterator[str]:
-    """The beginnings of the pairs that a route has to be asked with: one for each value that is no default."""
+    """The beginnings of the pairs that a parameter needs: one for each value other than its default."""
     schema = parameter["schema"]
     values = ("true", "false") if schema.get("type") == "boolean" else schema.get("enum", ("",))
     default = str(schema.get("default")).lower()
@@ -126,16 +126,16 @@ def test_every_format_of_an_answer_is_golden(
     stores: GoldenStores, exchanges: dict[Route, list[tuple[GoldenFile, Exchange]]]
 ) -> None:
     """A route is asked for all media types that the code names anywhere, but for the golden ones."""
-    named, missing = _media_types(), set()
+    media_types, missing = _media_types(), set()
     for route, items in exchanges.items():
         golden_types = {item.media_type for _, item in items if item.status == 200}
         for golden, item in _shortest_read(items):
-            others = ", ".join(sorted(named - golden_types))
+            others = ", ".join(sorted(media_types - golden_types))
             answer = send(stores.app(golden), item.method, item.target, {"Accept": others})
             assert answer.status == "200 OK", item.target
             if answer.media_type not in golden_types:
                 missing.add((route, answer.media_type))
-    assert {"text/csv", "text/vnd.mermaid"} <= named
+    assert {"text/csv", "text/vnd.mermaid"} <= media_types
     assert missing == set()
 
 
