@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
@@ -31,6 +32,9 @@ FILES = {
     "/docs/swagger-ui.css": "(a file of Swagger UI)",
 }
 """Paths of files that change without a change of the API, and what stands in place of their bodies."""
+
+CHECK_SECONDS = 60.0
+"""How long a request waits for the first check of a store."""
 
 PROBLEM = "application/problem+json"
 
@@ -142,9 +146,11 @@ class Answer:
 def ask(app: Application, exchange: Exchange, tokens: dict[str, str]) -> Exchange:
     """The exchange with the answer of an app. `<name>` in a header is replaced by the token of that name."""
     headers = {name: _TOKEN.sub(lambda match: tokens[match[1]], value) for name, value in exchange.headers}
+    until = time.monotonic() + CHECK_SECONDS
     answer = send(app, exchange.method, exchange.target, headers, exchange.body)
-    while _NOT_CHECKED in answer.body:
-        # Of `/readyz` while the first check of the store runs, which ends in a thread of its own.
+    # Of `/readyz` until the first check of the store has ended, which runs in a thread of its own.
+    while _NOT_CHECKED in answer.body and time.monotonic() < until:
+        time.sleep(0.05)
         answer = send(app, exchange.method, exchange.target, headers, exchange.body)
     text = "\n".join(_lines(exchange, answer))
     assert not re.search(r"^(###|>) ", text, re.MULTILINE), f"{exchange.title}: has lines like a request"
@@ -238,7 +244,7 @@ def _body_lines(exchange: Exchange, answer: Answer) -> Iterator[str]:
     text = body.decode()
     if answer.status.startswith("429"):
         text = _SECONDS.sub("in (varies) s", text)
-    if answer.media_type.endswith(("json", "ndjson")):
+    if answer.media_type.endswith("json"):
         for line in text.removesuffix("\n").split("\n"):
             yield from fold(line)
         return
