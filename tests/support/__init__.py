@@ -1,1 +1,1 @@
-"""What tests share: servers, clients, documents, strategies and counters."""
+"""Shared by tests: servers, clients, documents, strategies and counters."""
