@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (
             JAVA_FIXTURES & set(getattr(item, "fixturenames", ()))
             or "hbase" in parameters
-            or item.path.relative_to(TESTS).parts[0] in JAVA_FOLDERS
+            or JAVA_FOLDERS & set(item.path.relative_to(TESTS).parts)
         ):
             item.add_marker(pytest.mark.java)
 
