@@ -1,4 +1,4 @@
-"""Measure the code against the house rules: names, docstrings, comments, sizes and complexity.
+"""Measure the code against the house rules: names, docstrings, comments, sizes, complexity, test files.
 
     python tools/house.py                    print a table; exit 1 where a limit is missed
     python tools/house.py --list             also print each violation as file:line
@@ -55,6 +55,25 @@ ESCAPED = _words("bool hash id list type").union(keyword.kwlist)
 
 QUESTIONS = _words("Are Can Do Does Is What Which Who Whose Why")
 QUESTIONS_OF_MODULES = QUESTIONS | _words("How When Where Whether")
+
+MIRRORS = {"api": "api", "docker": "docker", "page": "page/src", "support": "tests/support", "tools": "tools"}
+"""Where the subjects of a folder of tests are; those of all others are in `fll_hbase`."""
+
+WHOLE_SYSTEM = {
+    "access": "what a principal must not see, over every route",
+    "cases": "cases of other systems, through every layer",
+    "clients": "events of real clients of OpenLineage",
+    "docs": "a file for each page of docs/",
+    "faults": "processes that are killed and stopped",
+    "golden": "recorded answers and readings, whatever the module",
+    "openapi_generator": "a client that another program generates",
+    "operators": "metrics, logs and traces of a server, and the files that deploy it",
+    "oracle": "an independent implementation of all queries",
+    "simulation": "the store under a hostile scheduler",
+    "spark35": "every job on the oldest Spark, in an environment of its own",
+    "spark_agent": "a job with the real OpenLineage agent",
+}
+"""Folders whose tests have no single subject: a file is named after a behaviour."""
 
 LINES_MAX, TEST_LINES_MAX = 400, 600
 LINES_MEDIAN = (100, 180)
@@ -279,6 +298,72 @@ def _inherits(owner: ast.ClassDef | None, method: str, classes: dict[str, ast.Cl
     return False
 
 
+def measure_test_files(root: Path, measures: Measures) -> None:
+    """Report test files without a subject, and imports of modules that tests do not share."""
+    for path in sorted((root / "tests").rglob("*.py")):
+        name = path.relative_to(root)
+        if "target" in name.parts:
+            continue
+        if path.name.startswith("test_") and not _has_subject(root, name):
+            measures.add("names of tests", str(name), 1, f"no module {path.stem.removeprefix('test_')}")
+        for line, imported in _test_imports(root, ast.parse(path.read_text(encoding="utf-8"))):
+            if not _is_shared(imported, name):
+                measures.add("imports of tests", str(name), line, f"imports {imported}")
+
+
+def _has_subject(root: Path, test: Path) -> bool:
+    """Return whether a test file is named after a module, a package or its folder, maybe with an aspect."""
+    folder = test.parts[1:-1]
+    if folder and folder[0] in WHOLE_SYSTEM:
+        return True
+    stem = test.stem.removeprefix("test_")
+    return any(stem == subject or stem.startswith(f"{subject}_") for subject in _subjects(root, folder))
+
+
+@cache
+def _subjects(root: Path, folder: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of the modules and folders that the tests of a folder are about, and its own."""
+    if not folder:
+        entries = [*(root / "fll_hbase").glob("*"), *filter(Path.is_file, root.glob("*"))]
+    elif folder[0] in MIRRORS:
+        product = root.joinpath(MIRRORS[folder[0]], *folder[1:])
+        entries = list(product.rglob("*") if folder[0] == "page" else product.glob("*"))
+    else:
+        entries = list(root.joinpath("fll_hbase", *folder).glob("*"))
+    names = {re.sub(r"\W", "_", entry.name.partition(".")[0]) for entry in entries}
+    return frozenset(names - {"", "__init__", "__pycache__"}) | (set(folder[-1:]) if entries else set())
+
+
+def _test_imports(root: Path, tree: ast.Module) -> Iterator[tuple[int, Path]]:
+    """Yield the line and file of each module below tests/ that a module imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for imported in dict.fromkeys(filter(None, (_test_module(root, name) for name in names))):
+            yield node.lineno, imported
+
+
+def _test_module(root: Path, name: str) -> Path | None:
+    """Return the file of a dotted name below tests/, which may end in a name of the module."""
+    parts = name.split(".")
+    files = (Path(*parts[:count]).with_suffix(".py") for count in (len(parts), len(parts) - 1) if count)
+    return next((file for file in files if parts[0] == "tests" and (root / file).exists()), None)
+
+
+def _is_shared(imported: Path, importer: Path) -> bool:
+    """Return whether a module is of tests/support, a conftest above, or of the same whole-system folder."""
+    if imported.name.startswith("test_"):
+        return False
+    if imported.name == "conftest.py":
+        return imported.parent in importer.parents
+    folder = imported.parts[1]
+    return folder == "support" or (folder in WHOLE_SYSTEM and folder == importer.parts[1])
+
+
 def measure(root: Path, folders: Iterable[str]) -> Measures:
     """Measure every Python file below `folders` of `root`; folders that are absent count nothing."""
     measures = Measures()
@@ -288,7 +373,9 @@ def measure(root: Path, folders: Iterable[str]) -> Measures:
             if "target" not in path.parts:
                 name = str(path.relative_to(root))
                 trees[name] = measure_file(path, name, measures)
-    if "tests" not in folders:
+    if "tests" in folders:
+        measure_test_files(root, measures)
+    else:
         measure_docstrings(trees, measures)
     return measures
 
@@ -320,10 +407,12 @@ def package_rows(measures: Measures) -> list[Row]:
 
 
 def test_rows(measures: Measures) -> list[Row]:
-    """Return the table of tests, benchmarks and tools, with limits for names, docstrings and file lengths."""
+    """Return the table of tests, benchmarks and tools, with limits for all but functions and comments."""
     return [
         *_common_rows(measures, TEST_LINES_MAX),
         _row("docstrings that are questions", measures.count("questions"), most=0),
+        _row("test files without a module", measures.count("names of tests"), most=0),
+        _row("imports outside of tests/support", measures.count("imports of tests"), most=0),
         Row("median lines of functions", f"{median(measures.functions or [0]):g}"),
         Row("code lines per comment", f"{measures.code_lines / max(measures.comments, 1):.1f}"),
     ]

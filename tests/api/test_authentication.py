@@ -18,6 +18,7 @@ from conftest import _free_port
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
+from support.gateway import PROGRAM
 from token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
 
 from api import create_app
@@ -341,8 +342,7 @@ class TestGuessing:
 
 def test_a_gateway_that_hangs_is_a_503_in_bounded_time(tmp_path: Path) -> None:
     port = _free_port()
-    script = Path(__file__).with_name("gateway.py")
-    gateway = subprocess.Popen([sys.executable, str(script), str(port)])
+    gateway = subprocess.Popen([sys.executable, str(PROGRAM), str(port)])
     try:
         url = f"hbase://127.0.0.1:{port}/t"
         table = None

@@ -16,6 +16,7 @@ from api_client import path
 from conftest import _fll, _free_port, _wait
 from documents import copying, encoded, run
 from raw_http import Answer, Server
+from support.gateway import PROGRAM
 
 CLIENTS, THREADS, REQUEST_SECONDS = 40, 4, 3
 SLACK_SECONDS = 2.5
@@ -26,7 +27,7 @@ SLACK_SECONDS = 2.5
 def gateway() -> Iterator[tuple[int, int]]:
     """The port and the process of a gateway with an empty table."""
     port = _free_port()
-    process = subprocess.Popen([sys.executable, str(Path(__file__).with_name("gateway.py")), str(port)])
+    process = subprocess.Popen([sys.executable, str(PROGRAM), str(port)])
     yield port, process.pid
     process.kill()
     process.wait(10)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from client.test_token import TokenServer
+from support.token_server import TokenServer
 
 from capture import recorded_plans
 from capture.test_worker import ProcessListener, lines, wait_until

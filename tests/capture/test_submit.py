@@ -11,11 +11,10 @@ from cli.commands import FLL
 from spark.cluster import SPARK, StandaloneCluster
 
 from capture.conftest import Lineage
+from capture.job_runner import JOB
 from fll_hbase.capture import launch
 
 pytestmark = pytest.mark.java
-
-JOB = Path(__file__).with_name("job.py")
 
 
 def test_spark_submit_in_client_mode(tmp_path: Path, server: Lineage) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.sampled_store import load_sampled
 
-from cli.commands import END_MS, fll, serving
-from cli.documents import AWKWARD
-from fll_hbase.sample import load
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import open_table
+from cli.commands import serving
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +21,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a store that nobody writes to."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('sampled')}/store.db"
-    store = LineageStore(open_table(url))
-    load(store, END_MS)
-    store.close()
-    lines = "".join(json.dumps(payload) + "\n" for payload in AWKWARD)
-    assert fll("record", "-", "--store", url, stdin=lines.encode()).exit_code == 0
-    return url
+    return load_sampled(tmp_path_factory.mktemp("sampled"))
 
 
 @pytest.fixture(scope="session")

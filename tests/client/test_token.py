@@ -1,4 +1,4 @@
-"""Clients send the token of FLL_TOKEN: our own, the recorder, and those of OpenLineage and DataHub."""
+"""Clients send the token of FLL_TOKEN: our own, the recorder, and that of OpenLineage."""
 
 from __future__ import annotations
 
@@ -13,47 +13,18 @@ from uuid import uuid4
 import pytest
 import requests
 from cli.commands import FLL, fll
-from datahub.configuration.common import ConfigurationError as DatahubConfigurationError
-from faults.server import Server
 from openlineage.client import OpenLineageClient
 from openlineage.client import event_v2 as ol
-from sources.datahub_client import DataHubClient, DatahubRestEmitter, Dataset
+from support.token_server import TokenServer
 
 from client.scripted_server import Reply, serving
 from fll_hbase.client import connect, open_client
 from fll_hbase.errors import ConfigurationError, LineageError
 from fll_hbase.http.problems import Refused
 from fll_hbase.http.session import HttpSession
-from fll_hbase.model.access import Grant, Role
 from fll_hbase.recorder import Destination, Field, FieldOperation, LineageRecorder, Run, Source
-from fll_hbase.store.access import AccessStore
-from fll_hbase.tables import open_table
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::datahub.errors.IngestionAttributionWarning"),
-]
-
-
-class TokenServer(Server):
-    """`fll serve` that takes tokens, and one of them."""
-
-    token = ""
-
-    def start(self, *, wait: bool = True) -> None:
-        """Create a token and start."""
-        table = open_table(f"sqlite:///{self.store}")
-        self.token = AccessStore(table).create_token("all", [Grant(Role.ADMIN, "*")])[1].text()
-        table.close()
-        os.environ["FLL_AUTH"] = "tokens"
-        try:
-            super().start(wait=wait)
-        finally:
-            del os.environ["FLL_AUTH"]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
 
 
 @pytest.fixture(scope="module")
@@ -158,26 +129,3 @@ class TestOthers:
                     job=ol.Job("shop", "job"),
                 )
             )
-
-    def test_datahub(self, server: TokenServer) -> None:
-        with DatahubRestEmitter(server.url, token=server.token, retry_max_times=1) as emitter:
-            emitter.test_connection()
-        client = DataHubClient(server=server.url, token=server.token)
-        client.entities.upsert(
-            Dataset(
-                platform="postgres", name="shop.orders", schema=[("price", "numeric")], description="Orders"
-            )
-        )
-        answer = requests.get(
-            f"{server.url}/v3/search?q=orders",
-            headers={"Authorization": f"Bearer {server.token}"},
-            timeout=30,
-        )
-        assert answer.json()["results"]
-
-    def test_datahub_with_a_wrong_one(self, server: TokenServer) -> None:
-        with (
-            pytest.raises(DatahubConfigurationError, match=r"401|Unauthorized|token"),
-            DatahubRestEmitter(server.url, token="wrong", retry_max_times=1) as emitter,
-        ):
-            emitter.test_connection()

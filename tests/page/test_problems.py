@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from faults.processes import free_port
 from playwright.sync_api import expect
+from support.gateway import PROGRAM
 
 from page.conftest import MakeSite
 from page.screens import UID
 from page.site import Site
 from page.visit import Visit
 
-GATEWAY = Path(__file__).parents[1] / "api" / "gateway.py"
 DATASET = {"view": "dataset", "ns": "bank", "name": "DailyTransactions"}
 GRAPH = {"view": "graph", **UID, "direction": "forward", "level": 5}
 
@@ -162,7 +162,7 @@ def test_a_store_that_is_away_is_counted_down_and_asked_again(
 @contextmanager
 def _gateway(port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A stand-in for HBase with an empty table."""
-    process = subprocess.Popen([sys.executable, str(GATEWAY), str(port)])
+    process = subprocess.Popen([sys.executable, str(PROGRAM), str(port)])
     try:
         yield process
     finally:

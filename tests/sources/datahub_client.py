@@ -15,7 +15,7 @@ with (
     environment.setenv("HOME", home)
     environment.setenv("DATAHUB_TELEMETRY_ENABLED", "false")
     import datahub.metadata.schema_classes as models
-    from datahub.configuration.common import OperationalError
+    from datahub.configuration.common import ConfigurationError, OperationalError
     from datahub.emitter.mce_builder import make_dataset_urn, make_schema_field_urn
     from datahub.emitter.mcp import MetadataChangeProposalWrapper as Proposal
     from datahub.emitter.rest_emitter import DatahubRestEmitter, EmitMode
@@ -27,6 +27,7 @@ with (
     from datahub.specific.dataset import DatasetPatchBuilder
 
 __all__ = [
+    "ConfigurationError",
     "DataFlow",
     "DataFlowUrn",
     "DataHubClient",

@@ -11,7 +11,7 @@ from cases.openlineage.recorded import datasets, events
 from cli.commands import serving
 from openlineage.client.transport import Config
 from openlineage.client.transport.http import HttpConfig
-from spark_agent.conftest import AGENT, FOLDER
+from spark_agent.conftest import AGENT
 
 from api import create_app
 from fll_hbase.config import from_environment
@@ -19,7 +19,8 @@ from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "openlineage.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "sources" / "openlineage.md").read_text(encoding="utf-8")
 
 
 def block(kind: str) -> str:
@@ -30,7 +31,7 @@ def block(kind: str) -> str:
 def test_spark_is_set_up_as_in_the_tests() -> None:
     payload = dict(line.split() for line in block("properties").splitlines())
     group, artifact, version = payload.pop("spark.jars.packages").split(":")
-    pom = (FOLDER / "pom.xml").read_text()
+    pom = (ROOT / "tests" / "spark_agent" / "pom.xml").read_text()
     assert f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId>" in pom
     assert f"<openlineage.version>{version}</openlineage.version>" in pom
     assert payload.pop("spark.openlineage.transport.url") == "http://127.0.0.1:8080"

@@ -1,4 +1,4 @@
-"""The house measure: which names, docstrings and sizes it counts, and when it fails."""
+"""The house measure: which names, docstrings, sizes and imports it counts, and when it fails."""
 
 from __future__ import annotations
 
@@ -161,6 +161,90 @@ def test_names_of_modules_count(tree: Path, capsys: pytest.CaptureFixture[str]) 
     code, output = _run(tree, capsys, "--list")
     assert code == 1
     assert "tests/asking.py:1: module asking [private words]" in output
+
+
+@pytest.fixture
+def tested(tree: Path) -> Path:
+    """The tree, with modules in each place that tests mirror."""
+    for name in (
+        "fll_hbase/store/__init__.py",
+        "fll_hbase/store/read/reach.py",
+        "fll_hbase/retry.py",
+        "api/routes/tags.py",
+        "api/budget.py",
+        "page/src/dataset/field-list.tsx",
+        "tools/system-packages",
+        "setup.cfg",
+    ):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    return tree
+
+
+def _test_violations(root: Path, files: dict[str, str]) -> list[str]:
+    for name, text in files.items():
+        (root / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "tests" / name).write_text(text)
+    measures = house.Measures()
+    house.measure_test_files(root, measures)
+    return [f"{text} [{rule}]" for rule, text in measures.violations]
+
+
+def test_test_files_are_named_after_modules_packages_and_their_folder(tested: Path) -> None:
+    names = (
+        "test_retry.py",
+        "test_setup.py",
+        "store/read/test_reach.py",
+        "store/read/test_reach_bounds.py",
+        "store/test_read_costs.py",
+        "store/test_store_upgrade.py",
+        "api/routes/test_tags.py",
+        "api/test_budget_gateway.py",
+        "page/test_field_list.py",
+        "page/test_page_keyboard.py",
+        "tools/test_system_packages.py",
+        "oracle/test_random_histories.py",
+    )
+    assert _test_violations(tested, dict.fromkeys(names, "")) == []
+
+
+def test_each_test_file_without_a_module_is_listed(tested: Path) -> None:
+    names = (
+        "api/test_tags.py",
+        "other/test_other.py",
+        "store/read/test_reached.py",
+        "store/test_reach.py",
+        "test_reach.py",
+    )
+    assert _test_violations(tested, dict.fromkeys(names, "")) == [
+        f"tests/{name}:1: no module {Path(name).stem.removeprefix('test_')} [names of tests]"
+        for name in names
+    ]
+
+
+def test_tests_import_what_is_shared(tested: Path) -> None:
+    files = dict.fromkeys(("conftest.py", "support/work.py", "oracle/__init__.py", "oracle/world.py"), "")
+    test = "from tests.conftest import X\nfrom tests.support import work\nfrom tests.support.work import Y\n"
+    oracle = "import tests.oracle.world\nfrom tests.oracle import world, Oracle\nimport api.budget\n"
+    assert _test_violations(tested, files | {"test_retry.py": test, "oracle/test_worlds.py": oracle}) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "imported"),
+    [
+        ("from tests.test_setup import A", "tests/test_setup.py"),
+        ("from tests import test_setup", "tests/test_setup.py"),
+        ("from tests.oracle.world import A, B", "tests/oracle/world.py"),
+        ("import tests.store.rows", "tests/store/rows.py"),
+        ("def f():\n    from tests.store.conftest import A", "tests/store/conftest.py"),
+    ],
+)
+def test_each_import_of_anything_else_is_listed(tested: Path, line: str, imported: str) -> None:
+    files = {"test_setup.py": "", "oracle/world.py": "", "store/rows.py": "", "store/conftest.py": ""}
+    where = f"tests/test_retry.py:{line.count(chr(10)) + 1}"
+    assert _test_violations(tested, {**files, "test_retry.py": line}) == [
+        f"{where}: imports {imported} [imports of tests]"
+    ]
 
 
 def test_names_of_other_libraries_pass(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 Event: TypeAlias = dict[str, Any]
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[2] / "cases" / "openlineage"
 BATCH_EVENTS = 400
 DIRECT_SUBTYPES = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
 EMPTY = ("(generated)", "(nothing)")

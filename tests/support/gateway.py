@@ -6,6 +6,7 @@ It has one empty table, takes every put and keeps none: enough to see how the AP
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from happybase.connection import Hbase
@@ -16,6 +17,8 @@ from thriftpy2.thrift import TProcessor
 from thriftpy2.transport import TBufferedTransportFactory, TServerSocket
 
 from fll_hbase.tables.hbase_schema import FAMILIES, FOREVER_SECONDS
+
+PROGRAM = Path(__file__)
 
 
 class EmptyTable:
