@@ -103,6 +103,8 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "logger_class": _GunicornLogger,
             "proc_name": "fll",
             "child_exit": self._note_exit,
+            # All servers of a user would share one path, and its thread would have to stop for every fork.
+            "control_socket_disable": True,
         }
         for name, value in options.items():
             self.cfg.set(name, value)

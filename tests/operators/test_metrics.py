@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import requests
 from cli.documents import document
-from faults.processes import eventually
 from faults.server import Server
+from waiting import eventually
 
 from operators.conftest import StartServer
 from operators.scrapes import Scrape, scrape
@@ -90,7 +90,7 @@ class TestSeveralProcesses:
         for _ in range(3):
             killed = server.workers()[0]
             os.kill(killed, signal.SIGKILL)
-            eventually(lambda pid=killed: pid not in server.workers(), 20, "it is gone")  # type: ignore[misc]
+            eventually(lambda pid=killed: pid not in server.workers(), "it is gone")  # type: ignore[misc]
             server.wait_for_all_workers()
         ended = scrape(server.port)
         assert ended.total("fll_http_requests_total", route="/v3/namespaces") == count
@@ -99,6 +99,23 @@ class TestSeveralProcesses:
         running = {str(pid) for pid in [*server.workers(), server.master]} | {"ended"}
         files = {path.stem.rpartition("_")[2] for path in directory.glob("*.db")}
         assert files <= running
+
+    def test_a_worker_that_is_killed_while_it_creates_its_files_stops_no_other(
+        self, start_server: StartServer
+    ) -> None:
+        server = start_server()
+        directory = metrics_directory(server)
+        assert ask(server.port, "/v3/namespaces") == 200
+        killed = server.workers()[0]
+        os.kill(killed, signal.SIGSTOP)
+        for path in directory.glob(f"*_{killed}.db"):
+            path.write_bytes(b"")
+        assert scrape(server.port).total("fll_workers") == 1
+        os.kill(killed, signal.SIGKILL)
+        eventually(lambda: killed not in server.workers(), "it is gone")
+        server.wait_for_all_workers()
+        assert scrape(server.port).total("fll_workers") == 2
+        assert not list(directory.glob(f"*_{killed}.db"))
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_the_directory_goes_with_the_server(self, start_server: StartServer, number: int) -> None:
@@ -133,12 +150,12 @@ class TestSeveralProcesses:
         with locked(directory / "lock", fcntl.LOCK_SH):
             killed = server.workers()[0]
             os.kill(killed, signal.SIGKILL)
-            eventually(lambda: killed not in server.workers(), 20, "it is gone")
+            eventually(lambda: killed not in server.workers(), "it is gone")
             server.wait_for_all_workers()
             assert scrape(server.port).total("fll_worker_exits_total") == 1
         # Its values are added up when the next one ends.
         os.kill(server.workers()[0], signal.SIGKILL)
-        eventually(lambda: not list(directory.glob(f"*_{killed}.db")), 20, "its files are gone")
+        eventually(lambda: not list(directory.glob(f"*_{killed}.db")), "its files are gone")
 
 
 class TestLabels:
