@@ -20,8 +20,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from faults.processes import eventually, free_port
+from faults.processes import free_port
 from faults.server import Server
+from waiting import eventually
 
 from operators.conftest import StartServer
 from operators.scrapes import scrape
@@ -82,12 +83,12 @@ class TestPrometheus:
             f"--web.listen-address=127.0.0.1:{port}",
         ):
             query = 'sum(fll_http_requests_total{route="/v3/namespaces",job="lineage"})'
-            eventually(lambda: self._value(port, query) == 7, 30, "it has scraped")
+            eventually(lambda: self._value(port, query) == 7, "it has scraped")
             # Of each target, Prometheus itself says whether it could be read.
             assert self._value(port, 'up{job="lineage"}') == 1
             rules = requests.get(f"http://127.0.0.1:{port}/api/v1/rules", timeout=20).json()
             (group,) = rules["data"]["groups"]
-            eventually(lambda: self._are_healthy(port), 30, "every alert is evaluated")
+            eventually(lambda: self._are_healthy(port), "every alert is evaluated")
             assert {rule["state"] for rule in group["rules"]} == {"inactive"}
 
     def _value(self, port: int, query: str) -> float:
