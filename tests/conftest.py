@@ -10,6 +10,7 @@ import pytest
 from clusters import Cluster
 from engines import Hbase
 from hypothesis import settings
+from leaks import Leaks, Tree
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -22,6 +23,15 @@ collect_ignore = ["spark35"]
 
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests that leave something behind fail."""
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Leaks())
+    if os.environ.get("CI") and not is_worker:
+        config.pluginmanager.register(Tree())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,13 +14,11 @@ PATIENCE_SECONDS = 120.0
 PAUSE_SECONDS = 0.005
 
 
-def eventually(holds: Callable[[], bool], description: str) -> float:
-    """Wait until `holds()`; return the seconds that it took. Raises AssertionError after PATIENCE_SECONDS."""
+def eventually(holds: Callable[[], bool], description: str, *, seconds: float = PATIENCE_SECONDS) -> float:
+    """Wait until `holds()`; return the seconds that it took. Raises AssertionError after `seconds`."""
     began = time.monotonic()
     while not holds():
-        assert time.monotonic() - began < PATIENCE_SECONDS, (
-            f"not within {PATIENCE_SECONDS:g} s: {description}"
-        )
+        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {description}"
         time.sleep(PAUSE_SECONDS)
     return time.monotonic() - began
 

@@ -1,0 +1,209 @@
+"""What tests leave behind: processes, listening sockets and files fail the last test of their module.
+
+Looked for when a module has ended, its fixtures included. What fixtures of the session started may stay until
+the session ends.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from waiting import eventually
+
+MARK = "STARTED_BY_TESTS"
+"""Environment variable of every process that tests start, also of one that outlives its parent."""
+
+TEST = b"PYTEST_CURRENT_TEST="
+
+UNTIL_EXIT = ("pyspark-shell", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
+"""In the command lines of processes that their libraries stop when Python exits."""
+
+METRICS = "fll-metrics-"
+"""Beginning of the directories of servers that were killed: the next server removes them."""
+
+Left = dict[str, str]
+"""Texts of what is left, by a key that nothing else has."""
+
+
+class Leaks:
+    """Hooks of pytest in a process that runs tests."""
+
+    def __init__(self, *, patience_seconds: float = 30.0) -> None:
+        self._patience_seconds = patience_seconds
+        self._mark = f"{MARK}={uuid4().hex}".encode()
+        self._folder = ""
+        self._others: set[tuple[int, str]] = set()
+        self._kept: set[str] = set()
+        self._reported: set[str] = set()
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Mark all processes that are started from now on, and give their temporary files a directory."""
+        self._folder = str(session.config._tmp_path_factory.mktemp("t"))  # type: ignore[attr-defined]
+        name, _, value = self._mark.decode().partition("=")
+        os.environ |= {name: value, "TMPDIR": self._folder}
+        tempfile.tempdir = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        """Keep what a fixture of the session starts."""
+        if fixturedef.scope != "session":
+            return (yield)
+        before = self._found()
+        result = yield
+        self._kept |= self._found().keys() - before.keys()
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, None, None]:
+        """Fail where something is left after the fixtures of a module, or after those of the session."""
+        yield
+        if nextitem is not None and nextitem.path == item.path:
+            return
+        is_last = nextitem is None
+        if is_last:
+            self._kept.clear()
+        try:
+            # A process that was told to end needs a moment.
+            eventually(
+                lambda: not self._left(jvms=is_last), "nothing is left", seconds=self._patience_seconds
+            )
+        except AssertionError:
+            left = self._left(jvms=is_last)
+            self._reported |= left.keys()
+            pytest.fail(f"tests of {item.path.name} left behind: " + "; ".join(left.values()), pytrace=False)
+
+    def _left(self, *, jvms: bool) -> Left:
+        found = self._found(jvms=jvms)
+        return {key: text for key, text in found.items() if key not in self._kept | self._reported}
+
+    def _found(self, *, jvms: bool = True) -> Left:
+        processes = self._processes()
+        commands = {pid: _command(pid) for pid in processes}
+        is_spark = any("pyspark-shell" in command for command in commands.values())
+        left = {
+            f"process {pid} {started}": f"process {pid}, {commands[pid][:200]!r}, started by {_test(pid)}"
+            for pid, (started, kept) in processes.items()
+            if commands[pid]
+            and not kept
+            and not any(name in commands[pid] for name in UNTIL_EXIT)
+            # Sessions share a JVM, and start another where a test stopped it.
+            and (jvms or "java" not in commands[pid])
+        }
+        # pyspark listens as long as its JVM runs.
+        return left | self._files() | ({} if is_spark else _listening())
+
+    def _processes(self) -> dict[int, tuple[str, bool]]:
+        """When each process was started that tests started, and whether it or one above it is kept."""
+        stats = {}
+        for name in os.listdir("/proc"):
+            if name.isdigit() and (stat := _stat(int(name))):
+                stats[int(name)] = stat
+        own = os.getpid()
+        processes = {}
+        for pid, (_, started) in stats.items():
+            above = [pid]
+            while above[-1] in stats and above[-1] != own:
+                above.append(stats[above[-1]][0])
+            if pid != own and (above[-1] == own or self._is_marked(pid, started)):
+                keys = {f"process {one} {stats[one][1]}" for one in above if one in stats}
+                processes[pid] = started, bool(keys & self._kept)
+        return processes
+
+    def _is_marked(self, pid: int, started: str) -> bool:
+        if (pid, started) in self._others:
+            return False
+        is_marked = self._mark in _environment(pid)
+        if not is_marked:
+            self._others.add((pid, started))
+        return is_marked
+
+    def _files(self) -> Left:
+        """The temporary files outside of the directories that pytest gives to tests."""
+        names = [name for name in os.listdir(self._folder) if not name.startswith(METRICS)]
+        return {f"file {name}": f"{self._folder}/{name}" for name in names}
+
+
+def _stat(pid: int) -> tuple[int, str] | None:
+    """The parent and the start of a process that has not ended."""
+    try:
+        state, parent, *words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if state in "ZX" else (int(parent), words[17])
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return []
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def _test(pid: int) -> str:
+    """The test during which a program was started."""
+    names = [variable[len(TEST) :] for variable in _environment(pid) if variable.startswith(TEST)]
+    return names[0].decode() if names else "an unknown test"
+
+
+def _listening() -> Left:
+    """The ports at which this process listens."""
+    inodes = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
+            _, address, _, state, *_ = words = line.split()
+            if state == "0A":
+                inodes[f"socket:[{words[9]}]"] = int(address.rpartition(":")[2], 16)
+    left = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{name}")
+        except FileNotFoundError:
+            continue
+        if target in inodes:
+            left[target] = f"a server at port {inodes[target]} of the process of the tests"
+    return left
+
+
+class Tree:
+    """Hooks of pytest that fail a run which changes the tree of the project or the home of the user.
+
+    For CI, where nobody else does.
+    """
+
+    def __init__(self) -> None:
+        self._before = _tree()
+        self._changes: set[str] = set()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Compare."""
+        self._changes = _tree() ^ self._before
+        if self._changes:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name what changed."""
+        for change in sorted(self._changes):
+            terminalreporter.line(f"left behind by the tests: {change}", red=True)
+
+
+def _tree() -> set[str]:
+    """What differs from the last commit, and the names of hidden files in the home of the user."""
+    status = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True)
+    return {*status.stdout.splitlines(), *(str(path) for path in Path.home().glob(".*"))}
