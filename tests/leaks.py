@@ -1,4 +1,4 @@
-"""What tests leave behind: processes, listening sockets and files fail the last test of their module.
+"""Find processes, listening sockets and files that tests leave behind: they fail the last test of their module.
 
 Looked for when a module has ended, its fixtures included. What fixtures of the session started may stay until
 the session ends.
@@ -40,7 +40,7 @@ class Leaks:
         self._mark = f"{MARK}={uuid4().hex}".encode()
         self._folder = ""
         self._others: set[tuple[int, str]] = set()
-        self._kept: set[str] = set()
+        self._allowed: set[str] = set()
         self._reported: set[str] = set()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -55,9 +55,9 @@ class Leaks:
         """Keep what a fixture of the session starts."""
         if fixturedef.scope != "session":
             return (yield)
-        before = self._found()
+        earlier = self._scan()
         result = yield
-        self._kept |= self._found().keys() - before.keys()
+        self._allowed |= self._scan().keys() - earlier.keys()
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -70,7 +70,7 @@ class Leaks:
             return
         is_last = nextitem is None
         if is_last:
-            self._kept.clear()
+            self._allowed.clear()
         try:
             # A process that was told to end needs a moment.
             eventually(
@@ -82,18 +82,18 @@ class Leaks:
             pytest.fail(f"tests of {item.path.name} left behind: " + "; ".join(left.values()), pytrace=False)
 
     def _left(self, *, jvms: bool) -> Left:
-        found = self._found(jvms=jvms)
-        return {key: text for key, text in found.items() if key not in self._kept | self._reported}
+        left = self._scan(jvms=jvms)
+        return {key: text for key, text in left.items() if key not in self._allowed | self._reported}
 
-    def _found(self, *, jvms: bool = True) -> Left:
+    def _scan(self, *, jvms: bool = True) -> Left:
         processes = self._processes()
         commands = {pid: _command(pid) for pid in processes}
         is_spark = any("pyspark-shell" in command for command in commands.values())
         left = {
             f"process {pid} {started}": f"process {pid}, {commands[pid][:200]!r}, started by {_test(pid)}"
-            for pid, (started, kept) in processes.items()
+            for pid, (started, allowed) in processes.items()
             if commands[pid]
-            and not kept
+            and not allowed
             and not any(name in commands[pid] for name in UNTIL_EXIT)
             # Sessions share a JVM, and start another where a test stopped it.
             and (jvms or "java" not in commands[pid])
@@ -102,20 +102,20 @@ class Leaks:
         return left | self._files() | ({} if is_spark else _listening())
 
     def _processes(self) -> dict[int, tuple[str, bool]]:
-        """When each process was started that tests started, and whether it or one above it is kept."""
+        """When each process was started that tests started, and whether it or a parent of it is allowed."""
         stats = {}
         for name in os.listdir("/proc"):
             if name.isdigit() and (stat := _stat(int(name))):
                 stats[int(name)] = stat
-        own = os.getpid()
+        this_process = os.getpid()
         processes = {}
         for pid, (_, started) in stats.items():
             above = [pid]
-            while above[-1] in stats and above[-1] != own:
+            while above[-1] in stats and above[-1] != this_process:
                 above.append(stats[above[-1]][0])
-            if pid != own and (above[-1] == own or self._is_marked(pid, started)):
-                keys = {f"process {one} {stats[one][1]}" for one in above if one in stats}
-                processes[pid] = started, bool(keys & self._kept)
+            if pid != this_process and (above[-1] == this_process or self._is_marked(pid, started)):
+                keys = {f"process {number} {stats[number][1]}" for number in above if number in stats}
+                processes[pid] = started, bool(keys & self._allowed)
         return processes
 
     def _is_marked(self, pid: int, started: str) -> bool:
@@ -187,13 +187,13 @@ class Tree:
     """
 
     def __init__(self) -> None:
-        self._before = _tree()
+        self._earlier = _tree()
         self._changes: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare."""
-        self._changes = _tree() ^ self._before
+        self._changes = _tree() ^ self._earlier
         if self._changes:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -204,6 +204,6 @@ class Tree:
 
 
 def _tree() -> set[str]:
-    """What differs from the last commit, and the names of hidden files in the home of the user."""
+    """Return what differs from the last commit, and the names of hidden files in the home of the user."""
     status = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True)
     return {*status.stdout.splitlines(), *(str(path) for path in Path.home().glob(".*"))}

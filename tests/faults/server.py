@@ -17,7 +17,7 @@ from waiting import eventually
 from .processes import free_port, group, has_socket, server_end, state, writing
 
 PROBE_SECONDS = 10.0
-HELD_MAX = 8
+PROBES_MAX = 8
 """Connections of probes that stay open while a worker is still missing."""
 
 END_SECONDS = 60.0
@@ -65,19 +65,19 @@ class Server:
         answered: set[int] = set()
 
         def has_all_workers() -> bool:
-            held.append(self._connection())
-            if len(held) > HELD_MAX:
-                held.pop(0).close()
-            answered.update(self._answering(held[-1], path, status) or ())
+            probes.append(self._connection())
+            if len(probes) > PROBES_MAX:
+                probes.pop(0).close()
+            answered.update(self._answering(probes[-1], path, status) or ())
             workers = self.workers()
             return len(workers) == self._workers and answered.issuperset(workers)
 
         # A worker with open connections accepts later, so that others get the next ones.
-        held: list[HTTPConnection] = []
+        probes: list[HTTPConnection] = []
         try:
             self._eventually(has_all_workers, f"each of {self._workers} workers answers {path} with {status}")
         finally:
-            for connection in held:
+            for connection in probes:
                 connection.close()
         return self.workers()
 
