@@ -1,4 +1,4 @@
-"""Find processes, listening sockets and files that tests leave behind: they fail the last test of their module.
+"""Find processes, listening sockets and files that tests leave behind; the last test of their module fails.
 
 Looked for when a module has ended, its fixtures included. What fixtures of the session started may stay until
 the session ends.

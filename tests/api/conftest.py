@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -17,6 +16,7 @@ from documents import copying, run
 from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
 from raw_http import Server
+from waiting import PATIENCE_SECONDS, eventually
 
 from api import create_app
 from fll_hbase.config import Settings
@@ -116,7 +116,7 @@ def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield served
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
 
 
 def _fll() -> str:
@@ -130,11 +130,11 @@ def _free_port() -> int:
 
 
 def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
+    def is_ready() -> bool:
+        assert process.poll() is None, f"the server did not start: {server.log.read_text()}"
         try:
-            if server.get("/readyz").status == 200:
-                return
+            return server.get("/readyz").status == 200
         except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"the server did not start: {server.log.read_text()}")
+            return False
+
+    eventually(is_ready, f"the server is ready, see {server.log}")
