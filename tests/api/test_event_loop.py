@@ -245,8 +245,7 @@ def _has_answer(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("rest", [b"", b"GET /x HT"])
 def test_slow_heads_are_refused(monkeypatch: pytest.MonkeyPatch, rest: bytes) -> None:
-    monkeypatch.setattr("api.http.connection.HEAD_SECONDS", 0.3)
-    monkeypatch.setattr("api.http.connection.IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(f"api.http.connection.{'HEAD' if rest else 'IDLE'}_SECONDS", 0.3)
 
     def never(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         raise AssertionError("no request was complete")

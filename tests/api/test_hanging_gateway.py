@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,14 +14,10 @@ import pytest
 from api_client import path
 from conftest import _fll, _free_port, _wait
 from documents import copying, encoded, run
-from raw_http import Answer, Server
+from raw_http import SECONDS_MAX, Answer, Server
 from waiting import PATIENCE_SECONDS, eventually
 
 CLIENTS, THREADS, REQUEST_SECONDS = 40, 4, 3
-IN_TIME = re.compile(
-    rf"the {REQUEST_SECONDS} s of this request are over|within the time of this request|requests wait already"
-)
-"""In the details of requests that were refused because of their time; the store has a minute for a call."""
 
 
 @pytest.fixture
@@ -44,7 +39,8 @@ def server(gateway: tuple[int, int], tmp_path: Path) -> Iterator[Server]:
         "FLL_WORKERS": "1",
         "FLL_THREADS": str(THREADS),
         "FLL_REQUEST_SECONDS": str(REQUEST_SECONDS),
-        "FLL_STORE_TIMEOUT_MS": "60000",
+        # For longer than a client of this test.
+        "FLL_STORE_TIMEOUT_MS": str(5_000 * SECONDS_MAX),
     }
     with (tmp_path / "log").open("wb") as log:
         command = [_fll(), "serve", "--store", f"hbase://127.0.0.1:{gateway[0]}/t", "--port", str(port)]
@@ -81,7 +77,6 @@ def test_questions_and_documents_are_answered_in_time(server: Server, gateway: t
         payload = answer.result()
         assert payload.problem["status"] == 503
         assert payload.headers["retry-after"].isdigit()
-        assert IN_TIME.search(payload.problem["detail"]), payload
     eventually(lambda: server.get("/readyz").status == 200, "ready again")
     assert server.get("/v3/namespaces").status == 200
 

@@ -53,6 +53,6 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     assert delivery.sent == COUNT
     headers = {"Authorization": f"Bearer {server.token}"}
     target = f"{server.url}/v3/namespaces/shop/runs?start=0&end=2100-01-01&limit=1000"
-    listed = requests.get(target, headers=headers, timeout=10).json()["runs"]
+    listed = requests.get(target, headers=headers, timeout=120).json()["runs"]
     assert len([run for run in listed if run["application"] == "secured"]) == COUNT
     assert [path.name for path in spool.path.iterdir()] == ["fll-capture"]

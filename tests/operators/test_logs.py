@@ -46,7 +46,7 @@ def access_lines(server: Server) -> list[dict[str, Any]]:
 
 
 def get(server: Server, path: str, **headers: str) -> requests.Response:
-    return requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=20)
+    return requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=120)
 
 
 class TestAccessLog:
@@ -92,12 +92,12 @@ class TestAccessLog:
         try:
             while "route=/healthz" not in text:
                 with suppress(requests.ConnectionError):
-                    requests.get(f"http://127.0.0.1:{port}/healthz", timeout=20)
+                    requests.get(f"http://127.0.0.1:{port}/healthz", timeout=120)
                 if select.select([terminal], [], [], 0.2)[0]:
                     text += os.read(terminal, 4096).decode()
         finally:
             process.terminate()
-            process.wait(40)
+            process.wait(120)
             os.close(terminal)
         assert "method=GET route=/healthz status=200" in text
         assert "{" not in text
@@ -126,10 +126,10 @@ class TestWarnings:
     def test_a_refused_document_has_no_names(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage"
-        assert requests.post(url, json={"secret": 1}, timeout=20).status_code == 400
+        assert requests.post(url, json={"secret": 1}, timeout=120).status_code == 400
         body = b'{"secret": 1}\n{"secret": 2}\n'
         headers = {"Content-Type": "application/x-ndjson"}
-        assert requests.post(f"{url}/batch", data=body, headers=headers, timeout=20).status_code == 200
+        assert requests.post(f"{url}/batch", data=body, headers=headers, timeout=120).status_code == 200
         assert [line["message"] for line in lines(server)] == [
             "documents refused: 1 unreadable-document",
             "documents refused: 2 unreadable-document",

@@ -39,13 +39,13 @@ with connect("sqlite:///:memory:") as client:
 
 def ask(port: int, path: str, **headers: str) -> int:
     """Send a request on a connection of its own; the status of the answer."""
-    return requests.get(f"http://127.0.0.1:{port}{path}", headers=headers, timeout=20).status_code
+    return requests.get(f"http://127.0.0.1:{port}{path}", headers=headers, timeout=120).status_code
 
 
 def record(port: int, sent: object) -> int:
     """Post a document; the status of the answer."""
     url = f"http://127.0.0.1:{port}/v3/namespaces/shop/lineage"
-    return requests.post(url, json=sent, timeout=20).status_code
+    return requests.post(url, json=sent, timeout=120).status_code
 
 
 @contextmanager
@@ -166,7 +166,7 @@ class TestLabels:
         for number in range(50):
             assert ask(server.port, f"/secret-{number}") == 404
             url = f"http://127.0.0.1:{server.port}/secret"
-            assert requests.request(f"SECRET{number}", url, timeout=20).status_code in (404, 405)
+            assert requests.request(f"SECRET{number}", url, timeout=120).status_code in (404, 405)
             path = f"/v3/namespaces/secret-{number}/endpoints/secret-{number}/fields/lineage"
             assert ask(server.port, path) == 404
         scraped = scrape(server.port)
@@ -183,7 +183,7 @@ class TestLabels:
         assert ask(server.port, path) == 200
         assert ask(server.port, f"{path}&level=20") == 200
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage?dryRun=true"
-        assert requests.post(url, json=document("r2"), timeout=20).status_code == 200
+        assert requests.post(url, json=document("r2"), timeout=120).status_code == 200
         scraped = scrape(server.port)
         assert scraped.total("fll_http_requests_total", route=LINEAGE, status="200") == 2
         assert scraped.total("fll_http_requests_total", route=DOCUMENT, method="POST") == 2
@@ -195,7 +195,9 @@ class TestRefusals:
     def test_reasons(self, start_server: StartServer) -> None:
         server = start_server(workers=1, FLL_DOCUMENT_BYTES_MAX="1000")
         assert ask(server.port, "/", **{"X-Long": "x" * 2**18}) == 431
-        large = requests.post(f"http://127.0.0.1:{server.port}/api/v1/lineage", data=b"x" * 10**5, timeout=20)
+        large = requests.post(
+            f"http://127.0.0.1:{server.port}/api/v1/lineage", data=b"x" * 10**5, timeout=120
+        )
         assert large.status_code == 413
         assert ask(server.port, "/v3/namespaces", Host="evil.example") == 421
         scraped = scrape(server.port)

@@ -71,7 +71,7 @@ class Site:
 
     def get(self, path: str, **parameters: object) -> Any:
         """The JSON of a route below `/v3/`; raises requests.HTTPError."""
-        response = requests.get(f"{self.url}/v3/{path}", parameters, timeout=30)  # type: ignore[arg-type]
+        response = requests.get(f"{self.url}/v3/{path}", parameters, timeout=120)  # type: ignore[arg-type]
         response.raise_for_status()
         return response.json()
 
@@ -93,7 +93,7 @@ class Site:
         assert self._process is not None
         assert self._process.poll() is None, self._log.read_text(errors="replace")
         try:
-            return requests.get(f"{self.url}/healthz", timeout=5).ok
+            return requests.get(f"{self.url}/healthz", timeout=120).ok
         except requests.RequestException:
             return False
 

@@ -167,4 +167,4 @@ def _gateway(port: int) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(120)

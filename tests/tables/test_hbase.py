@@ -379,7 +379,7 @@ def test_a_forked_process_leaves_the_connections_of_its_parent_alone(url: str) -
         child.start()
         for _ in range(50):
             assert value(table, b"a") == b"of the parent"
-        child.join(30)
+        child.join(120)
         assert child.exitcode == 0
         assert value(table, b"of the child") == b"%d" % child.pid
         assert value(table, b"a") == b"of the parent"

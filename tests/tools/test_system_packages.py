@@ -29,7 +29,7 @@ def _check(path: Path, *parts: str, python: str = sys.executable) -> subprocess.
         env={"PATH": str(path), "PYTHON": python},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=120,
         check=False,
     )
 
