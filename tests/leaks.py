@@ -52,7 +52,7 @@ class Leaks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-        """Keep what a fixture of the session starts."""
+        """Note what a fixture of the session starts."""
         if fixturedef.scope != "session":
             return (yield)
         earlier = self._scan()
@@ -86,37 +86,33 @@ class Leaks:
         return {key: text for key, text in left.items() if key not in self._allowed | self._reported}
 
     def _scan(self, *, jvms: bool = True) -> Left:
-        processes = self._processes()
-        commands = {pid: _command(pid) for pid in processes}
+        lines = self._lines()
+        # Sessions of Spark share a JVM, and start another one where a test stopped it.
+        ignored = UNTIL_EXIT if jvms else (*UNTIL_EXIT, "java")
+        commands = {pid: _command(pid) for line in lines for pid in line}
+        left = {}
+        for line in lines:
+            keys = [f"process {pid} {started}" for pid, started in line.items()]
+            is_ignored = any(name in commands[pid] for name in ignored for pid in line)
+            if commands[pid := next(iter(line))] and not is_ignored and self._allowed.isdisjoint(keys):
+                left[keys[0]] = f"process {pid}, {commands[pid][:200]!r}, started by {_test(pid)}"
         is_spark = any("pyspark-shell" in command for command in commands.values())
-        left = {
-            f"process {pid} {started}": f"process {pid}, {commands[pid][:200]!r}, started by {_test(pid)}"
-            for pid, (started, allowed) in processes.items()
-            if commands[pid]
-            and not allowed
-            and not any(name in commands[pid] for name in UNTIL_EXIT)
-            # Sessions share a JVM, and start another where a test stopped it.
-            and (jvms or "java" not in commands[pid])
-        }
         # pyspark listens as long as its JVM runs.
         return left | self._files() | ({} if is_spark else _listening())
 
-    def _processes(self) -> dict[int, tuple[str, bool]]:
-        """When each process was started that tests started, and whether it or a parent of it is allowed."""
-        stats = {}
-        for name in os.listdir("/proc"):
-            if name.isdigit() and (stat := _stat(int(name))):
-                stats[int(name)] = stat
-        this_process = os.getpid()
-        processes = {}
-        for pid, (_, started) in stats.items():
-            above = [pid]
-            while above[-1] in stats and above[-1] != this_process:
-                above.append(stats[above[-1]][0])
-            if pid != this_process and (above[-1] == this_process or self._is_marked(pid, started)):
-                keys = {f"process {number} {stats[number][1]}" for number in above if number in stats}
-                processes[pid] = started, bool(keys & self._allowed)
-        return processes
+    def _lines(self) -> list[dict[int, str]]:
+        """The processes that tests started, each with its parents below this one, and the starts of all."""
+        stats = {int(name): _stat(int(name)) for name in os.listdir("/proc") if name.isdigit()}
+        lines = []
+        for pid, stat in stats.items():
+            line = {}
+            parent = pid
+            while parent != os.getpid() and (stat := stats.get(parent)):
+                line[parent] = stat[1]
+                parent = stat[0]
+            if line and (parent == os.getpid() or self._is_marked(pid, line[pid])):
+                lines.append(line)
+        return lines
 
     def _is_marked(self, pid: int, started: str) -> bool:
         if (pid, started) in self._others:
