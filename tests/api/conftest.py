@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from api_client import record_new
 from documents import copying, run
 from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
+from ports import free_port
 from raw_http import Server
 from waiting import PATIENCE_SECONDS, eventually
 
@@ -98,7 +98,7 @@ def thousands(client: FlaskClient) -> FlaskClient:
 def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`fll serve` in a process of its own, over a store of its own."""
     directory = tmp_path_factory.mktemp("server")
-    port = _free_port()
+    port = free_port()
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
             [_fll(), "serve", "--store", fresh_url(), "--port", str(port)],
@@ -121,12 +121,6 @@ def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def _fll() -> str:
     return str(Path(sys.executable).with_name("fll"))
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from api_client import assert_problem
-from conftest import _free_port
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
+from ports import free_port
 from token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
 from waiting import PATIENCE_SECONDS, eventually, patience
 
@@ -344,7 +344,7 @@ class TestGuessing:
 
 
 def test_a_gateway_that_hangs_is_a_503_in_bounded_time(tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     script = Path(__file__).with_name("gateway.py")
     gateway = subprocess.Popen([sys.executable, str(script), str(port)])
     try:

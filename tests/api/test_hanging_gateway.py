@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from api_client import path
-from conftest import _fll, _free_port, _wait
+from conftest import _fll, _wait
 from documents import copying, encoded, run
+from ports import free_port
 from raw_http import SECONDS_MAX, Answer, Server
 from waiting import PATIENCE_SECONDS, eventually
 
@@ -23,7 +24,7 @@ CLIENTS, THREADS, REQUEST_SECONDS = 40, 4, 3
 @pytest.fixture
 def gateway() -> Iterator[tuple[int, int]]:
     """The port and the process of a gateway with an empty table."""
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen([sys.executable, str(Path(__file__).with_name("gateway.py")), str(port)])
     yield port, process.pid
     process.kill()
@@ -33,7 +34,7 @@ def gateway() -> Iterator[tuple[int, int]]:
 @pytest.fixture
 def server(gateway: tuple[int, int], tmp_path: Path) -> Iterator[Server]:
     """`fll serve` over this gateway; it waits longer for a call than a request has time."""
-    port = _free_port()
+    port = free_port()
     environment = {
         **os.environ,
         "FLL_WORKERS": "1",

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import pytest
 from api_client import ALL, path, record_new
-from conftest import _fll, _free_port, _wait
+from conftest import _fll, _wait
 from documents import copying, encoded, run
+from ports import free_port
 from raw_http import Server, answer, chunk, head
 from test_unavailable_store import stored
 from waiting import PATIENCE_SECONDS, eventually
@@ -53,7 +54,7 @@ def server(store: Path) -> Iterator[Server]:
     table = open_table(f"sqlite:///{store}")
     record_new(create_app(LineageStore(table)).test_client(), copying("a", "b", *FIELDS))
     table.close()
-    port = _free_port()
+    port = free_port()
     environment = {
         **os.environ,
         "FLL_WORKERS": "1",

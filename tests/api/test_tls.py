@@ -19,12 +19,13 @@ from typing import Any
 import pytest
 import requests
 from api_client import record_new
-from conftest import _fll, _free_port
+from conftest import _fll
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from documents import copying, encoded, run
+from ports import free_port
 from token_clients import EVERYTHING, LISTS, bearer
 from waiting import PATIENCE_SECONDS, eventually
 
@@ -95,7 +96,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
     record_new(create_app(store).test_client(), copying("a", "b", *FIELDS))
     _, token = store.access.create_token("all", EVERYTHING)
     table.close()
-    port = _free_port()
+    port = free_port()
     environment = {**os.environ, "FLL_AUTH": "tokens", "FLL_TLS_CERT": certificate, "FLL_TLS_KEY": key}
     environment["FLL_QUESTIONS_MAX"] = "4"
     command = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import requests
 from click.testing import CliRunner, Result
+from ports import free_port
 from waiting import PATIENCE_SECONDS, eventually
 
 from api.command import main
@@ -48,10 +48,7 @@ def complaint(*arguments: str, code: int) -> str:
 @contextmanager
 def serving(store_url: str, home: Path, *, host: str = "127.0.0.1") -> Iterator[str]:
     """The URL of a server over a store, for as long as it is needed."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as free:
-        free.bind((host, 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port(host))
     command = [FLL, "serve", "--store", store_url, "--host", host, "--port", port, "--workers", "1"]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
-from clusters import free_port
 from packaging.requirements import Requirement
+from ports import free_port
 from waiting import eventually
 
 from fll_hbase.config import PREFIX, Settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,14 +12,6 @@ READ_MARKS = range(123, 128)
 
 ESTABLISHED = "01"
 """The state of a connection that neither end has closed."""
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def state(pid: int) -> str:

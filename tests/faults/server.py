@@ -12,9 +12,10 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
 
+from ports import free_port
 from waiting import eventually
 
-from .processes import free_port, group, has_socket, server_end, state, writing
+from .processes import group, has_socket, server_end, state, writing
 
 PROBE_SECONDS = 10.0
 PROBES_MAX = 8

@@ -19,8 +19,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from faults.processes import free_port
 from faults.server import Server
+from ports import free_port
 from waiting import eventually
 
 from operators.conftest import StartServer

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 import requests
 from cli.documents import document
-from faults.processes import free_port
 from faults.server import Server
 from hypothesis import given
 from hypothesis import strategies as st
+from ports import free_port
 
 from api.logs import JsonFormatter, TextFormatter, request_id, to_line, to_text
 from fll_hbase.errors import StoreUnavailable

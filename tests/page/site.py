@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import requests
-from faults.processes import free_port
+from ports import free_port
 from waiting import PATIENCE_SECONDS, eventually
 
 FLL = str(Path(sys.executable).with_name("fll"))

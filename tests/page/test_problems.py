@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from faults.processes import free_port
 from playwright.sync_api import expect
+from ports import free_port
 from waiting import eventually
 
 from page.conftest import MakeSite
