@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from clusters import Cluster
 from engines import Hbase
 from hypothesis import settings
 from leaks import Leaks, Tree
+from waiting import patience
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -20,6 +21,9 @@ TESTS = Path(__file__).parent
 
 collect_ignore = ["spark35"]
 """Needs another Spark: `make spark35` runs it, without this file."""
+
+TEST_SECONDS_MAX = 1_200.0
+"""Many times what the longest test takes."""
 
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
@@ -32,6 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Leaks())
     if os.environ.get("CI") and not is_worker:
         config.pluginmanager.register(Tree())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Let a test that waits for ever fail."""
+    with patience(TEST_SECONDS_MAX):
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,15 +28,20 @@ def patience(seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
     """Return a context for what must end: after `seconds` it is interrupted with an AssertionError.
 
     For the main thread, where pytest runs tests. What a fault makes wait must wait for longer than `seconds`.
+    One context may be inside another.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise AssertionError(f"not ended within {seconds:g} s")
 
     previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    began = time.monotonic()
+    outer_seconds, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+        if outer_seconds:
+            left_seconds = outer_seconds - (time.monotonic() - began)
+            signal.setitimer(signal.ITIMER_REAL, max(left_seconds, PAUSE_SECONDS))
