@@ -112,7 +112,7 @@ def exposition() -> bytes:
     with _locked(directory, fcntl.LOCK_SH) as is_locked:
         if not is_locked:
             raise Overloaded("the metrics are locked by another process; try again later")
-        return generate_latest(_SharedFiles(directory))  # type: ignore[arg-type]
+        return generate_latest(_SharedFiles(directory))
 
 
 class _SharedFiles:
