@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,9 @@ class TestAccessLog:
 
     def test_members(self, start_server: StartServer) -> None:
         server = start_server(FLL_ACCESS_LOG="-")
+        began = time.monotonic()
         answer = get(server, "/v3/namespaces", **{"X-Request-ID": "mine"})
+        waited_ms = 1_000 * (time.monotonic() - began)
         assert get(server, "/v3/namespaces/secret/endpoints/secret?prefix=secret").status_code == 400
         assert get(server, "/", **{"X-Long": "x" * 2**18}).status_code == 431
         first, second, third = access_lines(server)
@@ -62,7 +65,7 @@ class TestAccessLog:
         assert (first["request_id"], first["bytes"]) == ("mine", len(answer.content))
         assert (first["method"], first["route"], first["status"]) == ("GET", "/v3/namespaces", 200)
         assert first["remote"] == third["remote"] == "127.0.0.1"
-        assert 0 < first["duration_ms"] < 20_000
+        assert 0 < first["duration_ms"] <= waited_ms
         assert second["route"] == "/v3/namespaces/{namespace}/endpoints/{name}"
         assert (third["route"], third["status"]) == ("none", 431)
         assert "secret" not in server.store.with_suffix(".log").read_text()
@@ -147,7 +150,7 @@ class TestWarnings:
 
     def test_a_stop_is_silent(self, start_server: StartServer) -> None:
         server = start_server()
-        assert server.terminate(40) == 0
+        assert server.terminate(120) == 0
         assert lines(server) == []
 
     def test_a_lost_gateway_once_for_an_outage(self, caplog: pytest.LogCaptureFixture) -> None:

@@ -123,7 +123,7 @@ class TestSeveralProcesses:
         directory = metrics_directory(server)
         assert directory.exists()
         os.kill(server.master, number)
-        assert server.ends(40) == 0
+        assert server.ends(120) == 0
         assert not directory.exists()
 
     def test_a_killed_server_leaves_its_directory_until_the_next_start(

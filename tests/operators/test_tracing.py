@@ -134,7 +134,7 @@ class TestSpans:
             headers = {"traceparent": HEADER}
             answer = requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=120)
             assert answer.status_code == 404
-            assert server.terminate(40) == 0
+            assert server.terminate(120) == 0
         spans = [span for span in received if span.trace_id.hex() == TRACE]
         (request,) = [span for span in spans if span.kind == Span.SPAN_KIND_SERVER]
         assert request.name == "GET /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage"
