@@ -113,11 +113,11 @@ def test_what_was_acknowledged_and_not_removed_is_recorded_once(tmp_path: Path, 
 
 def test_a_replay_that_is_killed_is_continued_by_the_next(tmp_path: Path, spool: Spool) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
-    count, remaining = 800, 0
+    count, remaining = 0, 0
     # On a busy machine a replay may end before it is killed.
     while not remaining:
-        count *= 2
-        first, *_ = fill(spool, *(document(f"run {number} of {count}") for number in range(count)))
+        first, *_ = fill(spool, *(document(f"run {number}") for number in range(count, 2 * count + 1_600)))
+        count = 2 * count + 1_600
         process = subprocess.Popen([FLL, "replay", str(spool.path), "--store", store], stderr=subprocess.PIPE)
         # One file: while all of them are listed, a replay may end.
         eventually(lambda first=first: not first.exists(), "the replay has begun")  # type: ignore[misc]
