@@ -167,10 +167,10 @@ def _dependencies(queue: list[str]) -> set[str]:
 def _wait_for(log: Path, pattern: str) -> str:
     """Wait for the pattern in a log; returns its first group."""
 
-    def found() -> re.Match[str] | None:
+    def search() -> re.Match[str] | None:
         return re.search(pattern, log.read_text(errors="replace"))
 
-    eventually(lambda: found() is not None, f"{pattern} is in {log}")
-    match = found()
+    eventually(lambda: search() is not None, f"{pattern} is in {log}")
+    match = search()
     assert match is not None
     return match[1]

@@ -45,7 +45,7 @@ def is_free(turn: WriteLock, seconds: float = LONG) -> bool:
         return pool.submit(attempt).result()
 
 
-def is_taken(turn: WriteLock) -> bool:
+def waits_in_vain(turn: WriteLock) -> bool:
     """Whether another thread waits for its turn in vain."""
     return not is_free(turn, SOON)
 
@@ -71,7 +71,7 @@ def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: Writ
     with turn.acquire(LONG):
         began = time.monotonic()
         with patience():
-            assert is_taken(turn)
+            assert waits_in_vain(turn)
         assert time.monotonic() - began >= SOON * 0.9
     assert is_free(turn)
 
@@ -124,11 +124,11 @@ def test_where_the_turn_moves_on_nobody_gives_up_early(turn: WriteLock) -> None:
 def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
     with first.acquire(LONG):
-        assert is_taken(second)
-        assert is_taken(second)
+        assert waits_in_vain(second)
+        assert waits_in_vain(second)
     assert is_free(second)
     with second.acquire(LONG):
-        assert is_taken(first)
+        assert waits_in_vain(first)
     assert is_free(first)
 
 
@@ -234,7 +234,7 @@ def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
     turn = WriteLock(lock)
     with process(acquires_the_lock, lock, LONG) as (child, reports):
         assert received(reports) == "held"
-        assert is_taken(turn)
+        assert waits_in_vain(turn)
         reports.send("enough")
         child.join(LONG)
         assert is_free(turn)
@@ -254,8 +254,8 @@ def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
     turn = WriteLock(lock)
     with process(holds_the_lock, lock) as (child, reports):
         stopped(child)
-        assert is_taken(turn)
-        assert is_taken(turn)
+        assert waits_in_vain(turn)
+        assert waits_in_vain(turn)
         go_on(child)
         assert received(reports) == "given back"
         assert is_free(turn)
@@ -285,7 +285,7 @@ def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
     child.start()
     try:
         assert received(ours) == "held"
-        assert is_taken(turn)
+        assert waits_in_vain(turn)
         ours.send("enough")
         child.join(LONG)
         assert child.exitcode == 0
