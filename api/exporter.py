@@ -13,7 +13,7 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
@@ -25,6 +25,7 @@ from fll_hbase.errors import Overloaded
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -102,19 +103,30 @@ def connect() -> CollectorRegistry:
 
 def exposition() -> bytes:
     """Return all metrics in the text format of Prometheus. Raises Overloaded if the files are locked."""
-    from prometheus_client import CollectorRegistry, generate_latest
-    from prometheus_client.multiprocess import MultiProcessCollector
+    from prometheus_client import generate_latest
 
     registry = connect()
-    directory = os.environ.get(_VARIABLE)
+    directory = process_directory()
     if directory is None:
         return generate_latest(registry)
-    shared = CollectorRegistry()
-    MultiProcessCollector(shared, directory)  # type: ignore[no-untyped-call]
-    with _locked(Path(directory), fcntl.LOCK_SH) as is_locked:
+    with _locked(directory, fcntl.LOCK_SH) as is_locked:
         if not is_locked:
             raise Overloaded("the metrics are locked by another process; try again later")
-        return generate_latest(shared)
+        return generate_latest(_SharedFiles(directory))
+
+
+class _SharedFiles:
+    """The metrics in the files of all processes, as prometheus_client collects them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def collect(self) -> Iterable[Metric]:
+        """Return each metric once, summed over the processes."""
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        paths = [str(path) for path in self._directory.glob("*.db") if _has_values(path)]
+        return MultiProcessCollector.merge(paths)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def add_ended(directory: Path, pid: int) -> bool:
@@ -136,7 +148,8 @@ def add_ended(directory: Path, pid: int) -> bool:
 def _move_values(source: Path, target: Path) -> None:
     from prometheus_client.mmap_dict import MmapedDict
 
-    if not source.exists():
+    if not _has_values(source):
+        source.unlink(missing_ok=True)
         return
     sums: Any = MmapedDict(str(target))  # type: ignore[no-untyped-call]
     try:
@@ -145,6 +158,16 @@ def _move_values(source: Path, target: Path) -> None:
     finally:
         sums.close()
     source.unlink()
+
+
+def _has_values(path: Path) -> bool:
+    """Return whether a file can be read: prometheus_client fails on one that its process has just created.
+
+    Such a file stays empty if its process was killed at that moment.
+    """
+    with suppress(FileNotFoundError):
+        return path.stat().st_size > 0
+    return False
 
 
 @contextmanager

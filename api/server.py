@@ -103,6 +103,8 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "logger_class": _GunicornLogger,
             "proc_name": "fll",
             "child_exit": self._note_exit,
+            # All servers of a user would share one path, and its thread would have to stop for every fork.
+            "control_socket_disable": True,
         }
         for name, value in options.items():
             self.cfg.set(name, value)
@@ -115,13 +117,13 @@ class _Server(BaseApplication):  # type: ignore[misc]
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
         """Add the metrics of a worker that has ended to the sums; called by gunicorn in its own process."""
-        # Without listeners the server is stopping.
-        if arbiter.LISTENERS:
-            exporter.connect()
-            exporter.WORKER_EXITS.add()
-            _log.warning("worker process %s ended, another one starts", worker.pid)
         self._ended.add(worker.pid)
         try:
+            # Without listeners the server is stopping.
+            if arbiter.LISTENERS:
+                _log.warning("worker process %s ended, another one starts", worker.pid)
+                exporter.connect()
+                exporter.WORKER_EXITS.add()
             self._ended -= {pid for pid in self._ended if exporter.add_ended(self._metrics, pid)}
         # gunicorn would stop for a disk that is full; the files stay and count until the next attempt.
         except OSError as error:

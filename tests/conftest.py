@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import profiles
 import pytest
 from clusters import Cluster
 from engines import Hbase
+from leaks import Leaks, Tree
+from waiting import patience
 
 profiles.load()
 
@@ -18,6 +20,9 @@ TESTS = Path(__file__).parent
 collect_ignore = ["spark35"]
 """Needs another Spark: `make tests-spark35` runs it, without this file."""
 
+TEST_SECONDS_MAX = 1_200.0
+"""Many times what the longest test takes."""
+
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"openapi_generator", "spark_agent"})
 
@@ -25,6 +30,22 @@ JAVA_FOLDERS = frozenset({"openapi_generator", "spark_agent"})
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that golden cases share."""
     parser.addoption("--update", action="store_true", help="rewrite the golden files; read the diff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests that leave something behind fail."""
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Leaks())
+    if os.environ.get("CI") and not is_worker:
+        config.pluginmanager.register(Tree())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Let a test that waits for ever fail."""
+    with patience(TEST_SECONDS_MAX):
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

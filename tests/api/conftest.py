@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -16,7 +14,9 @@ from api_client import record_new
 from documents import copying, run
 from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
+from ports import free_port
 from raw_http import Server
+from waiting import PATIENCE_SECONDS, eventually
 
 from api import create_app
 from fll_hbase.config import Settings
@@ -110,7 +110,7 @@ def thousands(client: FlaskClient) -> FlaskClient:
 def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`fll serve` in a process of its own, over a store of its own."""
     directory = tmp_path_factory.mktemp("server")
-    port = _free_port()
+    port = free_port()
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
             [_fll(), "serve", "--store", fresh_url(), "--port", str(port)],
@@ -128,25 +128,19 @@ def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield served
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
 
 
 def _fll() -> str:
     return str(Path(sys.executable).with_name("fll"))
 
 
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
-
-
 def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
+    def is_ready() -> bool:
+        assert process.poll() is None, f"the server did not start: {server.log.read_text()}"
         try:
-            if server.get("/readyz").status == 200:
-                return
+            return server.get("/readyz").status == 200
         except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"the server did not start: {server.log.read_text()}")
+            return False
+
+    eventually(is_ready, f"the server is ready, see {server.log}")

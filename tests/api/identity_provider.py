@@ -16,6 +16,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from threaded_server import HttpServer, in_thread
+from waiting import PATIENCE_SECONDS
 
 AUDIENCE = "lineage"
 CONFIGURATION, JWKS = "/.well-known/openid-configuration", "/keys"
@@ -94,7 +95,7 @@ def provider_of(*keys: SigningKey) -> Iterator[IdentityProvider]:
         def do_GET(self) -> None:
             provider.paths.append(self.path)
             if provider.hangs.is_set():
-                time.sleep(20)
+                time.sleep(2 * PATIENCE_SECONDS)
             status = 302 if self.path in provider.redirects else provider.status
             document = provider.documents.get(self.path)
             body = document if isinstance(document, bytes) else json.dumps(document).encode()

@@ -9,7 +9,7 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
-SECONDS_MAX = 60
+SECONDS_MAX = 120
 
 
 @dataclass(frozen=True, slots=True)

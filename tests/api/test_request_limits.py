@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 from token_clients import EVERYTHING, LISTS, RemoteTable, app_of, bearer
+from waiting import PATIENCE_SECONDS
 
 from api.peers import peer
 from api.request_limits import BURST_SECONDS, RequestLimits
@@ -146,7 +146,7 @@ class TestQuestions:
 
         def app(environ: Any, start_response: Any) -> list[bytes]:
             began.release()
-            ends.wait(20)
+            ends.wait(120)
             start_response("200 OK", [])
             return [b""]
 
@@ -171,7 +171,7 @@ class TestQuestions:
         for thread in threads:
             thread.start()
         for _ in threads:
-            assert began.acquire(timeout=10)
+            assert began.acquire(timeout=PATIENCE_SECONDS)
         ask()
         assert statuses == [429]
         ends.set()
@@ -215,6 +215,4 @@ def test_addresses(address: str, expected: str) -> None:
 
 def test_without_limits_nothing_is_counted(table: RemoteTable) -> None:
     client = client_of(table)
-    began = time.monotonic()
     assert {client.get("/healthz").status_code for _ in range(200)} == {200}
-    assert time.monotonic() - began < 10

@@ -12,6 +12,7 @@ import re
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -19,10 +20,12 @@ from pathlib import Path
 
 import pytest
 from api_client import ALL, path, record_new
-from conftest import _fll, _free_port, _wait
+from conftest import _fll, _wait
 from documents import copying, encoded, run
-from raw_http import Answer, Server, answer, chunk, head
+from ports import free_port
+from raw_http import Server, answer, chunk, head
 from test_unavailable_store import stored
+from waiting import PATIENCE_SECONDS, eventually
 
 from api import create_app
 from fll_hbase.errors import ConfigurationError
@@ -30,10 +33,9 @@ from fll_hbase.http.session import HttpSession
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-THREADS, REQUEST_SECONDS = 4, 3
+THREADS, REQUEST_SECONDS = 4, 10
 SLOW_CLIENTS = 40
-SLACK_SECONDS = 2.5
-"""What a busy machine adds to any time; the server's own bounds are a tenth of it."""
+PROBES = ("/healthz", "/readyz", "/v3/namespaces")
 
 FIELDS = [f"{number} {'x' * 1_000}" for number in range(1_500)]
 """So many and so long that an answer with each of them twice fits into no buffer of the system."""
@@ -53,7 +55,7 @@ def server(store: Path) -> Iterator[Server]:
     table = open_table(f"sqlite:///{store}")
     record_new(create_app(LineageStore(table)).test_client(), copying("a", "b", *FIELDS))
     table.close()
-    port = _free_port()
+    port = free_port()
     environment = {
         **os.environ,
         "FLL_WORKERS": "1",
@@ -69,27 +71,21 @@ def server(store: Path) -> Iterator[Server]:
         yield served
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
 
 
-def answers_in_time(server: Server) -> None:
+def answers(server: Server) -> None:
     """Health, a question and a document are answered although others are slow."""
-    for target in ("/healthz", "/readyz", "/v3/namespaces"):
-        began = time.monotonic()
-        assert server.get(target).status == 200
-        assert time.monotonic() - began < SLACK_SECONDS, target
-    began = time.monotonic()
+    assert server.get("/healthz").status == server.get("/v3/namespaces").status == 200
+    eventually(lambda: server.get("/readyz").status == 200, "a check of the store has ended")
     assert server.post(TARGET, encoded(copying("a", "c", "x", run=run("r2")))).status in (200, 201)
-    assert time.monotonic() - began < SLACK_SECONDS
 
 
 def test_a_client_that_speaks_tls_learns_it_at_once(server: Server) -> None:
     """It would wait for an answer, and the server for the rest of a request; a body may begin as it likes."""
-    began = time.monotonic()
     session = HttpSession(f"https://127.0.0.1:{server.port}")
     with closing(session), pytest.raises(ConfigurationError, match="does not speak TLS; write http://"):
         session.get("v3", "namespaces", params={})
-    assert time.monotonic() - began < SLACK_SECONDS
     with server.connected() as connection:
         connection.sendall(b"\x16\x03\x01")
         assert "plain HTTP" in answer(connection).problem["detail"]
@@ -105,9 +101,11 @@ class TestSlowClients:
 
     def test_idle(self, server: Server) -> None:
         with ExitStack() as stack:
-            for _ in range(SLOW_CLIENTS):
-                stack.enter_context(server.connected())
-            answers_in_time(server)
+            connections = [stack.enter_context(server.connected()) for _ in range(SLOW_CLIENTS)]
+            answers(server)
+            for connection in connections:
+                connection.sendall(head("GET", "/healthz"))
+                assert answer(connection).status == 200, "they were open all the time"
 
     @pytest.mark.parametrize("sent", ["head", "body", "chunks"])
     def test_a_byte_at_a_time(self, server: Server, sent: str) -> None:
@@ -126,7 +124,7 @@ class TestSlowClients:
             for byte in request[begun:-1]:
                 for connection in connections:
                     connection.sendall(bytes([byte]))
-            answers_in_time(server)
+            answers(server)
             for connection in connections:
                 connection.sendall(request[-1:])
             assert {answer(connection).status for connection in connections} <= {200, 201}
@@ -136,7 +134,7 @@ class TestSlowClients:
             connections = [stack.enter_context(self._unread(server)) for _ in range(SLOW_CLIENTS)]
             for connection in connections:
                 connection.sendall(head("GET", QUESTION))
-            answers_in_time(server)
+            answers(server)
             first = answer(connections[0])
             assert len(first.json[0]["fieldmap"]) == len(FIELDS), "read at last, it is complete"
 
@@ -145,7 +143,7 @@ class TestSlowClients:
         """A connection whose client has room for next to nothing."""
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            connection.settimeout(60)
+            connection.settimeout(PATIENCE_SECONDS)
             connection.connect(("127.0.0.1", server.port))
             yield connection
 
@@ -155,39 +153,35 @@ class TestHangingStore:
 
     def test_every_answer_within_the_time_of_a_request(self, server: Server, store: Path) -> None:
         bodies = [encoded(copying("a", "e", "x", run=run(f"h{number}"))) for number in range(SLOW_CLIENTS)]
+        meanwhile: Counter[str] = Counter()
+        answers(server)
         for _ in range(2):
             with stored(Path(f"{store}.lock")), ThreadPoolExecutor(SLOW_CLIENTS) as threads:
-                writes = [threads.submit(timed_post, server, body) for body in bodies]
+                writes = [threads.submit(server.post, TARGET, body, Prefer="wait=3") for body in bodies]
                 while not all(write.done() for write in writes):
-                    for target in ("/healthz", "/readyz", "/v3/namespaces"):
-                        began = time.monotonic()
+                    for target in PROBES:
                         assert server.get(target).status == 200, target
-                        assert time.monotonic() - began < SLACK_SECONDS, target
+                        meanwhile[target] += not all(write.done() for write in writes)
+            details = {}
             for write in writes:
-                refusal, seconds = write.result()
+                refusal = write.result()
                 assert refusal.problem["status"] == 503
                 assert refusal.headers["retry-after"].isdigit()
-                assert seconds < REQUEST_SECONDS + SLACK_SECONDS
-            kinds = {write.result()[0].problem["type"].rpartition(":")[2] for write in writes}
+                details[refusal.problem["type"].rpartition(":")[2]] = refusal.problem["detail"]
             # How many of them find a thread in time depends on the machine; test_dispatcher has the rules.
-            assert "store-away" in kinds
-            assert kinds <= {"store-away", "overloaded"}
-        answers_in_time(server)
+            assert details.keys() <= {"store-away", "overloaded"}
+            assert "the 3 s of this request are over" in details["store-away"]
+        assert all(meanwhile[target] for target in PROBES), "answered while writes waited"
+        answers(server)
 
     def test_a_shorter_time_ends_also_while_waiting_for_a_thread(self, server: Server, store: Path) -> None:
         body = encoded(copying("a", "e", "x", run=run("hurry")))
-        with stored(Path(f"{store}.lock")), ThreadPoolExecutor(THREADS) as threads:
-            for _ in range(THREADS):
-                threads.submit(timed_post, server, body)
+        with ThreadPoolExecutor(THREADS) as threads, stored(Path(f"{store}.lock")):
+            others = [threads.submit(server.post, TARGET, body) for _ in range(THREADS)]
             time.sleep(0.2)
-            refusal, seconds = timed_post(server, body, Prefer="wait=1")
+            refusal = server.post(TARGET, body, Prefer="wait=1")
+            assert not any(other.done() for other in others), "they have ten seconds"
         assert refusal.status == 503
-        assert seconds < 1 + SLACK_SECONDS / 2
-
-
-def timed_post(server: Server, body: bytes, **headers: str) -> tuple[Answer, float]:
-    began = time.monotonic()
-    return server.post(TARGET, body, **headers), time.monotonic() - began
 
 
 class TestRefusals:
@@ -249,16 +243,13 @@ class TestClientsThatLeave:
         body = encoded(copying("left", "behind", "x", run=run("left")))
         with server.connected() as connection:
             connection.sendall(head("POST", TARGET, Content_Length=str(len(body))) + body)
-        deadline = time.monotonic() + 10
-        while server.get("/v3/runs/left").status != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually(lambda: server.get("/v3/runs/left").status == 200, "the document is recorded")
 
     def test_in_mid_body(self, server: Server) -> None:
         for _ in range(SLOW_CLIENTS):
             with server.connected() as connection:
                 connection.sendall(head("POST", TARGET, Content_Length="1000") + b"{")
-        answers_in_time(server)
+        answers(server)
 
 
 class TestConnections:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import requests
 from support.token_server import TokenServer
+from waiting import eventually
 
 from capture import recorded_plans
-from capture.test_worker import ProcessListener, lines, wait_until
+from capture.test_worker import ProcessListener, lines
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
@@ -19,7 +20,7 @@ from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.http.session import HttpSession
 
 COUNT = 20
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     worker = CaptureWorker(spool, plan_file, ProcessListener(process), client, make_resolver)
     assert not worker.flush(3.0)
     assert not worker.close(1.0)
-    wait_until(lambda: worker.is_done)
+    eventually(lambda: worker.is_done, "the worker ends")
     (warning,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert "token" in warning.getMessage()
     assert wrong not in caplog.text
@@ -53,6 +54,6 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     assert delivery.sent == COUNT
     headers = {"Authorization": f"Bearer {server.token}"}
     target = f"{server.url}/v3/namespaces/shop/runs?start=0&end=2100-01-01&limit=1000"
-    listed = requests.get(target, headers=headers, timeout=10).json()["runs"]
+    listed = requests.get(target, headers=headers, timeout=120).json()["runs"]
     assert len([run for run in listed if run["application"] == "secured"]) == COUNT
     assert [path.name for path in spool.path.iterdir()] == ["fll-capture"]

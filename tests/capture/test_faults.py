@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
+from waiting import eventually
 
 from capture.conftest import Lineage
 from capture.job_runner import JobRunner
@@ -79,10 +79,7 @@ def test_a_killed_driver_leaves_its_plans(jobs: JobRunner, server: Lineage) -> N
         assert done.returncode == -9
         assert server.runs("killed") == []
         (path,) = jobs.plans()
-        deadline = time.monotonic() + 30
-        while b'"applicationEnd"' not in path.read_bytes():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        eventually(lambda: b'"applicationEnd"' in path.read_bytes(), "the JVM has ended its file")
         gate.busy = 0
         sent = jobs.send()
     assert sent.returncode == 0, sent.stderr

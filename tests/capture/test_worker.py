@@ -6,14 +6,13 @@ import json
 import os
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from cli.commands import serving
+from waiting import eventually
 
 from capture import recorded_plans
 from capture.conftest import Lineage
@@ -24,7 +23,7 @@ from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.http.session import HttpSession
 
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 @dataclass
@@ -97,13 +96,6 @@ def lines(application: str, count: int, *, is_ended: bool = True) -> bytes:
     )
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_lines_are_recorded_as_they_come(spool: PlanSpool, server: Lineage) -> None:
     worker, _ = start(spool, server.url, lines("come", 60), pause_seconds=0.002)
     assert worker.flush(SECONDS)
@@ -159,10 +151,10 @@ def test_a_server_that_is_away_does_not_hold_up_the_end(
         assert not worker.close(1.0)
         assert len([record for record in caplog.records if "lineage waits in" in record.message]) == 1
         assert names(spool) == {".plans", ".head", ".ack"}
-        wait_until(lambda: worker.is_done)
+        eventually(lambda: worker.is_done, "the worker ends")
         with gated(server.url, port=port) as gate:
             following, _ = start(spool, gate.url, lines("following", 1, is_ended=False))
-            wait_until(lambda: len(list(spool.path.glob("*.plans"))) == 1)
+            eventually(lambda: len(list(spool.path.glob("*.plans"))) == 1, "what was left is sent")
             assert following.close(SECONDS)
     assert len(server.runs("away")) == 50
     assert len(server.runs("following")) == 1
@@ -179,7 +171,7 @@ def test_a_server_that_never_answers_is_one_warning(
         assert not worker.close(0.2)
         (record,) = caplog.records
     assert record.message == f"lineage waits in {spool.path}, and is sent later: capture ends first"
-    wait_until(lambda: worker.is_done)
+    eventually(lambda: worker.is_done, "the worker ends")
     assert names(spool) == {".plans", ".head", ".ack"}
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import requests
 from click.testing import CliRunner, Result
+from ports import free_port
+from waiting import PATIENCE_SECONDS, eventually
 
 from api.command import main
 
@@ -23,7 +22,6 @@ WINDOW = ("--start", "1757408000", "--end", "1760000000")
 """The thirty days before, for a server, which has a clock of its own."""
 
 FLL = str(Path(sys.executable).with_name("fll"))
-START_SECONDS = 40.0
 
 
 def fll(*arguments: str, stdin: bytes | None = None) -> Result:
@@ -50,31 +48,25 @@ def complaint(*arguments: str, code: int) -> str:
 @contextmanager
 def serving(store_url: str, home: Path, *, host: str = "127.0.0.1") -> Iterator[str]:
     """The URL of a server over a store, for as long as it is needed."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as free:
-        free.bind((host, 0))
-        port = str(free.getsockname()[1])
-    environment = {**os.environ, "HOME": str(home)}
-    environment.pop("XDG_RUNTIME_DIR", None)
+    port = str(free_port(host))
     command = [FLL, "serve", "--store", store_url, "--host", host, "--port", port, "--workers", "1"]
     with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         _wait(url, process, home / "server.log")
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE_SECONDS)
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
+    def answers() -> bool:
         assert process.poll() is None, log.read_text()
         try:
-            if requests.get(f"{url}/readyz", timeout=5).ok:
-                return
+            return requests.get(f"{url}/readyz", timeout=PATIENCE_SECONDS).ok
         except requests.ConnectionError:
-            time.sleep(0.05)
-    raise AssertionError(f"no server in time: {log.read_text()}")
+            return False
+
+    eventually(answers, f"the server is ready, see {log}")

@@ -119,13 +119,13 @@ def test_json_is_the_body_of_the_api(
     sampled: str, server: str, question: tuple[str, ...], path: str, params: dict[str, str]
 ) -> None:
     window = {"start": WINDOW[1], "end": WINDOW[3]}
-    answer = requests.get(f"{server}/v3/namespaces/bank/{path}", params={**window, **params}, timeout=20)
+    answer = requests.get(f"{server}/v3/namespaces/bank/{path}", params={**window, **params}, timeout=120)
     for target in (("--store", sampled), ("--server", server)):
         assert printed(*question, *WINDOW, *target, "--json") == answer.text + "\n"
 
 
 def test_find_is_the_search_of_the_api(sampled: str, server: str) -> None:
-    answer = requests.get(f"{server}/v3/search?q={quote('e', safe='')}", timeout=20)
+    answer = requests.get(f"{server}/v3/search?q={quote('e', safe='')}", timeout=120)
     assert printed("find", "e", "--store", sampled, "--json") == answer.text + "\n"
 
 

@@ -37,7 +37,7 @@ def on_terminal(*command: str) -> str:
         pass
     finally:
         os.close(controller)
-    assert process.wait(20) == 0, seen
+    assert process.wait(120) == 0, seen
     return seen.decode()
 
 

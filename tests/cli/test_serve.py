@@ -7,17 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import requests
 from faults.server import Server
+from waiting import PATIENCE_SECONDS
 
 from cli.commands import printed, serving
-
-INTERRUPTED_SECONDS = 15.0
-"""Generous for a busy machine: a process that does not end by itself is killed after 30 s."""
 
 PARTS = [
     b"",
@@ -44,7 +41,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
 def test_an_ipv6_address_serves_and_is_printed_as_a_url(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path, host="::1") as url:
         assert url.startswith("http://[::1]:")
-        assert requests.get(f"{url}/readyz", timeout=5).json() == {"status": "ready"}
+        assert requests.get(f"{url}/readyz", timeout=120).json() == {"status": "ready"}
         assert "No dataset or field has 'x'" in printed("find", "x", "--server", url)
     assert f"at {url}/ (the API: /docs)" in (tmp_path / "server.log").read_text()
 
@@ -55,10 +52,9 @@ def test_ctrl_c_to_all_processes_ends_them_despite_slow_clients(tmp_path: Path, 
         clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]
         for client in clients:
             client.sendall(part)
-        began = time.monotonic()
         # As a terminal sends it: to the master and to the workers.
         os.killpg(server.master, signal.SIGINT)
-        assert server.ends(INTERRUPTED_SECONDS * 3) == 0
-        assert time.monotonic() - began < INTERRUPTED_SECONDS
+        assert server.ends(PATIENCE_SECONDS) == 0
+        assert "SIGKILL" not in server.log(), "a process that does not end by itself is killed after 30 s"
         for client in clients:
             client.close()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from engines import Hbase
 from store.copying.copies import answers, stamped_catalogue, stored
+from waiting import eventually
 
-from cli.commands import FLL, START_SECONDS, complaint, fll, printed
+from cli.commands import FLL, complaint, fll, printed
 from fll_hbase.store.copying import progress
 from fll_hbase.tables import Put, open_table
 
@@ -53,15 +53,16 @@ def test_a_copy_that_is_killed_goes_on(sampled: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/copy.db"
     arguments = ("store", "copy", "--from", sampled, "--to", url)
     process = subprocess.Popen([FLL, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + START_SECONDS
     with closing(open_table(url)) as target:
-        current = None
-        while current is None or not current.kind:
+
+        def has_begun() -> bool:
             assert process.poll() is None
-            assert time.monotonic() < deadline
             current = progress.read_progress(target)
+            return current is not None and bool(current.kind)
+
+        eventually(has_begun, "the copy is under way")
         process.kill()
-        process.wait(20)
+        process.wait()
         current = progress.read_progress(target)
         assert current is not None
         assert not current.is_complete

@@ -23,8 +23,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "inputs": [None],
         }
         for body in (event, {**event, "job": 5}):
-            requests.post(f"{server}/api/v1/lineage", json=body, timeout=30)
-        requests.post(f"{server}/api/v1/lineages", json=event, timeout=30)
+            requests.post(f"{server}/api/v1/lineage", json=body, timeout=120)
+        requests.post(f"{server}/api/v1/lineages", json=event, timeout=120)
         yield server
 
 

@@ -23,21 +23,22 @@ class Reply:
 
 @dataclass
 class Scripted:
-    """The URL of the server, and the path and body of each request."""
+    """The URL of the server, its replies to come, and the path and body of each request."""
 
     url: str
+    replies: list[Reply]
     requests: list[tuple[str, bytes]] = field(default_factory=list)
 
 
 @contextmanager
 def serving(*replies: Reply) -> Iterator[Scripted]:
     """Answers in order, the last one again and again."""
-    left = list(replies)
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             scripted.requests.append((self.path, self.rfile.read(length)))
+            left = scripted.replies
             reply = left.pop(0) if len(left) > 1 else left[0]
             if reply.cut:
                 self.close_connection = True
@@ -55,6 +56,6 @@ def serving(*replies: Reply) -> Iterator[Scripted]:
             pass
 
     server = HttpServer(("127.0.0.1", 0), Handler)
-    scripted = Scripted(f"http://127.0.0.1:{server.server_port}")
+    scripted = Scripted(f"http://127.0.0.1:{server.server_port}", list(replies))
     with in_thread(server):
         yield scripted

@@ -53,7 +53,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenServer]:
     with TokenServer(tmp_path_factory.mktemp("tables") / "store.db", workers=1) as server:
         headers = {"Authorization": f"Bearer {server.token}"}
         target = f"{server.url}/v3/namespaces/secret/lineage"
-        assert requests.post(target, json=DOCUMENT, headers=headers, timeout=10).status_code == 201
+        assert requests.post(target, json=DOCUMENT, headers=headers, timeout=120).status_code == 201
         yield server
 
 

@@ -9,6 +9,7 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
+from waiting import PATIENCE_SECONDS, patience
 
 from client.scripted_server import Reply, serving
 from fll_hbase.errors import (
@@ -38,7 +39,9 @@ def problem(kind: str, status: int, **also: Any) -> Reply:
     return Reply(status, json.dumps(members).encode(), {"Content-Type": "application/problem+json"})
 
 
-def record(url: str, timeout_seconds: float = 5.0, read_seconds: float = 5.0) -> dict[str, Any]:
+def record(
+    url: str, timeout_seconds: float = PATIENCE_SECONDS, read_seconds: float = PATIENCE_SECONDS
+) -> dict[str, Any]:
     session = HttpSession(url, timeout_seconds=timeout_seconds, read_seconds=read_seconds)
     try:
         return session.post("v3", "namespaces", "my/ns %", "lineage", body=b'{"a": 1}')
@@ -55,11 +58,12 @@ def test_a_busy_server_is_asked_again_with_the_very_same(status: int) -> None:
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_no_sooner_than_it_says(form: str) -> None:
-    value = "2" if form == "seconds" else formatdate(time.time() + 2.9, usegmt=True)
+    date = int(time.time()) + 3
+    value = "2" if form == "seconds" else formatdate(date, usegmt=True)
     begun = time.monotonic()
     with serving(Reply(503, headers={"Retry-After": value}), GOOD) as server:
         record(server.url)
-    assert 1.5 < time.monotonic() - begun < 4
+    assert time.monotonic() - begun >= 2 if form == "seconds" else time.time() >= date
 
 
 def test_an_unreadable_retry_after_is_none() -> None:
@@ -68,22 +72,23 @@ def test_an_unreadable_retry_after_is_none() -> None:
 
 
 def test_a_wait_beyond_its_patience_is_not_begun() -> None:
-    begun = time.monotonic()
     with (
+        patience(),
         serving(Reply(503, headers={"Retry-After": "3600"})) as server,
         pytest.raises(StoreUnavailable, match="503"),
     ):
         record(server.url)
-    assert time.monotonic() - begun < 1
     assert len(server.requests) == 1
 
 
 def test_patience_ends() -> None:
-    begun = time.monotonic()
-    with serving(Reply(503)) as server, pytest.raises(StoreUnavailable, match="is busy: 503"):
-        record(server.url, timeout_seconds=1)
-    assert 0.2 < time.monotonic() - begun < 2
-    assert len(server.requests) > 1
+    # On a busy machine a second may be over after the first attempt.
+    seconds, requests = 0.5, 1
+    while requests == 1:
+        seconds *= 2
+        with patience(), serving(Reply(503)) as server, pytest.raises(StoreUnavailable, match="is busy: 503"):
+            record(server.url, timeout_seconds=seconds)
+        requests = len(server.requests)
 
 
 def test_a_server_that_hangs_up_is_asked_again() -> None:
@@ -167,7 +172,7 @@ def line(status: int, **also: Any) -> bytes:
     return json.dumps({"status": status, **also}).encode() + b"\n"
 
 
-def batch(url: str, lines: list[bytes], timeout_seconds: float = 5.0) -> list[dict[str, Any]]:
+def batch(url: str, lines: list[bytes], timeout_seconds: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
     session = HttpSession(url, timeout_seconds=timeout_seconds)
     try:
         return session.post_lines("v3", "namespaces", "ns", "lineage", "batch", lines=lines)

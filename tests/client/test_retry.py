@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from waiting import patience
 
 from fll_hbase.retry import RetryPolicy
 
@@ -58,8 +59,6 @@ def test_an_error_sets_the_least_wait() -> None:
 
 def test_no_wait_begins_that_would_exceed_the_timeout() -> None:
     operation = Flaky(Unavailable(3600.0))
-    begin = time.monotonic()
-    with pytest.raises(Unavailable):
+    with patience(), pytest.raises(Unavailable):
         RetryPolicy(timeout_seconds=2.0).retrying(Unavailable)(operation)
-    assert time.monotonic() - begin < 2.0
     assert operation.attempts == 1

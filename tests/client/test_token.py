@@ -110,11 +110,11 @@ class TestOthers:
                     outputs=[ol.OutputDataset("shop", name)],
                 )
             )
-            assert client.close(timeout=30)
+            assert client.close(timeout=120)
             answer = requests.get(
                 f"{server.url}/v3/namespaces/shop/endpoints/{name}",
                 headers={"Authorization": f"Bearer {server.token}"},
-                timeout=30,
+                timeout=120,
             )
             assert answer.status_code == 200, answer.text
 

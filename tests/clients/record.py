@@ -207,7 +207,7 @@ def _background(
         yield
     finally:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait(30)
+        process.wait(120)
 
 
 def _count(home: Path) -> int:

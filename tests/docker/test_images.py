@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any
 
 import pytest
 import yaml
-from clusters import free_port
 from packaging.requirements import Requirement
+from ports import free_port
+from waiting import eventually
 
 from fll_hbase.config import PREFIX, Settings
 from fll_hbase.tables import hbase_url
@@ -166,7 +166,7 @@ def started(folder: Path) -> Iterator[dict[str, str]]:
         yield environment
     finally:
         process.terminate()
-        process.wait(40)
+        process.wait(120)
 
 
 def test_the_health_check_of_the_api_runs_outside(tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def test_the_health_check_of_the_api_runs_outside(tmp_path: Path) -> None:
     assert program == "python"
     check = [sys.executable, *arguments]
     with started(tmp_path) as environment:
-        deadline = time.monotonic() + 40
-        while subprocess.run(check, env=environment, capture_output=True, check=False).returncode:
-            assert time.monotonic() < deadline, "never healthy"
-            time.sleep(0.2)
+        eventually(
+            lambda: not subprocess.run(check, env=environment, capture_output=True, check=False).returncode,
+            "it is healthy",
+        )
     assert subprocess.run(check, env=environment, capture_output=True, check=False).returncode == 1

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import happybase
 import pytest
 from clusters import LAUNCHER, TABLE, Cluster
+from waiting import eventually
 
 from fll_hbase.tables import hbase_schema
 
@@ -227,11 +227,12 @@ def test_what_the_image_runs_is_found_healthy_and_stops_in_order(tmp_path: Path)
         running = subprocess.Popen(
             [LAUNCHER, *options, *command], env=cluster.environment, stdout=output, stderr=output
         )
-        deadline = time.monotonic() + START_SECONDS
-        while launched(shell_command, cluster.environment).returncode:
+
+        def is_healthy() -> bool:
             assert running.poll() is None, output_file.read_text()
-            assert time.monotonic() < deadline, output_file.read_text()
-            time.sleep(0.5)
+            return launched(shell_command, cluster.environment).returncode == 0
+
+        eventually(is_healthy, f"it is healthy, see {output_file}", seconds=START_SECONDS)
         running.send_signal(signal.SIGTERM)
         assert running.wait(START_SECONDS) == 0
         assert not processes(tmp_path)

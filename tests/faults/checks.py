@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
+from waiting import PATIENCE_SECONDS
+
 from .caller import Caller
 from .clients import Client
 from .ledger import CONTENTS, EVER, SINK, SOURCE, Ledger, Version, Window, version, window
 from .questions import Lineage, Question, Runs, Ways, wrong
 from .server import Server
-
-FREE_SECONDS = 5.0
-"""How long a single POST to a server at rest may take on a busy machine."""
 
 
 def all_there(server: Server, ledger: Ledger) -> None:
@@ -30,7 +29,7 @@ def nothing_lost(server: Server, ledger: Ledger, *, windows: int = 5) -> None:
     """The acknowledged versions, and no others than those under way; clients may go on meanwhile."""
     versions = ledger.versions()
     assert versions, "nothing was acknowledged: the test tests nothing"
-    caller = Caller(server.port, patience_seconds=30)
+    caller = Caller(server.port, patience_seconds=PATIENCE_SECONDS)
     for question in _questions(versions, windows):
         moment = ledger.now()
         results = caller.ask(question)
@@ -40,7 +39,7 @@ def nothing_lost(server: Server, ledger: Ledger, *, windows: int = 5) -> None:
 
 def sound(store: Path) -> None:
     """The file is whole, as SQLite sees it."""
-    with closing(sqlite3.connect(store, timeout=10)) as connection:
+    with closing(sqlite3.connect(store, timeout=PATIENCE_SECONDS)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
@@ -53,7 +52,7 @@ def unlocked(server: Server, ledger: Ledger) -> None:
         connection.execute("ROLLBACK")
     last = version(f"last-{time.monotonic_ns()}", random.Random(0))
     ledger.begin([last])
-    assert Caller(server.port, patience_seconds=FREE_SECONDS).record([last]) == [201]
+    assert Caller(server.port, patience_seconds=PATIENCE_SECONDS).record([last]) == [201]
     ledger.acknowledge(last)
 
 

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 
+from waiting import PATIENCE_SECONDS
+
 from .caller import RECORDED, Away, Broken, Caller, Tally
 from .ledger import Ledger, Version, version
 from .questions import Question, random_question, wrong
 
 RETRY_SECONDS = 0.02
 THINK_SECONDS = 0.02
-FINISH_SECONDS = 60.0
+FINISH_SECONDS = 2 * PATIENCE_SECONDS
 STARTED: list[Client] = []
 
 
@@ -96,8 +98,8 @@ class Writer(Client):
         seed: int,
         lines: int,
         replaces: bool = False,
-        patience_seconds: float = 30.0,
-        gives_up_seconds: float = FINISH_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+        gives_up_seconds: float = PATIENCE_SECONDS,
         think_seconds: float = THINK_SECONDS,
     ) -> None:
         super().__init__(ports, ledger, seed=seed, patience_seconds=patience_seconds)
@@ -165,7 +167,7 @@ class Reader(Client):
         ledger: Ledger,
         *,
         seed: int,
-        patience_seconds: float = 30.0,
+        patience_seconds: float = PATIENCE_SECONDS,
         think_seconds: float = 0.0,
         forgiving: bool = False,
     ) -> None:

@@ -16,13 +16,14 @@ from typing import Any
 
 from cli.documents import START_MS, document
 from jvm_options import JVM_ENVIRONMENT
+from waiting import eventually
 
 from fll_hbase.keys import layout
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, Table, open_table
 
-from .processes import eventually, state
+from .processes import state
 
 FLL = str(Path(sys.executable).with_name("fll"))
 SECONDS_MAX = 240.0
@@ -76,7 +77,7 @@ class Load:
         return count(url) >= runs
 
     def gets_under_way(self, url: str, *, runs: int) -> None:
-        eventually(lambda: self.has(url, runs), SECONDS_MAX, f"{runs} runs are there")
+        eventually(lambda: self.has(url, runs), f"{runs} runs are there")
 
     def ends(self) -> tuple[int, dict[str, Any], list[str]]:
         """Its exit code, its summary, and the lines of its complaints."""

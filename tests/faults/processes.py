@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 READ_MARKS = range(123, 128)
@@ -14,23 +12,6 @@ READ_MARKS = range(123, 128)
 
 ESTABLISHED = "01"
 """The state of a connection that neither end has closed."""
-
-
-def eventually(holds: Callable[[], bool], seconds: float, description: str) -> float:
-    """Wait for something; the seconds it took. Raises AssertionError when it takes too long."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {description}"
-        time.sleep(0.005)
-    return time.monotonic() - began
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def state(pid: int) -> str:

@@ -7,14 +7,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
 
-from .processes import eventually, free_port, group, has_socket, server_end, state, writing
+from ports import free_port
+from waiting import eventually
 
-START_SECONDS = 40.0
-PROBE_SECONDS = 2.0
+from .processes import group, has_socket, server_end, state, writing
+
+PROBE_SECONDS = 10.0
+PROBES_MAX = 8
+"""Connections of probes that stay open while a worker is still missing."""
+
+END_SECONDS = 60.0
 
 
 class Server:
@@ -40,8 +47,10 @@ class Server:
 
     def start(self, *, wait: bool = True) -> None:
         """Start; unless told otherwise, wait until it answers."""
-        environment = {**os.environ, "HOME": str(self.store.parent)}
-        environment.pop("XDG_RUNTIME_DIR", None)
+        environment = dict(os.environ)
+        if self._url.startswith("sqlite:"):
+            # Nobody is refused because the machine is busy; a store that is locked is busy after ten seconds.
+            environment.setdefault("FLL_REQUEST_SECONDS", "60")
         with open(self.store.with_suffix(".log"), "ab") as log:
             self._process = subprocess.Popen(
                 self._command(), stdout=log, stderr=log, env=environment, start_new_session=True
@@ -50,22 +59,27 @@ class Server:
             self.wait_ready()
 
     def wait_ready(self) -> None:
-        self._eventually(self.answers, START_SECONDS, "the server answers")
+        self._eventually(self.answers, "the server answers")
 
-    def wait_for_all_workers(
-        self, seconds: float = START_SECONDS, *, path: str = "/readyz", status: int = 200
-    ) -> list[int]:
+    def wait_for_all_workers(self, *, path: str = "/readyz", status: int = 200) -> list[int]:
         """Wait until there are as many workers as there should be, and each has answered so; the workers."""
         answered: set[int] = set()
 
         def has_all_workers() -> bool:
-            answered.update(self._answering(path, status) or ())
+            probes.append(self._connection())
+            if len(probes) > PROBES_MAX:
+                probes.pop(0).close()
+            answered.update(self._answering(probes[-1], path, status) or ())
             workers = self.workers()
             return len(workers) == self._workers and answered.issuperset(workers)
 
-        self._eventually(
-            has_all_workers, seconds, f"each of {self._workers} workers answers {path} with {status}"
-        )
+        # A worker with open connections accepts later, so that others get the next ones.
+        probes: list[HTTPConnection] = []
+        try:
+            self._eventually(has_all_workers, f"each of {self._workers} workers answers {path} with {status}")
+        finally:
+            for connection in probes:
+                connection.close()
         return self.workers()
 
     @property
@@ -80,7 +94,8 @@ class Server:
     def answers(self) -> bool:
         """Whether it answers on a fresh connection, in the time that a supervisor would give it."""
         assert self.alive(), f"the server ended: {self.log()}"
-        return self._answering() is not None
+        with closing(self._connection()) as connection:
+            return self._answering(connection) is not None
 
     def workers(self) -> list[int]:
         """The children of the master that live."""
@@ -92,7 +107,7 @@ class Server:
 
     def some_workers(self) -> list[int]:
         """The workers, as soon as there are any."""
-        eventually(lambda: bool(self.workers()), START_SECONDS, "there is a worker")
+        eventually(lambda: bool(self.workers()), "there is a worker")
         return self.workers()
 
     def writer(self) -> int:
@@ -104,7 +119,7 @@ class Server:
             seen.extend([pid] if pid in self.workers() else [])
             return bool(seen)
 
-        eventually(writes, 10, "some worker writes")
+        eventually(writes, "some worker writes")
         return seen[0]
 
     def writes(self) -> bool:
@@ -117,8 +132,8 @@ class Server:
             return
         if self._process.poll() is None or group(self.master):
             os.killpg(self.master, signal.SIGKILL)
-            self._process.wait(10)
-        eventually(lambda: not group(self.master), 10, "no process of the server is left")
+            self._process.wait(END_SECONDS)
+        eventually(lambda: not group(self.master), "no process of the server is left")
         self._process = None
 
     def terminate(self, seconds: float) -> int:
@@ -137,9 +152,9 @@ class Server:
         path = self.store.with_suffix(".log")
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def _eventually(self, holds: Callable[[], bool], seconds: float, description: str) -> None:
+    def _eventually(self, holds: Callable[[], bool], description: str) -> None:
         try:
-            eventually(holds, seconds, description)
+            eventually(holds, description)
         except AssertionError as error:
             raise AssertionError(f"{error}; its log: {self.log()}") from error
 
@@ -148,16 +163,20 @@ class Server:
         options = ["--store", self._url, "--port", str(self.port)]
         return [fll, "serve", *options, "--workers", str(self._workers)]
 
-    def _answering(self, path: str = "/readyz", status: int = 200) -> set[int] | None:
-        """The workers that hold a fresh connection on which they answered so; None without such an answer."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PROBE_SECONDS)
+    def _connection(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=PROBE_SECONDS)
+
+    def _answering(
+        self, connection: HTTPConnection, path: str = "/readyz", status: int = 200
+    ) -> set[int] | None:
+        """The workers that hold a connection on which they answered so; None without such an answer."""
         try:
             connection.request("GET", path)
-            if connection.getresponse().status != status:
+            response = connection.getresponse()
+            response.read()
+            if response.status != status:
                 return None
             inode = server_end(self.port, connection.sock.getsockname()[1]) if connection.sock else ""
             return {pid for pid in self.workers() if has_socket(pid, inode)}
         except (OSError, HTTPException):
             return None
-        finally:
-            connection.close()

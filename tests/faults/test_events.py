@@ -12,13 +12,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from .processes import eventually
+from waiting import PATIENCE_SECONDS, eventually
+
 from .server import Server
 
 SENDERS, ROUNDS, PROGRESS_EVENTS = 3, 3, 120
 KINDS = ("START", "RUNNING", "RUNNING", "COMPLETE")
 FIRST_SECOND = 1_770_000_000
-PATIENCE_SECONDS = 30.0
 
 
 class Sender(threading.Thread):
@@ -49,7 +49,7 @@ class Sender(threading.Thread):
     def finish(self) -> None:
         """Let it come to the end of its run. Raises what went wrong in it."""
         self._finishing.set()
-        self.join(60)
+        self.join(2 * PATIENCE_SECONDS)
         assert not self.is_alive()
         if self.wrong is not None:
             raise self.wrong
@@ -69,7 +69,7 @@ def test_killed_while_events_come(store: Path) -> None:
             sender.start()
         for _ in range(ROUNDS):
             wanted = _acknowledged(senders) + PROGRESS_EVENTS
-            eventually(lambda wanted=wanted: _acknowledged(senders) >= wanted, 30, "events come")
+            eventually(lambda wanted=wanted: _acknowledged(senders) >= wanted, "events come")
             server.kill()
             certain = [
                 (run, list(acknowledged))
@@ -95,7 +95,7 @@ def test_killed_while_events_come(store: Path) -> None:
 
 def call(port: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     """One request over a connection of its own."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     try:
         connection.request(
             method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"}

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from waiting import eventually
+
 from fll_hbase.tables import Put, open_table
 
 from . import checks
 from .clients import Client, Reader, Writer, finish, paused, start
 from .ledger import Ledger
-from .processes import eventually
 from .server import Server
 
 ROUNDS = 3
@@ -52,7 +53,7 @@ def test_killed_while_it_makes_its_file(store: Path) -> None:
         unfinished = store.with_name(f"{number}.db")
         child = FORK.Process(target=_make, args=(unfinished,))
         child.start()
-        eventually(lambda path=unfinished: path.exists(), 20, "the file is being made")
+        eventually(lambda path=unfinished: path.exists(), "the file is being made")
         time.sleep(number * FILE_STEP_SECONDS)
         child.kill()
         child.join()
@@ -80,6 +81,6 @@ def _clients(server: Server, ledger: Ledger) -> Sequence[Client]:
 
 def _wait_for_mid_batch(server: Server, ledger: Ledger) -> None:
     acknowledgements = ledger.acknowledgements
-    eventually(lambda: ledger.acknowledgements >= acknowledgements + PROGRESS_RUNS, 30, "writers get on")
+    eventually(lambda: ledger.acknowledgements >= acknowledgements + PROGRESS_RUNS, "writers get on")
     server.writer()
     assert ledger.under_way() > 0

@@ -10,24 +10,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from waiting import eventually
+
 from . import checks
 from .clients import Reader, Writer, finish, start
 from .ledger import Ledger
-from .processes import eventually, reading, state, writing
+from .processes import reading, state, writing
 from .server import Server
 
-BUSY_SECONDS = 10.0
-"""How long a write waits for its turn; the server has no setting for it."""
-
 READS_MIN = 20
-"""So many are answered at least while writes wait for their turn."""
+"""So many are answered while writes wait for their turn: if each waited as long, that would take minutes."""
 
 WAITING = 12
 """More writers than a worker has threads."""
-
-BOOT_SECONDS = 10.0
-SLACK_SECONDS = 4.0
-"""What a busy machine adds to any time."""
 
 
 def test_stopped_while_it_writes(store: Path, report: Callable[[str], None]) -> None:
@@ -45,17 +40,15 @@ def test_stopped_while_it_writes(store: Path, report: Callable[[str], None]) -> 
             start([*singles, *batches, reader])
             waited = eventually(
                 lambda: all(client.tallies[0].refused for client in singles + batches),
-                BUSY_SECONDS + SLACK_SECONDS,
                 "every write to the other worker is answered 503",
             )
+            eventually(lambda: reader.done >= READS_MIN, "reads go on while nobody can write")
             reads = reader.done
         went_on = _progress(ledger)
         finish([*early_writers, *singles, *batches, reader])
         report(f"503 after {waited:.1f} s, writes {went_on:.2f} s after it went on, {reads} reads meanwhile")
         report(checks.outages([*early_writers, *singles, *batches]))
         assert {seconds for client in singles for seconds in client.tallies[0].retry_after} == {"2"}
-        assert reads >= READS_MIN, f"only {reads} reads while nobody could write"
-        assert reader.tallies[0].slowest_seconds < SLACK_SECONDS, "reads wait for the writer"
         assert not reader.tallies[0].broken
         checks.all_there(server, ledger)
         checks.unlocked(server, ledger)
@@ -101,19 +94,23 @@ def test_a_new_worker_answers_beside_a_stopped_one(store: Path, report: Callable
         with stopped_writer(server) as pid:
             (other,) = set(server.workers()) - {pid}
             os.kill(other, signal.SIGKILL)
-            report(f"answered after {eventually(server.answers, BOOT_SECONDS, 'a worker answers'):.2f} s")
+            report(f"answered after {eventually(server.answers, 'a worker answers'):.2f} s")
 
 
 def test_reads_go_on_beside_many_waiting_writers(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
-        clients = [Writer([server.port], ledger, seed=seed, lines=1) for seed in range(1 + WAITING)]
-        start(clients[:1])
+        Writer([server.port], ledger, seed=0, lines=10).turn()
+        writers = [Writer([server.port], ledger, seed=1 + number, lines=1) for number in range(1 + WAITING)]
+        start(writers[:1])
         with stopped_writer(server):
-            start(clients[1:])
+            start(writers[1:])
             time.sleep(1)
-            took = eventually(server.answers, SLACK_SECONDS, "a read is answered")
-        report(f"answered after {took:.2f} s")
+            reader = Reader([server.port], ledger, seed=99)
+            start([reader])
+            took = eventually(lambda: reader.done >= READS_MIN, "reads go on beside writers that wait")
+        finish([*writers, reader])
+        report(f"{READS_MIN} reads answered after {took:.2f} s")
 
 
 @contextmanager
@@ -142,14 +139,14 @@ def _stopped(server: Server, choose: Callable[[], int], wanted: Callable[[int], 
     def tried() -> bool:
         pid = choose()
         os.kill(pid, signal.SIGSTOP)
-        eventually(lambda: state(pid) == "T", 5, "it stands still")
+        eventually(lambda: state(pid) == "T", "it stands still")
         if wanted(pid):
             stopped.append(pid)
         else:
             os.kill(pid, signal.SIGCONT)
         return bool(stopped)
 
-    eventually(tried, 20, "a worker was stopped at the right moment")
+    eventually(tried, "a worker was stopped at the right moment")
     try:
         yield stopped[0]
     finally:
@@ -160,4 +157,4 @@ def _stopped(server: Server, choose: Callable[[], int], wanted: Callable[[int], 
 def _progress(ledger: Ledger) -> float:
     """Wait until some more is acknowledged; the seconds it took."""
     acknowledgements = ledger.acknowledgements
-    return eventually(lambda: ledger.acknowledgements > acknowledgements, SLACK_SECONDS, "writers get on")
+    return eventually(lambda: ledger.acknowledgements > acknowledgements, "writers get on")

@@ -8,15 +8,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from waiting import PATIENCE_SECONDS, eventually
+
 from . import checks
 from .caller import Caller
 from .clients import Client, Reader, Writer, finish, paused, start
 from .ledger import Ledger, version
-from .processes import eventually
 from .server import Server
 
-GRACEFUL_SECONDS = 30.0
-SLACK_SECONDS = 4.0
 BATCH_RUNS = 5_000
 """Recorded in three steps, so that there is time to stop between them."""
 
@@ -31,7 +30,7 @@ def test_terminated_in_mid_batch(store: Path, report: Callable[[str], None]) -> 
             Reader([server.port], ledger, seed=4),
         ]
         start(clients)
-        eventually(lambda: ledger.acknowledgements > 1_000, 30, "writers get on")
+        eventually(lambda: ledger.acknowledgements > 1_000, "writers get on")
         server.writer()
         with paused(clients):
             took = _terminated(server)
@@ -51,14 +50,14 @@ def test_a_batch_under_way_is_answered(store: Path, report: Callable[[str], None
     versions = [version(f"run-{number}", chance) for number in range(BATCH_RUNS)]
     statuses: list[int] = []
     with Server(store) as server:
-        caller = Caller(server.port, patience_seconds=GRACEFUL_SECONDS)
+        caller = Caller(server.port, patience_seconds=PATIENCE_SECONDS)
         sender = threading.Thread(target=lambda: statuses.extend(caller.record(versions)), daemon=True)
         ledger.begin(versions)
         sender.start()
         server.writer()
         assert not statuses
         took = _terminated(server)
-        sender.join(SLACK_SECONDS)
+        sender.join(PATIENCE_SECONDS)
         assert statuses == [201] * BATCH_RUNS, f"{len(statuses)} answers, {caller.tally.broken} broken"
         report(f"ended after {took:.2f} s, {BATCH_RUNS} runs under way were answered")
         for recorded_version in versions:
@@ -70,7 +69,7 @@ def test_a_batch_under_way_is_answered(store: Path, report: Callable[[str], None
 def _terminated(server: Server) -> float:
     """Report it to stop, and wait until it did; the seconds it took."""
     began = time.monotonic()
-    code = server.terminate(GRACEFUL_SECONDS + SLACK_SECONDS)
+    code = server.terminate(PATIENCE_SECONDS)
     assert code == 0, f"exit code {code}: {server.log()}"
     took = time.monotonic() - began
     server.kill()

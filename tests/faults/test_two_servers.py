@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from waiting import PATIENCE_SECONDS, eventually
+
 from . import checks
 from .caller import RECORDED, Caller
 from .clients import Client, Reader, Writer, finish, start
 from .ledger import EVER, Ledger, Version, version
-from .processes import eventually
 from .questions import Runs
 from .server import Server
 
@@ -25,7 +26,7 @@ def test_two_servers_write_at_once(store: Path, report: Callable[[str], None]) -
         clients = _clients([first.port, second.port], ledger)
         start(clients)
         contested = _contests(first, second, ledger)
-        eventually(lambda: ledger.acknowledgements >= PROGRESS_RUNS, 30, "writers get on")
+        eventually(lambda: ledger.acknowledgements >= PROGRESS_RUNS, "writers get on")
         finish(clients)
         report(checks.outages(clients))
         checks.none_refused(clients)
@@ -58,11 +59,11 @@ def test_one_of_two_servers_is_killed(store: Path, report: Callable[[str], None]
         clients = _clients([first.port, second.port], ledger)
         start(clients)
         for victim in (first, second):
-            eventually(lambda victim=victim: victim.writes(), 20, "it writes")
+            eventually(lambda victim=victim: victim.writes(), "it writes")
             victim.kill()
             acknowledgements = ledger.acknowledgements
             took = eventually(
-                lambda existing=acknowledgements: ledger.acknowledgements > existing, 10, "the other goes on"
+                lambda existing=acknowledgements: ledger.acknowledgements > existing, "the other goes on"
             )
             victim.start()
             report(f"the other got on after {took:.2f} s")
@@ -90,7 +91,7 @@ def _contests(first: Server, second: Server, ledger: Ledger) -> list[tuple[Versi
     """Runs of which both servers were told something else at the same time; every third time the same."""
     chance = random.Random(8)
     contested: list[tuple[Version, Version]] = []
-    callers = [Caller(server.port, patience_seconds=30) for server in (first, second)]
+    callers = [Caller(server.port, patience_seconds=PATIENCE_SECONDS) for server in (first, second)]
     for number in range(CONTESTS):
         names = [f"contested-{number}-{line}" for line in range(CONTESTED_RUNS)]
         left = [version(name, chance) for name in names]
@@ -110,14 +111,14 @@ def _at_once(callers: Sequence[Caller], batches: Sequence[list[Version]]) -> Non
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(40)
+        thread.join(2 * PATIENCE_SECONDS)
     assert len(statuses) == sum(map(len, batches)), "a batch was not answered"
     assert set(statuses) <= set(RECORDED), statuses
 
 
 def _settle(server: Server, contested: list[tuple[Version, Version]], ledger: Ledger) -> None:
     """Take what the server lists of each contested run as the truth: one of the two."""
-    listed = set(Caller(server.port, patience_seconds=30).ask(Runs(EVER)))
+    listed = set(Caller(server.port, patience_seconds=PATIENCE_SECONDS).ask(Runs(EVER)))
     for versions in contested:
         true = [version for version in sorted(set(versions)) if (version.run, version.start_ms) in listed]
         assert len(true) == 1, f"{versions}: listed are {true}"

@@ -12,7 +12,7 @@ from types import TracebackType
 
 FETCHED = Path(__file__).parent / "target"
 CLUSTER_ID = "bGluZWFnZS1vZi1maWVsZA"
-START_SECONDS_MAX = 60
+START_SECONDS_MAX = 180
 STOP_SECONDS_MAX = 30
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Djava.net.preferIPv4Stack=true")
 

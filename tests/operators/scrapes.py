@@ -27,7 +27,7 @@ class Scrape:
 
 def scrape(port: int) -> Scrape:
     """Ask a server for its metrics."""
-    answer = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=20)
+    answer = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=120)
     assert answer.status_code == 200, answer.text
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     return Scrape(answer.text)

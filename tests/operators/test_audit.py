@@ -18,7 +18,7 @@ import requests
 from cli.documents import document
 from faults.server import Server
 
-from api.audit import TAG_SECONDS, AuditLog, Questioned
+from api.audit import AuditLog, Questioned
 from api.environ import QUESTIONED
 from api.log_file import LogFile
 from fll_hbase import deadline
@@ -60,7 +60,7 @@ print(failures)
 def ask(server: Server, method: str, path: str, **options: Any) -> requests.Response:
     headers = {"Authorization": f"Bearer {TOKEN}", **options.pop("headers", {})}
     url = f"http://127.0.0.1:{server.port}{path}"
-    return requests.request(method, url, headers=headers, timeout=20, **options)
+    return requests.request(method, url, headers=headers, timeout=120, **options)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ class TestLines:
         assert ask(audited, "POST", path, json=document()).status_code == 400
         odd = requests.Request("POST", f"http://127.0.0.1:{audited.port}/v3/x").prepare()
         odd.url = f"http://127.0.0.1:{audited.port}/v3/\x85\u2028x"
-        assert requests.Session().send(odd, timeout=20).status_code == 404
+        assert requests.Session().send(odd, timeout=120).status_code == 404
         written = lines(audited)
         assert [line["event"] for line in written] == ["write"] * 4
         assert written[2]["path"] == path
@@ -162,19 +162,23 @@ class TestLines:
 class _Hanging(ObservedTable):
     """A table that does not answer until the deadline."""
 
+    waits = 0
+
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        time.sleep(deadline.seconds_left(10))
+        seconds = deadline.seconds_left(10)
+        self.waits += 1
+        time.sleep(seconds)
         raise deadline.unavailable("it hangs")
 
 
 def test_a_store_that_hangs_delays_a_batch_once(tmp_path: Path) -> None:
-    store = LineageStore(_Hanging(open_table("sqlite:///:memory:")))
+    table = _Hanging(open_table("sqlite:///:memory:"))
+    store = LineageStore(table)
     audit = AuditLog(LogFile(str(tmp_path / "audit.log")), store.tags)
     questions = [Questioned(Dataset("ns", "name"), str(number)) for number in range(50)]
     environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v3/questions", QUESTIONED: questions}
-    began = time.monotonic()
     audit.note(environ, "200", {"status": 200})
-    assert time.monotonic() - began < 2 * TAG_SECONDS
+    assert table.waits == 1
     written = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
     assert [line["tags"] for line in written] == ["unknown"] * 50
 

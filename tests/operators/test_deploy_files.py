@@ -61,11 +61,11 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
         with Server(folder / "store.db", workers=1) as server:
             url = f"http://127.0.0.1:{server.port}"
             documents = f"{url}/v3/namespaces/shop/lineage"
-            assert requests.post(documents, json=document(), timeout=20).status_code == 201
-            assert requests.post(documents, json={}, timeout=20).status_code == 400
+            assert requests.post(documents, json=document(), timeout=120).status_code == 201
+            assert requests.post(documents, json={}, timeout=120).status_code == 400
             question = f"{url}/v3/namespaces/shop/endpoints/invoices/fields/lineage?start=0&end=now"
-            assert requests.get(question, timeout=20).status_code == 200
-            assert requests.get(url, headers={"Host": "evil.example"}, timeout=20).status_code == 421
+            assert requests.get(question, timeout=120).status_code == 200
+            assert requests.get(url, headers={"Host": "evil.example"}, timeout=120).status_code == 421
             yield scrape(server.port)
 
 

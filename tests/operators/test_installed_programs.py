@@ -6,7 +6,6 @@ import datetime
 import ipaddress
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +19,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from faults.processes import eventually, free_port
 from faults.server import Server
+from ports import free_port
+from waiting import eventually
 
 from operators.conftest import StartServer
 from operators.scrapes import scrape
@@ -51,7 +51,7 @@ def running(*command: str) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 class TestPrometheus:
@@ -60,7 +60,7 @@ class TestPrometheus:
     def test_promtool_accepts_metrics_rules_and_configuration(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage"
-        assert requests.post(url, json=document(), timeout=20).status_code == 201
+        assert requests.post(url, json=document(), timeout=120).status_code == 201
         assert run("promtool", "check", "metrics", text=scrape(server.port).text) == ""
         run("promtool", "check", "config", str(DOCKER / "prometheus" / "prometheus.yml"))
 
@@ -73,7 +73,7 @@ class TestPrometheus:
         config["scrape_configs"][0]["static_configs"] = [{"targets": [f"127.0.0.1:{server.port}"]}]
         (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
         for _ in range(7):
-            answer = requests.get(f"http://127.0.0.1:{server.port}/v3/namespaces", timeout=20)
+            answer = requests.get(f"http://127.0.0.1:{server.port}/v3/namespaces", timeout=120)
             assert answer.status_code == 200
         with running(
             "prometheus",
@@ -82,18 +82,18 @@ class TestPrometheus:
             f"--web.listen-address=127.0.0.1:{port}",
         ):
             query = 'sum(fll_http_requests_total{route="/v3/namespaces",job="lineage"})'
-            eventually(lambda: self._value(port, query) == 7, 30, "it has scraped")
+            eventually(lambda: self._value(port, query) == 7, "it has scraped")
             # Of each target, Prometheus itself says whether it could be read.
             assert self._value(port, 'up{job="lineage"}') == 1
-            rules = requests.get(f"http://127.0.0.1:{port}/api/v1/rules", timeout=20).json()
+            rules = requests.get(f"http://127.0.0.1:{port}/api/v1/rules", timeout=120).json()
             (group,) = rules["data"]["groups"]
-            eventually(lambda: self._are_healthy(port), 30, "every alert is evaluated")
+            eventually(lambda: self._are_healthy(port), "every alert is evaluated")
             assert {rule["state"] for rule in group["rules"]} == {"inactive"}
 
     def _value(self, port: int, query: str) -> float:
         try:
             answer = requests.get(
-                f"http://127.0.0.1:{port}/api/v1/query", params={"query": query}, timeout=20
+                f"http://127.0.0.1:{port}/api/v1/query", params={"query": query}, timeout=120
             )
         except requests.ConnectionError:
             return -1
@@ -101,7 +101,7 @@ class TestPrometheus:
         return float(result[0]["value"][1]) if result else -1
 
     def _are_healthy(self, port: int) -> bool:
-        rules: dict[str, Any] = requests.get(f"http://127.0.0.1:{port}/api/v1/rules", timeout=20).json()
+        rules: dict[str, Any] = requests.get(f"http://127.0.0.1:{port}/api/v1/rules", timeout=120).json()
         return {rule["health"] for rule in rules["data"]["groups"][0]["rules"]} == {"ok"}
 
 
@@ -134,15 +134,15 @@ class TestNginx:
         command = ("nginx", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"))
         assert "syntax is ok" in run(*command, "-t")
         with running(*command):
-            began = time.monotonic()
-            while True:
-                try:
-                    self._ask(tmp_path, port, "/healthz")
-                    break
-                except requests.ConnectionError:
-                    assert time.monotonic() - began < 20
-                    time.sleep(0.05)
+            eventually(lambda: self._answers(tmp_path, port), "nginx answers")
             yield server, port
+
+    def _answers(self, folder: Path, port: int) -> bool:
+        try:
+            self._ask(folder, port, "/healthz")
+        except requests.ConnectionError:
+            return False
+        return True
 
     def _ask(
         self, folder: Path, port: int, path: str, method: str = "GET", **options: Any
@@ -154,7 +154,7 @@ class TestNginx:
             )
             prepared.url = f"https://127.0.0.1:{port}{path}"
             prepared.headers["Host"] = HOST
-            return session.send(prepared, verify=str(folder / "lineage.crt"), timeout=20)
+            return session.send(prepared, verify=str(folder / "lineage.crt"), timeout=120)
 
     def test_what_passes(self, front: tuple[Server, int], tmp_path: Path) -> None:
         server, port = front
@@ -170,7 +170,7 @@ class TestNginx:
         ):
             direct = requests.Request("GET", f"http://127.0.0.1:{server.port}/").prepare()
             direct.url = f"http://127.0.0.1:{server.port}{path}"
-            expected = requests.Session().send(direct, timeout=20)
+            expected = requests.Session().send(direct, timeout=120)
             answer = self._ask(tmp_path, port, path)
             assert (answer.status_code, answer.content) == (expected.status_code, expected.content), path
         assert self._ask(tmp_path, port, "/metrics").status_code == 403

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,10 @@ from typing import Any
 import pytest
 import requests
 from cli.documents import document
-from faults.processes import free_port
 from faults.server import Server
 from hypothesis import given
 from hypothesis import strategies as st
+from ports import free_port
 
 from api.logs import JsonFormatter, TextFormatter, request_id, to_line, to_text
 from fll_hbase.errors import StoreUnavailable
@@ -46,7 +47,7 @@ def access_lines(server: Server) -> list[dict[str, Any]]:
 
 
 def get(server: Server, path: str, **headers: str) -> requests.Response:
-    return requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=20)
+    return requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=120)
 
 
 class TestAccessLog:
@@ -54,7 +55,9 @@ class TestAccessLog:
 
     def test_members(self, start_server: StartServer) -> None:
         server = start_server(FLL_ACCESS_LOG="-")
+        began = time.monotonic()
         answer = get(server, "/v3/namespaces", **{"X-Request-ID": "mine"})
+        waited_ms = 1_000 * (time.monotonic() - began)
         assert get(server, "/v3/namespaces/secret/endpoints/secret?prefix=secret").status_code == 400
         assert get(server, "/", **{"X-Long": "x" * 2**18}).status_code == 431
         first, second, third = access_lines(server)
@@ -62,7 +65,7 @@ class TestAccessLog:
         assert (first["request_id"], first["bytes"]) == ("mine", len(answer.content))
         assert (first["method"], first["route"], first["status"]) == ("GET", "/v3/namespaces", 200)
         assert first["remote"] == third["remote"] == "127.0.0.1"
-        assert 0 < first["duration_ms"] < 20_000
+        assert 0 < first["duration_ms"] <= waited_ms
         assert second["route"] == "/v3/namespaces/{namespace}/endpoints/{name}"
         assert (third["route"], third["status"]) == ("none", 431)
         assert "secret" not in server.store.with_suffix(".log").read_text()
@@ -92,12 +95,12 @@ class TestAccessLog:
         try:
             while "route=/healthz" not in text:
                 with suppress(requests.ConnectionError):
-                    requests.get(f"http://127.0.0.1:{port}/healthz", timeout=20)
+                    requests.get(f"http://127.0.0.1:{port}/healthz", timeout=120)
                 if select.select([terminal], [], [], 0.2)[0]:
                     text += os.read(terminal, 4096).decode()
         finally:
             process.terminate()
-            process.wait(40)
+            process.wait(120)
             os.close(terminal)
         assert "method=GET route=/healthz status=200" in text
         assert "{" not in text
@@ -126,10 +129,10 @@ class TestWarnings:
     def test_a_refused_document_has_no_names(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage"
-        assert requests.post(url, json={"secret": 1}, timeout=20).status_code == 400
+        assert requests.post(url, json={"secret": 1}, timeout=120).status_code == 400
         body = b'{"secret": 1}\n{"secret": 2}\n'
         headers = {"Content-Type": "application/x-ndjson"}
-        assert requests.post(f"{url}/batch", data=body, headers=headers, timeout=20).status_code == 200
+        assert requests.post(f"{url}/batch", data=body, headers=headers, timeout=120).status_code == 200
         assert [line["message"] for line in lines(server)] == [
             "documents refused: 1 unreadable-document",
             "documents refused: 2 unreadable-document",
@@ -147,7 +150,7 @@ class TestWarnings:
 
     def test_a_stop_is_silent(self, start_server: StartServer) -> None:
         server = start_server()
-        assert server.terminate(40) == 0
+        assert server.terminate(120) == 0
         assert lines(server) == []
 
     def test_a_lost_gateway_once_for_an_outage(self, caplog: pytest.LogCaptureFixture) -> None:

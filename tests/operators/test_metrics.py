@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import requests
 from cli.documents import document
-from faults.processes import eventually
 from faults.server import Server
+from waiting import eventually
 
 from operators.conftest import StartServer
 from operators.scrapes import Scrape, scrape
@@ -39,13 +39,13 @@ with connect("sqlite:///:memory:") as client:
 
 def ask(port: int, path: str, **headers: str) -> int:
     """Send a request on a connection of its own; the status of the answer."""
-    return requests.get(f"http://127.0.0.1:{port}{path}", headers=headers, timeout=20).status_code
+    return requests.get(f"http://127.0.0.1:{port}{path}", headers=headers, timeout=120).status_code
 
 
 def record(port: int, sent: object) -> int:
     """Post a document; the status of the answer."""
     url = f"http://127.0.0.1:{port}/v3/namespaces/shop/lineage"
-    return requests.post(url, json=sent, timeout=20).status_code
+    return requests.post(url, json=sent, timeout=120).status_code
 
 
 @contextmanager
@@ -90,7 +90,7 @@ class TestSeveralProcesses:
         for _ in range(3):
             killed = server.workers()[0]
             os.kill(killed, signal.SIGKILL)
-            eventually(lambda pid=killed: pid not in server.workers(), 20, "it is gone")  # type: ignore[misc]
+            eventually(lambda pid=killed: pid not in server.workers(), "it is gone")  # type: ignore[misc]
             server.wait_for_all_workers()
         ended = scrape(server.port)
         assert ended.total("fll_http_requests_total", route="/v3/namespaces") == count
@@ -100,13 +100,30 @@ class TestSeveralProcesses:
         files = {path.stem.rpartition("_")[2] for path in directory.glob("*.db")}
         assert files <= running
 
+    def test_a_worker_that_is_killed_while_it_creates_its_files_stops_no_other(
+        self, start_server: StartServer
+    ) -> None:
+        server = start_server()
+        directory = metrics_directory(server)
+        assert ask(server.port, "/v3/namespaces") == 200
+        killed = server.workers()[0]
+        os.kill(killed, signal.SIGSTOP)
+        for path in directory.glob(f"*_{killed}.db"):
+            path.write_bytes(b"")
+        assert scrape(server.port).total("fll_workers") == 1
+        os.kill(killed, signal.SIGKILL)
+        eventually(lambda: killed not in server.workers(), "it is gone")
+        server.wait_for_all_workers()
+        assert scrape(server.port).total("fll_workers") == 2
+        assert not list(directory.glob(f"*_{killed}.db"))
+
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_the_directory_goes_with_the_server(self, start_server: StartServer, number: int) -> None:
         server = start_server()
         directory = metrics_directory(server)
         assert directory.exists()
         os.kill(server.master, number)
-        assert server.ends(40) == 0
+        assert server.ends(120) == 0
         assert not directory.exists()
 
     def test_a_killed_server_leaves_its_directory_until_the_next_start(
@@ -133,12 +150,12 @@ class TestSeveralProcesses:
         with locked(directory / "lock", fcntl.LOCK_SH):
             killed = server.workers()[0]
             os.kill(killed, signal.SIGKILL)
-            eventually(lambda: killed not in server.workers(), 20, "it is gone")
+            eventually(lambda: killed not in server.workers(), "it is gone")
             server.wait_for_all_workers()
             assert scrape(server.port).total("fll_worker_exits_total") == 1
         # Its values are added up when the next one ends.
         os.kill(server.workers()[0], signal.SIGKILL)
-        eventually(lambda: not list(directory.glob(f"*_{killed}.db")), 20, "its files are gone")
+        eventually(lambda: not list(directory.glob(f"*_{killed}.db")), "its files are gone")
 
 
 class TestLabels:
@@ -149,7 +166,7 @@ class TestLabels:
         for number in range(50):
             assert ask(server.port, f"/secret-{number}") == 404
             url = f"http://127.0.0.1:{server.port}/secret"
-            assert requests.request(f"SECRET{number}", url, timeout=20).status_code in (404, 405)
+            assert requests.request(f"SECRET{number}", url, timeout=120).status_code in (404, 405)
             path = f"/v3/namespaces/secret-{number}/endpoints/secret-{number}/fields/lineage"
             assert ask(server.port, path) == 404
         scraped = scrape(server.port)
@@ -166,7 +183,7 @@ class TestLabels:
         assert ask(server.port, path) == 200
         assert ask(server.port, f"{path}&level=20") == 200
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage?dryRun=true"
-        assert requests.post(url, json=document("r2"), timeout=20).status_code == 200
+        assert requests.post(url, json=document("r2"), timeout=120).status_code == 200
         scraped = scrape(server.port)
         assert scraped.total("fll_http_requests_total", route=LINEAGE, status="200") == 2
         assert scraped.total("fll_http_requests_total", route=DOCUMENT, method="POST") == 2
@@ -178,7 +195,9 @@ class TestRefusals:
     def test_reasons(self, start_server: StartServer) -> None:
         server = start_server(workers=1, FLL_DOCUMENT_BYTES_MAX="1000")
         assert ask(server.port, "/", **{"X-Long": "x" * 2**18}) == 431
-        large = requests.post(f"http://127.0.0.1:{server.port}/api/v1/lineage", data=b"x" * 10**5, timeout=20)
+        large = requests.post(
+            f"http://127.0.0.1:{server.port}/api/v1/lineage", data=b"x" * 10**5, timeout=120
+        )
         assert large.status_code == 413
         assert ask(server.port, "/v3/namespaces", Host="evil.example") == 421
         scraped = scrape(server.port)

@@ -132,9 +132,9 @@ class TestSpans:
             server = start_server(OTEL_TRACES_EXPORTER="otlp", OTEL_EXPORTER_OTLP_ENDPOINT=url)
             path = "/v3/namespaces/secret/endpoints/secret/fields/secret/lineage?start=0"
             headers = {"traceparent": HEADER}
-            answer = requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=20)
+            answer = requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=120)
             assert answer.status_code == 404
-            assert server.terminate(40) == 0
+            assert server.terminate(120) == 0
         spans = [span for span in received if span.trace_id.hex() == TRACE]
         (request,) = [span for span in spans if span.kind == Span.SPAN_KIND_SERVER]
         assert request.name == "GET /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage"

@@ -22,7 +22,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-WAIT_MS = 15_000
+WAIT_MS = 60_000
 """Generous for a busy machine: what is expected is there within a second."""
 
 MakeVisit = Callable[..., Visit]

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,11 +13,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import requests
-from faults.processes import free_port
+from ports import free_port
+from waiting import PATIENCE_SECONDS, eventually
 
 FLL = str(Path(sys.executable).with_name("fll"))
-START_SECONDS = 40.0
-"""Generous for a busy machine; a server is ready in about a second."""
 
 
 class Site:
@@ -30,8 +28,7 @@ class Site:
         self.url = f"http://127.0.0.1:{free_port()}"
         self._log = folder / "server.log"
         values = {f"FLL_{name.upper()}": str(value) for name, value in settings.items()}
-        self._environment = {**os.environ, "HOME": str(folder), **values}
-        self._environment.pop("XDG_RUNTIME_DIR", None)
+        self._environment = {**os.environ, **values}
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Site:
@@ -55,16 +52,13 @@ class Site:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, env=self._environment, start_new_session=True
             )
-        deadline = time.monotonic() + START_SECONDS
-        while not self._is_alive():
-            assert time.monotonic() < deadline, self._log.read_text(errors="replace")
-            time.sleep(0.02)
+        eventually(self._is_alive, f"the server answers, see {self._log}")
 
     def stop(self) -> None:
         """Kill the server; connections to it are refused from now on."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(10)
+            self._process.wait(PATIENCE_SECONDS)
             self._process = None
 
     def pause(self) -> None:
@@ -77,7 +71,7 @@ class Site:
 
     def get(self, path: str, **parameters: object) -> Any:
         """The JSON of a route below `/v3/`; raises requests.HTTPError."""
-        response = requests.get(f"{self.url}/v3/{path}", parameters, timeout=30)  # type: ignore[arg-type]
+        response = requests.get(f"{self.url}/v3/{path}", parameters, timeout=120)  # type: ignore[arg-type]
         response.raise_for_status()
         return response.json()
 
@@ -99,7 +93,7 @@ class Site:
         assert self._process is not None
         assert self._process.poll() is None, self._log.read_text(errors="replace")
         try:
-            return requests.get(f"{self.url}/healthz", timeout=5).ok
+            return requests.get(f"{self.url}/healthz", timeout=120).ok
         except requests.RequestException:
             return False
 

@@ -34,7 +34,7 @@ def record(site: Site, day: int, **types: str) -> None:
             }
         ],
     }
-    response = requests.post(f"{site.url}/api/v1/lineage", json=event, timeout=30)
+    response = requests.post(f"{site.url}/api/v1/lineage", json=event, timeout=120)
     assert response.status_code == 201, response.text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from faults.processes import free_port
 from playwright.sync_api import expect
+from ports import free_port
 from support.gateway import PROGRAM
+from waiting import eventually
 
 from page.conftest import MakeSite
 from page.screens import UID
@@ -148,7 +150,7 @@ def test_a_store_that_is_away_is_counted_down_and_asked_again(
 ) -> None:
     port = free_port()
     with _gateway(port) as gateway:
-        site = make_site(f"hbase://127.0.0.1:{port}/lineage", store_timeout_ms=500, request_seconds=2)
+        site = make_site(f"hbase://127.0.0.1:{port}/lineage", store_timeout_ms=20_000, request_seconds=2)
         gateway.send_signal(signal.SIGSTOP)
         visit.start(site.link())
         alert = visit.page.get_by_role("alert")
@@ -164,7 +166,13 @@ def _gateway(port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A stand-in for HBase with an empty table."""
     process = subprocess.Popen([sys.executable, str(PROGRAM), str(port)])
     try:
+        eventually(lambda: _listens(port), "the gateway listens")
         yield process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(120)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

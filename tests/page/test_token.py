@@ -46,7 +46,7 @@ def token(site: Site) -> str:
         f"{site.url}/v3/namespaces/ns1/lineage",
         json=DOCUMENT,
         headers={"Authorization": f"Bearer {text}"},
-        timeout=30,
+        timeout=120,
     )
     assert response.status_code == 201, response.text
     return text
@@ -107,7 +107,7 @@ def test_who_may_not_tag_gets_no_form(site: Site, token: str, visit: Visit) -> N
     reader = AccessStore(table).create_token("reader", [Grant(Role.READER, "*")])[1].text()
     table.close()
     tags = f"{site.url}/v3/namespaces/ns1/endpoints/b/fields/x/tags"
-    given = requests.put(f"{tags}/PII", json={}, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+    given = requests.put(f"{tags}/PII", json={}, headers={"Authorization": f"Bearer {token}"}, timeout=120)
     assert given.status_code == 201
     page = visit.open(site.link(view="tags", ns="ns1", name="b", field="x"))
     give(page, reader)

@@ -32,7 +32,7 @@ def test_scripts_and_styles_of_a_visit_are_small(sample: Site) -> None:
     """`details.js` comes with the first screen that needs it."""
     sizes = {}
     for file in ("page.js", "page.css"):
-        response = requests.get(f"{sample.url}/{file}", timeout=10)
+        response = requests.get(f"{sample.url}/{file}", timeout=120)
         assert response.headers["Content-Encoding"] == "gzip"
         sizes[file] = len(gzip.compress(response.content, mtime=0))
     assert sum(sizes.values()) <= COMPRESSED_BYTES_MAX, sizes

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from cli.commands import fll
 from client.scripted_server import Reply, Scripted, serving
+from waiting import eventually, patience
 
 from fll_hbase.errors import InvalidLineage, StoreUnavailable
 from fll_hbase.model.datasets import Dataset
@@ -35,8 +36,8 @@ from recorder import seed
 
 ALWAYS = Window(0, START_LIMIT_MS)
 BUDGET_SECONDS = 2.0
-SLACK_SECONDS = 8.0
-"""For a machine with other work: without a budget each test would take minutes."""
+ATTEMPTS_MAX = 20
+"""Far less than one for each run: while nothing answers, each pause between attempts is twice the last."""
 
 DEAD_URL = "http://127.0.0.1:1"
 GOOD = Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')
@@ -64,7 +65,7 @@ while True:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
 @contextmanager
@@ -85,7 +86,8 @@ def unknown_host() -> Iterator[str]:
 
 @contextmanager
 def dripping_server() -> Iterator[str]:
-    with silent_server(b"HTTP/1.1 201 CREATED\r\nContent-Length: 2\r\n\r\n{}") as url:
+    # It takes longer than any test waits.
+    with silent_server(b"HTTP/1.1 201 CREATED\r\nX-Long: " + b"x" * 1_000) as url:
         yield url
 
 
@@ -117,12 +119,12 @@ def stored_runs(url: str, dataset: Dataset = Dataset("myns", "mytableds")) -> se
 @pytest.mark.parametrize("server", SERVERS)
 def test_all_calls_wait_for_the_budget_in_all(server: object, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    began = time.monotonic()
-    with server() as url, LineageRecorder(url, namespace="myns", timeout_seconds=BUDGET_SECONDS) as recorder:  # type: ignore[operator]
+    with (
+        patience(),
+        server() as url,
+        LineageRecorder(url, namespace="myns", timeout_seconds=BUDGET_SECONDS) as recorder,
+    ):  # type: ignore[operator]
         outcomes = record_runs(recorder, 200)
-        closing = time.monotonic()
-    assert time.monotonic() - closing < SLACK_SECONDS
-    assert closing - began < BUDGET_SECONDS + SLACK_SECONDS
     assert all(isinstance(outcome, NotRecorded) for outcome in outcomes)
     assert all(
         isinstance(outcome.error, StoreUnavailable)
@@ -133,17 +135,25 @@ def test_all_calls_wait_for_the_budget_in_all(server: object, caplog: pytest.Log
     opened, first, closed = messages
     assert "does not wait any more: runs are lost" in opened
     assert first.startswith("run 'run-0' was not recorded: http://")
-    assert re.search(r"refused|timed out|is busy: 503|not known", first)
+    # A silent server is given up by the wait for data or by that for the whole answer, whichever ends first.
+    assert re.search(r"refused|timed out|does not answer within|is busy: 503|not known", first)
     assert closed == "199 runs were not recorded while the server did not answer"
 
 
 def test_where_failures_are_raised_they_are_raised_at_once() -> None:
     recorder = LineageRecorder(DEAD_URL, namespace="myns", on_error="raise", timeout_seconds=BUDGET_SECONDS)
-    began = time.monotonic()
-    for _ in range(50):
-        with pytest.raises(StoreUnavailable):
-            recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
-    assert time.monotonic() - began < BUDGET_SECONDS + SLACK_SECONDS
+    with patience():
+        for _ in range(50):
+            with pytest.raises(StoreUnavailable):
+                recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+
+
+def test_a_busy_server_is_asked_now_and_then() -> None:
+    with serving(Reply(503)) as server:
+        recorder = LineageRecorder(server.url, namespace="myns", timeout_seconds=0.2)
+        record_runs(recorder, 200)
+        recorder.close()
+        assert len(server.requests) <= ATTEMPTS_MAX
 
 
 @pytest.mark.parametrize("on_error", ["warn", "raise"])
@@ -225,22 +235,25 @@ def test_an_invalid_document_is_refused_though_no_server_answers(tmp_path: Path)
 
 
 def recover(server: Scripted, recorder: LineageRecorder) -> list[object]:
-    """Record other runs until one reaches the server."""
+    """Let the server answer, and record other runs until one reaches it."""
+    server.replies[:] = [GOOD]
     outcomes: list[object] = []
-    deadline = time.monotonic() + 30
-    while not outcomes or not isinstance(outcomes[-1], Recorded):
-        assert time.monotonic() < deadline
-        outcomes += record_runs(recorder, 1, first=1_000 + len(outcomes))
+
+    def is_recorded() -> bool:
+        outcomes.extend(record_runs(recorder, 1, first=1_000 + len(outcomes)))
         time.sleep(0.05)
+        return isinstance(outcomes[-1], Recorded)
+
+    eventually(is_recorded, "a run is recorded")
     return outcomes
 
 
 def test_a_server_that_is_back_gets_later_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with serving(Reply(503), GOOD) as server:
+    with serving(Reply(503)) as server:
         recorder = LineageRecorder(server.url, namespace="myns", timeout_seconds=0.2)
         first = record_runs(recorder, 10)
         outcomes = recover(server, recorder)
-        assert isinstance(record_runs(recorder, 1)[0], Recorded)
+        recover(server, recorder)
         recorder.close()
     assert all(isinstance(outcome, NotRecorded) for outcome in first)
     assert (
@@ -250,19 +263,24 @@ def test_a_server_that_is_back_gets_later_runs(tmp_path: Path, caplog: pytest.Lo
 
 def test_a_run_in_the_spool_is_replaced_there_and_never_overtaken(tmp_path: Path) -> None:
     spool = tmp_path / "spool"
-    with serving(Reply(503), GOOD) as server:
+    with serving(Reply(503)) as server:
         recorder = LineageRecorder(server.url, namespace="myns", timeout_seconds=0.2, spool=spool)
         names = ["one", "two", "three"]
-        for name in names[:2]:
-            recorder.record(Destination("myns", name), seed.OPERATIONS, run=seed.run("the run"))
+
+        def is_recorded(name: str) -> bool:
+            outcome = recorder.record(Destination("myns", name), seed.OPERATIONS, run=seed.run("the run"))
+            return isinstance(outcome, Recorded)
+
+        assert not is_recorded("one")
+        assert not is_recorded("two")
         # One document, the later one: it has both destinations.
         (path,) = documents(spool)
         assert b'"one"' in path.read_bytes()
         assert b'"two"' in path.read_bytes()
         recover(server, recorder)
-        outcome = recorder.record(Destination("myns", "three"), seed.OPERATIONS, run=seed.run("the run"))
+        # On a busy machine the server may miss the tenth of a second that an attempt has.
+        eventually(lambda: is_recorded(names[2]), "the third one is recorded")
         recorder.close()
-    assert isinstance(outcome, Recorded)
     assert all(name.encode() in server.requests[-1][1] for name in names)
     assert "the run" not in run_ids(spool)
 
@@ -271,7 +289,7 @@ def test_a_run_stays_in_the_spool_while_another_process_sends_it(tmp_path: Path)
     from fll_hbase.spool import SpoolLimits, open_spool
 
     spool = tmp_path / "spool"
-    with serving(Reply(503), GOOD) as server:
+    with serving(Reply(503)) as server:
         recorder = LineageRecorder(server.url, namespace="myns", timeout_seconds=0.2, spool=spool)
         record_runs(recorder, 1)
         recover(server, recorder)
@@ -282,7 +300,7 @@ def test_a_run_stays_in_the_spool_while_another_process_sends_it(tmp_path: Path)
         # After the replay nothing of the run waits, and the recorder sends it itself.
         for path in documents(spool):
             path.unlink()
-        assert isinstance(record_runs(recorder, 1)[0], Recorded)
+        eventually(lambda: isinstance(record_runs(recorder, 1)[0], Recorded), "it is recorded")
         recorder.close()
 
 
@@ -311,7 +329,7 @@ def test_a_job_that_is_killed_loses_no_run_that_it_reported(tmp_path: Path) -> N
     assert job.stdout is not None
     reported = [job.stdout.readline().strip() for _ in range(40)]
     job.send_signal(signal.SIGKILL)
-    reported += job.communicate(timeout=20)[0].split()
+    reported += job.communicate(timeout=120)[0].split()
     assert fll("replay", str(spool), "--store", store).exit_code == 0
     assert stored_runs(store) >= set(reported)
 
@@ -319,7 +337,7 @@ def test_a_job_that_is_killed_loses_no_run_that_it_reported(tmp_path: Path) -> N
 def test_two_jobs_share_a_spool(tmp_path: Path) -> None:
     spool, store = tmp_path / "spool", f"sqlite:///{tmp_path}/store.db"
     jobs = [start_job(spool, name, 100) for name in ("a", "b")]
-    assert {job.wait(60) for job in jobs} == {0}
+    assert {job.wait(120) for job in jobs} == {0}
     result = fll("replay", str(spool), "--store", store)
     assert result.stdout == "200 recorded, 0 replaced, 0 repeated, 0 refused\n"
     assert stored_runs(store) == {f"{name}-{number}" for name in "ab" for number in range(100)}
@@ -334,6 +352,4 @@ recorder.record(Destination("ns", "d"), [FieldOperation("r", "", Source("ns", "s
                 run=Run(application="a", program="p"))
 """
     with dripping_server() as url:
-        began = time.monotonic()
-        subprocess.run([sys.executable, "-c", program, url], check=True, capture_output=True, timeout=60)
-    assert time.monotonic() - began < SLACK_SECONDS * 2
+        subprocess.run([sys.executable, "-c", program, url], check=True, capture_output=True, timeout=120)

@@ -49,7 +49,7 @@ def test_the_example_runs(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{server.port}"
         exec(compile(code.replace("http://127.0.0.1:8080", url), "datahub.md", "exec"), {})
         query = f"{url}/v3/namespaces/hive/endpoints/sales.daily/fields/total/lineage"
-        message = requests.get(query, timeout=30).json()
+        message = requests.get(query, timeout=120).json()
     assert {"name": "derive total", "description": "price + tax", "type": "TRANSFORM"} in message[
         "operations"
     ]

@@ -117,7 +117,7 @@ def lineage(source: str, target: str) -> models.UpstreamLineageClass:
 def requested(url: str, *segments: str, **query: str) -> Any:
     """A question and its answer."""
     path = "/".join(quote(segment, safe="") for segment in segments)
-    answer = requests.get(f"{url}/v3/namespaces/{path}", params=query, timeout=30)
+    answer = requests.get(f"{url}/v3/namespaces/{path}", params=query, timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -290,7 +290,7 @@ class TestEmitter:
             emitter.emit_mcps([good, bad])
         assert error.value.info["status"] == 400
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")
-        assert requests.get(f"{url}/v3/namespaces/hive/endpoints/{db}.u/runs", timeout=30).status_code == 404
+        assert requests.get(f"{url}/v3/namespaces/hive/endpoints/{db}.u/runs", timeout=120).status_code == 404
 
 
 class TestSdk:
@@ -388,7 +388,7 @@ class TestOthers:
             f"{url}/openapi/v3/entity/dataset?async=false&createIfNotExists=false",
             data=gzip.compress(json.dumps(body).encode()),
             headers={"Content-Encoding": "gzip", "Content-Type": "application/json"},
-            timeout=30,
+            timeout=120,
         )
         assert answer.status_code == 200, answer.text
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")

@@ -32,7 +32,7 @@ def test_the_token_is_sent(server: TokenServer) -> None:
     answer = requests.get(
         f"{server.url}/v3/search?q=orders",
         headers={"Authorization": f"Bearer {server.token}"},
-        timeout=30,
+        timeout=120,
     )
     assert answer.json()["results"]
 

@@ -109,12 +109,12 @@ def output(name: str) -> ol.OutputDataset:
 def emit(client: OpenLineageClient, *events: Any) -> None:
     for event in events:
         client.emit(event)
-    assert client.close(timeout=30)
+    assert client.close(timeout=120)
 
 
 def requested(url: str, *segments: str, **query: str) -> Any:
     path = "/".join(requests.utils.quote(segment, safe="") for segment in segments)
-    answer = requests.get(f"{url}/v3/{path}", query, timeout=30)
+    answer = requests.get(f"{url}/v3/{path}", query, timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -337,7 +337,7 @@ def test_an_event_sent_again_is_known(url: str, job: ol.Job) -> None:
     again = requests.post(
         f"{url}/api/v1/lineage",
         data=Serde.to_json(event),
-        timeout=30,
+        timeout=120,
         headers={"Content-Type": "application/json"},
     )
     assert (again.status_code, again.json()["recorded"]) == (201, False)

@@ -53,7 +53,7 @@ def test_the_python_shown_records(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
         exec(compile(block("python").replace("http://127.0.0.1:8080", url), "openlineage.md", "exec"), {})
         query = f"{url}/v3/namespaces/pg:%2F%2Fshop/endpoints/daily/fields/lineage?direction=backward"
-        (entry,) = requests.get(query, timeout=30).json()
+        (entry,) = requests.get(query, timeout=120).json()
     assert (entry["source"]["name"], entry["fieldmap"]) == ("orders", [{"from": "price", "to": "total"}])
 
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
 from collections.abc import Sequence
 from configparser import RawConfigParser
@@ -20,6 +19,7 @@ from types import TracebackType
 import pyspark
 from jvm_options import JVM_ENVIRONMENT
 from packaging.requirements import Requirement
+from waiting import eventually
 
 from fll_hbase import spark
 
@@ -166,9 +166,11 @@ def _dependencies(queue: list[str]) -> set[str]:
 
 def _wait_for(log: Path, pattern: str) -> str:
     """Wait for the pattern in a log; returns its first group."""
-    deadline = time.monotonic() + SECONDS_MAX
-    while time.monotonic() < deadline:
-        if match := re.search(pattern, log.read_text(errors="replace")):
-            return match[1]
-        time.sleep(0.05)
-    raise AssertionError(f"not in time: {log.read_text(errors='replace')}")
+
+    def search() -> re.Match[str] | None:
+        return re.search(pattern, log.read_text(errors="replace"))
+
+    eventually(lambda: search() is not None, f"{pattern} is in {log}")
+    match = search()
+    assert match is not None
+    return match[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from cli.documents import document
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from waiting import eventually
 
 from fll_hbase.errors import ConfigurationError, TooManyRejects
 from fll_hbase.spark.reject_limit import parse_limit
@@ -159,8 +159,7 @@ def test_a_stream_killed_in_a_batch_records_the_same_rows(tmp_path: Path) -> Non
     folder, url = tmp_path / "incoming", f"sqlite:///{tmp_path}/store.db"
     files = [move_file(folder, "many", [*documents(0, 3_000), b"{}"], time_s=1)]
     with StreamProcess(tmp_path, str(folder), url, "--once") as process:
-        while not _has_runs(url):
-            time.sleep(0.05)
+        eventually(lambda: _has_runs(url), "a part of the batch is recorded")
         process.kill()
     assert _committed(tmp_path) == []
 

@@ -54,7 +54,7 @@ class FinishedJob:
 
     def get(self, path: str, **query: str) -> Any:
         """The JSON answer to a GET request."""
-        answer = requests.get(f"{self.url}{path}", query, timeout=30)
+        answer = requests.get(f"{self.url}{path}", query, timeout=120)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

@@ -132,7 +132,7 @@ def test_runs_that_never_end_do_not_seem_to_run_for_ever(done: FinishedJob) -> N
         moved.append(
             {**event, "eventTime": DAY + event["eventTime"][10:], "run": {**event["run"], "runId": run}}
         )
-    answer = requests.post(f"{done.url}/api/v1/lineage/batch", json=moved, timeout=30)
+    answer = requests.post(f"{done.url}/api/v1/lineage/batch", json=moved, timeout=120)
     assert answer.json()["summary"]["successful"] == len(moved)
     silent = {run for run, event_types in kinds.items() if event_types == {"START"}}
     assert silent

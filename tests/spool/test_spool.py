@@ -157,7 +157,7 @@ def test_a_killed_writer_leaves_complete_documents(tmp_path: Path) -> None:
     assert writer.stdout is not None
     written = [writer.stdout.readline().strip() for _ in range(50)]
     writer.send_signal(signal.SIGKILL)
-    written += writer.communicate(timeout=20)[0].split()
+    written += writer.communicate(timeout=120)[0].split()
     documents = open_spool(tmp_path / "spool", ROOMY).documents()
     assert {path.name for path in documents} >= set(written)
     assert all(re.fullmatch(r"a \d+ x{5000}", path.read_text()) for path in documents)
@@ -187,7 +187,7 @@ with open_spool(sys.argv[1], SpoolLimits(1, 1)).sending():
     with pytest.raises(SpoolError, match="another process sends the spool"), spool.sending():
         raise AssertionError("two processes send")
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     with spool.sending():
         pass
     with spool.sending():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import eventually
 
 from fll_hbase.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.model.runs import RecordedRun
@@ -71,8 +72,7 @@ def record_concurrently(gate: Gate, count: int) -> list[object]:
         futures = [threads.submit(group.record, copying("run0"))]
         gate.entered.wait()
         futures += [threads.submit(group.record, copying(f"run{number}")) for number in range(1, count)]
-        while len(group._queue) < count - 1:
-            pass
+        eventually(lambda: len(group._queue) >= count - 1, "all others wait")
         gate.open.set()
         return [future.exception() or future.result().run for future in futures]
 

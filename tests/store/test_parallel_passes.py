@@ -20,7 +20,7 @@ from fll_hbase.tables.sqlite import SqliteTable
 from .test_commit import DAY, DESTINATION, copying
 
 PARALLEL = 3
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 120.0
 
 
 class ParallelTable(SqliteTable):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from contextlib import suppress
 from types import TracebackType
 
@@ -17,6 +16,7 @@ class Gate:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self.delay_seconds = 0.0
+        self._ended = threading.Event()
         self.accepted = 0
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._lock = threading.Lock()
@@ -28,6 +28,7 @@ class Gate:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
         self.shut()
         self.end_connections()
 
@@ -83,7 +84,7 @@ class Gate:
     def _pass(self, source: socket.socket, target: socket.socket, delayed: bool) -> None:
         with suppress(OSError):
             while data := source.recv(65_536):
-                time.sleep(self.delay_seconds if delayed else 0)
+                self._ended.wait(self.delay_seconds if delayed else 0)
                 target.sendall(data)
         _shut(source)
         _shut(target)

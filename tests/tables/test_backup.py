@@ -107,7 +107,7 @@ def test_a_killed_backup_leaves_nothing_under_its_name(filled: Path, tmp_path: P
     with process.stdout:
         assert process.stdout.readline()
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(20)
+        process.wait(120)
     assert not target.exists()
     (partial,) = tmp_path.glob("backup.db.*")
     assert partial.suffix == ".part"

@@ -15,16 +15,19 @@ import pytest
 from engines import Hbase
 from Hbase_thrift import IOError as HbaseIOError
 from thrift_calls import count_thrift_calls
+from waiting import PATIENCE_SECONDS, eventually, patience
 
 from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.tables import CellKey, Put, Scan, hbase, hbase_url, open_table
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.hbase import SCANS_PER_CALL, split_deletes, translate_error
-from fll_hbase.tables.thrift_pool import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS, HBaseServerError
+from fll_hbase.tables.thrift_pool import STUCK_MAX, STUCK_SECONDS, HBaseServerError
 
 from .gates import Gate
 
 MANY = 60
+TIMEOUT_MS = int(10_000 * PATIENCE_SECONDS)
+"""Of a gateway that hangs: longer than a test waits."""
 
 
 @pytest.fixture
@@ -210,13 +213,13 @@ class TestScans:
                 assert [key for key, _ in table.scan(b"a", b"z")] == [b"a", b"b"]
 
     def test_replies_to_scans_that_come_late_are_for_no_other_call(self, url: str, gate: Gate) -> None:
-        with opened(through(gate, url=url), timeout_ms=400, connections_max=1) as table:
+        with opened(through(gate, url=url), timeout_ms=3_000, connections_max=1) as table:
             table.write([[put(b"a", b"of a"), put(b"b", b"of b")]])
-            gate.delay_seconds = 0.8
+            gate.delay_seconds = 4.0
             with pytest.raises(StoreUnavailable, match="did not answer in time"):
                 table.scan_many([Scan(b"a", b"b")] * 3)
             gate.delay_seconds = 0.0
-            for _ in range(5):
+            for _ in range(10):
                 assert value(table, b"b") == b"of b"
                 assert [key for key, _ in table.scan(b"b", b"c")] == [b"b"]
                 time.sleep(0.2)
@@ -242,13 +245,13 @@ class TestConnections:
     """Connections that break, hang or are many."""
 
     def test_a_reply_that_comes_late_is_nobody_elses(self, url: str, gate: Gate) -> None:
-        with opened(through(gate, url=url), timeout_ms=400) as table:
+        with opened(through(gate, url=url), timeout_ms=3_000) as table:
             table.write([[put(b"a", b"of a"), put(b"b", b"of b")]])
-            gate.delay_seconds = 0.8
+            gate.delay_seconds = 4.0
             with pytest.raises(StoreUnavailable, match="did not answer in time"):
                 table.get(b"a")
             gate.delay_seconds = 0.0
-            for _ in range(5):
+            for _ in range(10):
                 assert value(table, b"b") == b"of b"
                 time.sleep(0.2)
 
@@ -276,15 +279,13 @@ class TestConnections:
     def test_where_none_is_left_the_error_comes_soon_and_the_pool_heals(self, url: str, gate: Gate) -> None:
         closed_gate = Gate(("127.0.0.1", 1))
         closed_gate.shut()
-        with opened(through(gate, closed_gate, url=url)) as table:
+        with opened(through(gate, closed_gate, url=url), timeout_ms=TIMEOUT_MS) as table:
             table.write([[put(b"a")]])
             with Gate(hbase_url.parse_url(url).gateways[0]) as other:
                 gate.shut()
                 gate.end_connections()
-                began = time.monotonic()
-                with pytest.raises(StoreUnavailable) as caught:
+                with patience(), pytest.raises(StoreUnavailable) as caught:
                     table.get(b"a")
-                assert time.monotonic() - began < 3
                 assert "Connection refused" in str(caught.value)
                 assert gate.address in str(caught.value)
                 assert closed_gate.address in str(caught.value)
@@ -294,34 +295,31 @@ class TestConnections:
     def test_a_gateway_that_hangs_is_left_in_time_and_then_passed_over(
         self, hbase: Hbase, url: str, gate: Gate
     ) -> None:
-        with opened(through(gate, hbase.gateways, url=url), timeout_ms=2_000) as table:
+        with opened(through(gate, hbase.gateways, url=url), timeout_ms=3_000) as table:
             while gate.accepted == 0:
                 with ThreadPoolExecutor(4) as pool:
                     list(pool.map(lambda _: table.rows([b"a"]), range(8)))
-            gate.delay_seconds = 8.0
+            gate.delay_seconds = 2 * PATIENCE_SECONDS
             outcomes = []
             for _ in range(20):
-                began = time.monotonic()
                 try:
-                    table.get(b"a")
+                    with patience():
+                        table.get(b"a")
                     outcomes.append("answered")
                 except StoreUnavailable:
                     outcomes.append("away")
-                assert time.monotonic() - began < 6
             assert outcomes.count("away") <= 3
             assert outcomes[-5:] == ["answered"] * 5
 
     def test_where_many_wait_others_do_not_wait_as_long(self, url: str, gate: Gate) -> None:
-        with opened(through(gate, url=url), timeout_ms=40_000) as table:
+        with opened(through(gate, url=url), timeout_ms=TIMEOUT_MS) as table:
             table.write([[put(b"a")]])
-            gate.delay_seconds = 60.0
+            gate.delay_seconds = 2 * PATIENCE_SECONDS
             for _ in range(STUCK_MAX):
                 _ask_in_vain(table)
             time.sleep(STUCK_SECONDS + 0.2)
-            began = time.monotonic()
-            with pytest.raises(StoreUnavailable):
+            with patience(), pytest.raises(StoreUnavailable):
                 table.get(b"a")
-            assert time.monotonic() - began < STUCK_SECONDS + 2
             gate.delay_seconds = 0.0
             gate.end_connections()
             assert value(table, b"a") == b"1", "it heals"
@@ -340,25 +338,20 @@ class TestConnections:
             assert max(seen) <= 3
 
     def test_a_full_pool_is_reported_in_time(self, url: str, gate: Gate) -> None:
-        with opened(through(gate, url=url), connections_max=1) as table:
+        with opened(through(gate, url=url), timeout_ms=TIMEOUT_MS, connections_max=1) as table:
             table.write([[put(b"a")]])
-            gate.delay_seconds = 30.0
+            gate.delay_seconds = 2 * PATIENCE_SECONDS
             _ask_in_vain(table)
             time.sleep(0.2)
-            began = time.monotonic()
-            with pytest.raises(StoreUnavailable, match="all 1 connections"):
+            with patience(), pytest.raises(StoreUnavailable, match="all 1 connections"):
                 table.get(b"a")
-            assert time.monotonic() - began < CONNECT_SECONDS + 2
             gate.end_connections()
 
     def test_a_closed_table_leaves_no_connection(self, url: str, gate: Gate) -> None:
         with opened(through(gate, url=url)) as table:
             table.write([[put(b"a")]])
             assert gate.open_connections == 1
-        deadline = time.monotonic() + 5
-        while gate.open_connections and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert gate.open_connections == 0
+        eventually(lambda: gate.open_connections == 0, "no connection is open")
 
 
 def _ask_in_vain(table: Table) -> None:
@@ -379,7 +372,7 @@ def test_a_forked_process_leaves_the_connections_of_its_parent_alone(url: str) -
         child.start()
         for _ in range(50):
             assert value(table, b"a") == b"of the parent"
-        child.join(30)
+        child.join(120)
         assert child.exitcode == 0
         assert value(table, b"of the child") == b"%d" % child.pid
         assert value(table, b"a") == b"of the parent"

@@ -75,7 +75,7 @@ class Reader:
         return self._process.stdout.readline().strip()
 
     def end(self) -> str:
-        return self._process.communicate(timeout=30)[0]
+        return self._process.communicate(timeout=120)[0]
 
 
 def all_rows(value: bytes) -> str:

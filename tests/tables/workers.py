@@ -14,7 +14,7 @@ from typing import Any
 from fll_hbase.tables import Put, open_table
 from fll_hbase.tables.write_lock import WriteLock
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 120
 CELLS_A_BATCH = 500
 
 _SPAWN = multiprocessing.get_context("spawn")

@@ -31,7 +31,7 @@ def _check(
         env={"PATH": str(path), "PYTHON": python, **environment},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=120,
         check=False,
     )
 
