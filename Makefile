@@ -7,11 +7,11 @@ STORE ?= sqlite:///data/field_level_lineage.db
 RUNS ?= 1000000
 HBASE := docker/hbase/bin/hbase-local
 AGENT := tests/spark_agent/target/fetched
-KAFKA := tests/kafka/target/fetched
+KAFKA := tests/support/kafka/target/fetched
 GENERATOR := tests/openapi_generator/target/fetched
 # The oldest Spark that the jobs support, in an environment of its own.
 SPARK35 := .venv-spark35
-LAKE := tests/lake/target/fetched
+LAKE := tests/support/lake/target/fetched
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -222,7 +222,7 @@ capture-matrix: system-java setup
 
 # In build/clients, about 800 MB.
 clients: system-java setup $(KAFKA)
-	PYTHONPATH=tests $(BIN)/python tests/clients/record.py $(CLIENTS)
+	PYTHONPATH=. $(BIN)/python tests/clients/record.py $(CLIENTS)
 
 $(AGENT) $(KAFKA) $(LAKE) $(GENERATOR): %/target/fetched: %/pom.xml
 	mvn -q -B -f $< package

@@ -6,12 +6,13 @@ import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-import profiles
 import pytest
-from clusters import Cluster
-from engines import Hbase
-from leaks import Leaks, Tree
-from waiting import patience
+
+from tests.support import profiles
+from tests.support.clusters import Cluster
+from tests.support.engines import Hbase
+from tests.support.leaks import Leaks, Tree
+from tests.support.waiting import patience
 
 profiles.load()
 

@@ -3,8 +3,8 @@
     python tools/capture_matrix.py 3.5 4.0 4.1 newest
 
 Makes `.venv-capture-<release>` with the latest PySpark of each release, starts a server, runs the jobs of
-tests/capture/matrix_job.py in each environment, and asks the server for their lineage. Exits with 1 if any
-release has other lineage than the list in that file says.
+tests/support/capture/matrix_job.py in each environment, and asks the server for their lineage. Exits with 1
+if any release has other lineage than the list in that file says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import requests
 from fll_hbase.retry import RetryPolicy
 
 ROOT = Path(__file__).resolve().parents[1]
-JOB = ROOT / "tests" / "capture" / "matrix_job.py"
+JOB = ROOT / "tests" / "support" / "capture" / "matrix_job.py"
 RELEASES = ("3.5", "4.0", "4.1", "newest")
 JOB_SECONDS_MAX = 600.0
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from test_non_interference import FIRST, _ask, _client, _targets
-from worlds import READER, Column, Name, Spec
-
 from fll_hbase import name_json
 from fll_hbase.client.base import truncation_hint
+from tests.access.test_non_interference import FIRST, _ask, _client, _targets
+from tests.access.worlds import READER, Column, Name, Spec
 
 OPEN, OTHER, HIDDEN = Name(False, 0, 0), Name(False, 0, 1), Name(True, 0, 0)
 SPECS = [

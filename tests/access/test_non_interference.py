@@ -11,9 +11,7 @@ from urllib.parse import quote, urlencode
 
 from flask.testing import FlaskClient
 from hypothesis import given, settings
-from profiles import COSTLY
 from werkzeug.test import TestResponse
-from worlds import ADMIN, READER, SPECS, STEWARD, Json, Spec, World, documents
 
 from api import create_app
 from api.environ import PRINCIPAL
@@ -21,6 +19,8 @@ from api.responses import route_path
 from fll_hbase.model.access import Principal
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.access.worlds import ADMIN, READER, SPECS, STEWARD, Json, Spec, World, documents
+from tests.support.profiles import COSTLY
 
 FIRST, SECOND = World(reverse=False), World(reverse=True)
 WINDOW = {"start": "1690000000", "end": "1710000000"}

@@ -10,18 +10,18 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from api_client import record_new
-from documents import copying, run
-from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
-from ports import free_port
-from raw_http import Server
-from waiting import PATIENCE_SECONDS, eventually
 
 from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
+from tests.ports import free_port
+from tests.support.api_client import record_new
+from tests.support.engines import ENGINES, Hbase
+from tests.support.lineage_documents import copying, run
+from tests.support.raw_http import Server
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 MakeClient = Callable[..., FlaskClient]
 MakeTable = Callable[[], Table]

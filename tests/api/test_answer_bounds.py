@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from api_client import ALL, get_json, path, record_new
-from conftest import MakeClient
-from documents import Json, input_fields, reading, run, transforming, writing
-
 from fll_hbase.config import Settings
+from tests.api.conftest import MakeClient
+from tests.support.api_client import ALL, get_json, path, record_new
+from tests.support.lineage_documents import Json, input_fields, reading, run, transforming, writing
 
 COUNT = 30
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import ALL, assert_problem, get_json, lineage, path, record, record_new
-from conftest import MakeClient
-from documents import (
+from flask.testing import FlaskClient
+
+from fll_hbase.config import Settings
+from tests.api.conftest import MakeClient
+from tests.support.api_client import ALL, assert_problem, get_json, lineage, path, record, record_new
+from tests.support.lineage_documents import (
     START_MS,
     Json,
     copying,
@@ -19,9 +22,6 @@ from documents import (
     worked,
     writing,
 )
-from flask.testing import FlaskClient
-
-from fll_hbase.config import Settings
 
 pytestmark = pytest.mark.hbase
 

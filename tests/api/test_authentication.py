@@ -13,14 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_client import assert_problem
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from ports import free_port
-from support.gateway import PROGRAM
-from token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
-from waiting import PATIENCE_SECONDS, eventually, patience
 
 from api import create_app
 from api.authentication import (
@@ -41,6 +36,11 @@ from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.model.access_tokens import new_token as unknown_token
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
+from tests.ports import free_port
+from tests.support.api_client import assert_problem
+from tests.support.gateway import PROGRAM
+from tests.support.token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
+from tests.support.waiting import PATIENCE_SECONDS, eventually, patience
 
 REVOKED_SECONDS = 10.0
 

@@ -7,7 +7,11 @@ import json
 from typing import Any
 
 import pytest
-from api_client import (
+from flask.testing import FlaskClient
+
+from api.batch_answer import SPOOLED_BYTES_MAX
+from tests.api.conftest import MakeClient
+from tests.support.api_client import (
     ALL,
     assert_problem,
     assert_problem_body,
@@ -21,12 +25,8 @@ from api_client import (
     record_new,
     send,
 )
-from conftest import MakeClient
-from documents import Json, copying, encoded, first_design, run, worked
-from flask.testing import FlaskClient
-from raw_http import Server, answer, chunk, head
-
-from api.batch_answer import SPOOLED_BYTES_MAX
+from tests.support.lineage_documents import Json, copying, encoded, first_design, run, worked
+from tests.support.raw_http import Server, answer, chunk, head
 
 ROUTE = "lineage/batch"
 NDJSON = "application/x-ndjson"

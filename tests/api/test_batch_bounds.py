@@ -7,17 +7,17 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from api_client import assert_problem, assert_problem_body, batch, lines, path, record, send
-from conftest import BATCH_BYTES_MAX, MakeClient
-from documents import Json, copying, encoded, run
 from flask.testing import FlaskClient
-from raw_http import Server, answer, head
-from work import count_calls
 
 from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import LineageError, NotFound, StoreUnavailable
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import BLANK_LINES_MAX, open_stream, read_lines
+from tests.api.conftest import BATCH_BYTES_MAX, MakeClient
+from tests.support.api_client import assert_problem, assert_problem_body, batch, lines, path, record, send
+from tests.support.lineage_documents import Json, copying, encoded, run
+from tests.support.raw_http import Server, answer, head
+from tests.support.work import count_calls
 
 ROUTE = "lineage/batch"
 ERRORS_MAX = DEFAULTS.batch_errors_max

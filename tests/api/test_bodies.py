@@ -9,7 +9,10 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from api_client import (
+from flask.testing import FlaskClient
+
+from tests.api.conftest import DOCUMENT_BYTES_MAX, MakeClient
+from tests.support.api_client import (
     ALL,
     assert_problem,
     assert_problem_body,
@@ -21,10 +24,8 @@ from api_client import (
     record_new,
     send,
 )
-from conftest import DOCUMENT_BYTES_MAX, MakeClient
-from documents import Json, copying, encoded, run, worked
-from flask.testing import FlaskClient
-from raw_http import Server, answer, chunk, head
+from tests.support.lineage_documents import Json, copying, encoded, run, worked
+from tests.support.raw_http import Server, answer, chunk, head
 
 MIB = 2**20
 

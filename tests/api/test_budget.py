@@ -10,12 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from api_client import ALL, assert_problem, batch, get_json, path, record, record_new
-from conftest import MakeClient
-from documents import copying, encoded, run, worked
 from flask.testing import FlaskClient
-from test_unavailable_store import stored
-from waiting import PATIENCE_SECONDS, patience
 from werkzeug.test import TestResponse
 
 from api import create_app
@@ -25,6 +20,11 @@ from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from fll_hbase.tables.sqlite import SqliteTable
+from tests.api.conftest import MakeClient
+from tests.api.test_unavailable_store import stored
+from tests.support.api_client import ALL, assert_problem, batch, get_json, path, record, record_new
+from tests.support.lineage_documents import copying, encoded, run, worked
+from tests.support.waiting import PATIENCE_SECONDS, patience
 
 
 @pytest.fixture

@@ -9,15 +9,23 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from api_client import ALL, assert_problem, error_paths, errors_by_path, get_json, path, record_new
-from conftest import MakeClient, MakeUrl
-from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
 
 from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient, MakeUrl
+from tests.support.api_client import (
+    ALL,
+    assert_problem,
+    error_paths,
+    errors_by_path,
+    get_json,
+    path,
+    record_new,
+)
+from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
 
 pytestmark = pytest.mark.hbase
 

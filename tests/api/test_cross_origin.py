@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem, record_new
-from documents import copying, run
 from flask.testing import FlaskClient
-from token_clients import LISTS, RemoteTable, app_of, bearer, new_token
 
 from api.cross_origin import allowed_origins
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
+from tests.support.api_client import assert_problem, record_new
+from tests.support.lineage_documents import copying, run
+from tests.support.token_clients import LISTS, RemoteTable, app_of, bearer, new_token
 
 PORTAL, OTHER = "https://portal.example.com", "https://evil.example.com"
 TAG = "/v3/policies/gdpr"

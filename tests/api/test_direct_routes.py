@@ -12,7 +12,6 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from documents import START_MS, copying, encoded, run
 from flask import Flask, request_started
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ from fll_hbase.errors import DeadlineExceeded, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
+from tests.support.lineage_documents import START_MS, copying, encoded, run
 
 DOCUMENT_BYTES_MAX = 20_000
 REQUEST_SECONDS = 60

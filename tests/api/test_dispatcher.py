@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from waiting import PATIENCE_SECONDS, eventually
 
 from api import readiness
 from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
@@ -15,6 +14,7 @@ from api.readiness import Readiness
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 LATER = 600.0
 """A deadline that no test reaches, in seconds from now."""

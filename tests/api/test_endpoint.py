@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from api_client import assert_problem, get_json, path, record, record_new
-from documents import START_MS, copying, run
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +15,8 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import run_bounds
 from fll_hbase.tables import Scan, Table, open_table
+from tests.support.api_client import assert_problem, get_json, path, record, record_new
+from tests.support.lineage_documents import START_MS, copying, run
 
 YEAR_MS = 365 * 86_400_000
 CALLS_MAX = 40

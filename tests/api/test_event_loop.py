@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gunicorn.glogging import Logger
-from raw_http import Server, answer, head
-from waiting import PATIENCE_SECONDS, eventually
 from waitress import wasyncore
 from waitress.buffers import OverflowableBuffer
 
@@ -31,6 +29,8 @@ from api.http.server import HttpServer
 from api.http.worker import HttpWorker
 from api.server import _Server
 from fll_hbase.config import Settings
+from tests.support.raw_http import Server, answer, head
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from api_client import ALL, get_json, lineage, record_new
-from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +14,8 @@ from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.api_client import ALL, get_json, lineage, record_new
+from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
 
 FIELDS, STATES = ("x", "y", "z"), ("COMPLETE", "RUNNING", "FAIL", "ABORT")
 RUNS = st.lists(

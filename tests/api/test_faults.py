@@ -6,9 +6,24 @@ import copy
 from typing import Any
 
 import pytest
-from api_client import assert_problem, batch, error_paths, is_store_empty, path, record, record_new, send
-from conftest import MakeClient, MakeTable
-from documents import (
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.keys import layout
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Put, Table
+from tests.api.conftest import MakeClient, MakeTable
+from tests.support.api_client import (
+    assert_problem,
+    batch,
+    error_paths,
+    is_store_empty,
+    path,
+    record,
+    record_new,
+    send,
+)
+from tests.support.lineage_documents import (
     START_LIMIT_MS,
     Json,
     copying,
@@ -21,12 +36,6 @@ from documents import (
     worked,
     writing,
 )
-from flask.testing import FlaskClient
-
-from api import create_app
-from fll_hbase.keys import layout
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Put, Table
 
 ABSENT: Any = object()
 

@@ -13,11 +13,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from documents import copying, run
-from threaded_server import serving_in_thread
 
 from api.openapi.completion import OPERATION_IDS
 from fll_hbase.config import Settings
+from tests.support.lineage_documents import copying, run
+from tests.support.threaded_server import serving_in_thread
 
 PACKAGE = "generated_lineage_client"
 

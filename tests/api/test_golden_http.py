@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from golden_http import Exchange, GoldenFile, differences, read_files, send
-from golden_stores import Clock, GoldenStores
 
 import api
 from api.responses import route_path
 from fll_hbase.errors import PROBLEMS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.golden_http import Exchange, GoldenFile, differences, read_files, send
+from tests.support.golden_stores import Clock, GoldenStores
 
 FILES = read_files()
 LINES_MAX = 1_000

@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from api_client import path
-from conftest import _fll, _wait
-from documents import copying, encoded, run
-from ports import free_port
-from raw_http import SECONDS_MAX, Answer, Server
-from support.gateway import PROGRAM
-from waiting import PATIENCE_SECONDS, eventually
+
+from tests.api.conftest import _fll, _wait
+from tests.ports import free_port
+from tests.support.api_client import path
+from tests.support.gateway import PROGRAM
+from tests.support.lineage_documents import copying, encoded, run
+from tests.support.raw_http import SECONDS_MAX, Answer, Server
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 CLIENTS, THREADS, REQUEST_SECONDS = 40, 4, 3
 

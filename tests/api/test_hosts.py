@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem, is_store_empty
-from documents import worked
 from flask import Flask
 from flask.testing import FlaskClient
-from raw_http import Server
 
 from api import create_app
 from api.allowed_hosts import allowed_hosts, is_loopback
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.api_client import assert_problem, is_store_empty
+from tests.support.lineage_documents import worked
+from tests.support.raw_http import Server
 
 ROUTE = "/v3/namespaces/ns1/lineage"
 LOCAL = ["localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1:8080", "127.1.2.3", "[::1]:8080", "10.0.0.7"]

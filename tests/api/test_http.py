@@ -7,19 +7,12 @@ import re
 from typing import Any
 
 import pytest
-from api_client import (
-    ALL,
-    assert_problem,
-    is_store_empty,
-    path,
-    record,
-    record_new,
-    send,
-)
-from documents import copying, encoded, run, worked
 from flask.testing import FlaskClient
-from raw_http import Server, answer, head
 from werkzeug.test import TestResponse
+
+from tests.support.api_client import ALL, assert_problem, is_store_empty, path, record, record_new, send
+from tests.support.lineage_documents import copying, encoded, run, worked
+from tests.support.raw_http import Server, answer, head
 
 FIELDS = [f"field {number}" for number in range(200)]
 

@@ -6,17 +6,17 @@ from collections import deque
 from itertools import pairwise
 from typing import Any
 
-from api_client import assert_problem, record_new, target
-from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from test_tags import pages, put
 
 from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.test_tags import pages, put
+from tests.support.api_client import assert_problem, record_new, target
+from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
 
 ALL = {"start": "0", "end": "now", "inherited": "true"}
 

@@ -12,23 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from api_client import assert_problem
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from identity_provider import (
-    AUDIENCE,
-    CONFIGURATION,
-    JWKS,
-    IdentityProvider,
-    SigningKey,
-    new_key,
-    provider_of,
-)
-from token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
-from waiting import PATIENCE_SECONDS, eventually, patience
 
 from api.credentials import signing_keys
 from api.credentials.json_web_tokens import GROUPS_MAX, JwtVerifier
@@ -39,6 +27,18 @@ from fll_hbase.model.access import Grant, Role
 from fll_hbase.model.subjects import Subject, SubjectKind
 from fll_hbase.store.access import AccessStore
 from fll_hbase.store.lineage_store import LineageStore
+from tests.support.api_client import assert_problem
+from tests.support.identity_provider import (
+    AUDIENCE,
+    CONFIGURATION,
+    JWKS,
+    IdentityProvider,
+    SigningKey,
+    new_key,
+    provider_of,
+)
+from tests.support.token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
+from tests.support.waiting import PATIENCE_SECONDS, eventually, patience
 
 KEYS = {algorithm: new_key(algorithm) for algorithm in ("RS256", "ES256", "EdDSA")}
 READ, RECORD = Grant(Role.READER, "bank"), Grant(Role.RECORDER, "ns1")

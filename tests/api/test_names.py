@@ -8,10 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from api_client import ALL, assert_problem_body, path
-from documents import Json, copying, encoded, run
 from flask.testing import FlaskClient
-from raw_http import Answer, Server
+
+from tests.support.api_client import ALL, assert_problem_body, path
+from tests.support.lineage_documents import Json, copying, encoded, run
+from tests.support.raw_http import Answer, Server
 
 pytestmark = pytest.mark.hbase
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import ALL, assert_problem, error_paths, get_json, path, record_new
-from documents import Json, copying
 from flask.testing import FlaskClient
 
 from fll_hbase.store.read import namespace_runs
+from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
+from tests.support.lineage_documents import Json, copying
 
 pytestmark = pytest.mark.hbase
 

@@ -10,22 +10,22 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import schemathesis
-from api_client import ALL, path, record, record_new, target
-from conftest import MakeUrl
-from documents import START_LIMIT_MS, Json, copying, first_design, worked
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
-from profiles import COSTLY
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
-from test_faults import WRONG, WRONG_FIRST_DESIGN, with_wrong
-from test_faults import stated as error_ids
 
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeUrl
+from tests.api.test_faults import WRONG, WRONG_FIRST_DESIGN, with_wrong
+from tests.api.test_faults import stated as error_ids
+from tests.support.api_client import ALL, path, record, record_new, target
+from tests.support.lineage_documents import START_LIMIT_MS, Json, copying, first_design, worked
+from tests.support.profiles import COSTLY
 
 CONFORMANCE = [
     "not_a_server_error",

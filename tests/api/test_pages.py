@@ -9,7 +9,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from api_client import (
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient, MakeUrl
+from tests.support.api_client import (
     ALL,
     assert_problem,
     batch,
@@ -21,13 +27,7 @@ from api_client import (
     record_new,
     target,
 )
-from conftest import MakeClient, MakeUrl
-from documents import Json, copying, encoded, input_fields, reading, run, writing
-from flask.testing import FlaskClient
-
-from api import create_app
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import open_table
+from tests.support.lineage_documents import Json, copying, encoded, input_fields, reading, run, writing
 
 pytestmark = pytest.mark.hbase
 

@@ -6,9 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from api_client import ALL, assert_problem, error_paths, errors_by_path, lineage, path
 from flask.testing import FlaskClient
-from windowed_routes import DETAILED, HIGH_LEVEL, RUNS, WAYS, WINDOWED
+
+from tests.support.api_client import ALL, assert_problem, error_paths, errors_by_path, lineage, path
+from tests.support.windowed_routes import DETAILED, HIGH_LEVEL, RUNS, WAYS, WINDOWED
 
 
 @pytest.fixture(scope="session")

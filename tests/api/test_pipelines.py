@@ -8,10 +8,11 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from api_client import ALL, get_json, lineage, path, send
-from documents import Json, run
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
+
+from tests.support.api_client import ALL, get_json, lineage, path, send
+from tests.support.lineage_documents import Json, run
 
 SCHEMA = {
     "type": "record",

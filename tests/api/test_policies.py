@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem, error_paths, errors_by_path, record_new, target
-from documents import copying
 from flask.testing import FlaskClient
-from test_tags import STRANGE, pages
+
+from tests.api.test_tags import STRANGE, pages
+from tests.support.api_client import assert_problem, error_paths, errors_by_path, record_new, target
+from tests.support.lineage_documents import copying
 
 FIELD = {"namespace": "ns1", "name": "people", "field": "email"}
 

@@ -6,22 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from api_client import (
-    ALL,
-    assert_problem,
-    path,
-    record,
-    record_new,
-)
-from conftest import MakeTable
-from documents import copying, worked
 from flask.testing import FlaskClient
-from test_unavailable_store import stored
 
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put
 from fll_hbase.tables.sqlite import SqliteTable
+from tests.api.conftest import MakeTable
+from tests.api.test_unavailable_store import stored
+from tests.support.api_client import ALL, assert_problem, path, record, record_new
+from tests.support.lineage_documents import copying, worked
 
 FIELDS = [f"field {number}" for number in range(200)]
 

@@ -7,9 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from api_client import ALL, assert_problem, error_paths, get_json, path, record_new
-from conftest import MakeClient
-from documents import Json, copying
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +15,9 @@ from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient
+from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
+from tests.support.lineage_documents import Json, copying
 
 FIRST_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000

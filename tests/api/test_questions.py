@@ -11,8 +11,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from api_client import ALL, assert_problem, assert_problem_body, path, record_new
-from documents import Json, copying, run
 from flask.testing import FlaskClient
 
 from api import create_app, question_batch
@@ -21,6 +19,8 @@ from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, Scan, Table, open_table
 from fll_hbase.tables.base import Columns
+from tests.support.api_client import ALL, assert_problem, assert_problem_body, path, record_new
+from tests.support.lineage_documents import Json, copying, run
 
 URL = "/v3/questions"
 MEMBERS = ("Link", "Truncated", "Truncated-By", "Window-Start", "Window-End", "Retry-After")

@@ -7,9 +7,10 @@ import io
 from xml.etree import ElementTree
 
 import pytest
-from api_client import ALL, assert_problem, error_paths, get_json, path, record_new
-from documents import copying
 from flask.testing import FlaskClient
+
+from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
+from tests.support.lineage_documents import copying
 
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 RUN = {"application": "a", "type": "t", "program": "p", "startTime": 1_442_863_938_000}

@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 import pytest
-from api_client import (
+from flask.testing import FlaskClient
+
+from tests.support.api_client import (
     ALL,
     assert_problem,
     get_json,
@@ -19,7 +21,7 @@ from api_client import (
     send,
     target,
 )
-from documents import (
+from tests.support.lineage_documents import (
     START_LIMIT_MS,
     Json,
     copying,
@@ -32,8 +34,7 @@ from documents import (
     worked,
     writing,
 )
-from flask.testing import FlaskClient
-from raw_http import Server
+from tests.support.raw_http import Server
 
 pytestmark = pytest.mark.hbase
 

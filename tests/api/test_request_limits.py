@@ -6,19 +6,19 @@ import threading
 from typing import Any
 
 import pytest
-from api_client import assert_problem
-from documents import copying
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from token_clients import EVERYTHING, LISTS, RemoteTable, app_of, bearer
-from waiting import PATIENCE_SECONDS
 
 from api.peers import peer
 from api.request_limits import BURST_SECONDS, RequestLimits
 from api.token_buckets import KEYS_MAX, TokenBuckets
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
+from tests.support.api_client import assert_problem
+from tests.support.lineage_documents import copying
+from tests.support.token_clients import EVERYTHING, LISTS, RemoteTable, app_of, bearer
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 class Clock:

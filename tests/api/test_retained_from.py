@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from api_client import path, record_new
-from conftest import MakeTable
-from documents import START_MS, copying
 from flask.testing import FlaskClient
 
 from api.app import create_app
@@ -19,6 +16,9 @@ from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.horizons import LIFETIME_MS
 from fll_hbase.tables import Put, Table, open_table
+from tests.api.conftest import MakeTable
+from tests.support.api_client import path, record_new
+from tests.support.lineage_documents import START_MS, copying
 
 pytestmark = pytest.mark.hbase
 

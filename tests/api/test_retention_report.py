@@ -7,19 +7,19 @@ import io
 from typing import Any
 
 import pytest
-from api_client import assert_problem, errors_by_path, record_new, target
-from conftest import MakeClient
-from documents import Json, copying, input_fields, reading, run, transforming, writing
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from test_tags import put
 
 from api.app import create_app
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient
+from tests.api.test_tags import put
+from tests.support.api_client import assert_problem, errors_by_path, record_new, target
+from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
 
 DAY_MS = 86_400_000
 

@@ -6,9 +6,6 @@ import time
 from typing import Any
 
 import pytest
-from api_client import assert_problem, errors_by_path, record_new, target
-from conftest import MakeTable
-from documents import copying, run
 from flask.testing import FlaskClient
 
 from api import create_app
@@ -18,6 +15,9 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.tables import Table
+from tests.api.conftest import MakeTable
+from tests.support.api_client import assert_problem, errors_by_path, record_new, target
+from tests.support.lineage_documents import copying, run
 
 pytestmark = pytest.mark.hbase
 

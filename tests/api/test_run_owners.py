@@ -6,9 +6,21 @@ import json
 from typing import Any
 
 import pytest
-from api_client import ALL, assert_problem, batch, get_json, lineage, lines, path, record, record_new, send
-from documents import Json, copying, encoded, first_design, run
 from flask.testing import FlaskClient
+
+from tests.support.api_client import (
+    ALL,
+    assert_problem,
+    batch,
+    get_json,
+    lineage,
+    lines,
+    path,
+    record,
+    record_new,
+    send,
+)
+from tests.support.lineage_documents import Json, copying, encoded, first_design, run
 
 pytestmark = pytest.mark.hbase
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem, error_paths, record, record_new
-from documents import copying, run, worked
 from flask.testing import FlaskClient
+
+from tests.support.api_client import assert_problem, error_paths, record, record_new
+from tests.support.lineage_documents import copying, run, worked
 
 EVENT = {
     "eventTime": "2026-01-31T09:30:00Z",

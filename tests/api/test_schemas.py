@@ -6,11 +6,8 @@ from typing import Any
 
 import marshmallow as ma
 import pytest
-from documents import first_design, worked
 from hypothesis import example, given
 from hypothesis import strategies as st
-from mutations import damaged, documents, mutated, mutations, written
-from strategies import names
 
 from api.openapi.documents import FirstDesignDocumentSchema, LineageDocumentSchema
 from fll_hbase.errors import InvalidLineage, TooLarge, UnreadableDocument
@@ -18,6 +15,9 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.sources.native.document import Reading
+from tests.support.document_mutations import damaged, documents, mutated, mutations, written
+from tests.support.lineage_documents import first_design, worked
+from tests.support.strategies import names
 
 READER = CachedDocumentReader()
 """One for all examples, so that it remembers operations of earlier ones."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem, error_paths, get_json, pages, path, record_new, target
-from documents import Json, copying, run
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +13,8 @@ from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.api_client import assert_problem, error_paths, get_json, pages, path, record_new, target
+from tests.support.lineage_documents import Json, copying, run
 
 pytestmark = pytest.mark.hbase
 

@@ -19,19 +19,19 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
-from api_client import ALL, path, record_new
-from conftest import _fll, _wait
-from documents import copying, encoded, run
-from ports import free_port
-from raw_http import Server, answer, chunk, head
-from test_unavailable_store import stored
-from waiting import PATIENCE_SECONDS, eventually
 
 from api import create_app
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.http.session import HttpSession
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import _fll, _wait
+from tests.api.test_unavailable_store import stored
+from tests.ports import free_port
+from tests.support.api_client import ALL, path, record_new
+from tests.support.lineage_documents import copying, encoded, run
+from tests.support.raw_http import Server, answer, chunk, head
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 THREADS, REQUEST_SECONDS = 4, 10
 SLOW_CLIENTS = 40

@@ -7,11 +7,21 @@ import json
 from typing import Any
 
 import pytest
-from api_client import ALL, assert_problem, error_paths, get_json, is_store_empty, lineage, path, record_new
-from conftest import MakeClient
-from documents import Json, copying, run
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
+
+from tests.api.conftest import MakeClient
+from tests.support.api_client import (
+    ALL,
+    assert_problem,
+    error_paths,
+    get_json,
+    is_store_empty,
+    lineage,
+    path,
+    record_new,
+)
+from tests.support.lineage_documents import Json, copying, run
 
 DAILY = "CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem, error_paths, record_new, target
-from conftest import MakeClient
-from documents import copying, run
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +13,9 @@ from werkzeug.test import TestResponse
 from api.app import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient
+from tests.support.api_client import assert_problem, error_paths, record_new, target
+from tests.support.lineage_documents import copying, run
 
 pytestmark = pytest.mark.hbase
 

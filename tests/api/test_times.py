@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from api_client import errors_by_path, get_json, path, record_new
-from documents import copying, run
 from flask.testing import FlaskClient
-from windowed_routes import DETAILED, HIGH_LEVEL, RUNS, WAYS, windowed
+
+from tests.support.api_client import errors_by_path, get_json, path, record_new
+from tests.support.lineage_documents import copying, run
+from tests.support.windowed_routes import DETAILED, HIGH_LEVEL, RUNS, WAYS, windowed
 
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3_600, 86_400
 

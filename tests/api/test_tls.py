@@ -18,16 +18,10 @@ from typing import Any
 
 import pytest
 import requests
-from api_client import record_new
-from conftest import _fll
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from documents import copying, encoded, run
-from ports import free_port
-from token_clients import EVERYTHING, LISTS, bearer
-from waiting import PATIENCE_SECONDS, eventually
 
 from api import create_app
 from api.http.tls import tls_context
@@ -36,6 +30,12 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import _fll
+from tests.ports import free_port
+from tests.support.api_client import record_new
+from tests.support.lineage_documents import copying, encoded, run
+from tests.support.token_clients import EVERYTHING, LISTS, bearer
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 STALLED = 60
 FIELDS = [f"{number} {'x' * 500}" for number in range(1_500)]

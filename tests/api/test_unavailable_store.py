@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from api_client import (
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.config import Settings
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from fll_hbase.tables.sqlite import SqliteTable
+from tests.support.api_client import (
     ALL,
     assert_problem,
     assert_problem_body,
@@ -20,16 +27,9 @@ from api_client import (
     record,
     record_new,
 )
-from documents import copying, encoded, worked
-from flask.testing import FlaskClient
-from raw_http import Server
-from waiting import eventually
-
-from api import create_app
-from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import open_table
-from fll_hbase.tables.sqlite import SqliteTable
+from tests.support.lineage_documents import copying, encoded, worked
+from tests.support.raw_http import Server
+from tests.support.waiting import eventually
 
 FIELDS = [f"field {number}" for number in range(200)]
 

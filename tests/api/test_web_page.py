@@ -11,7 +11,6 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from api_client import assert_problem
 from flask.testing import FlaskClient
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
@@ -19,6 +18,7 @@ from werkzeug.test import Client
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.api_client import assert_problem
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "page"

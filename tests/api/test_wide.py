@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from api_client import ALL, path, record_new
-from documents import Json, run
 from flask.testing import FlaskClient
-from work import count_calls
 
 from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.api_client import ALL, path, record_new
+from tests.support.lineage_documents import Json, run
+from tests.support.work import count_calls
 
 FIELDS = 100, 400
 GROWTH_MAX = 5.0

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 import requests
-from cli.commands import serving
+
+from tests.support.commands import serving
 
 
 @dataclass(frozen=True)

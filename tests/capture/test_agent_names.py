@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .golden_dumps import ROOT, Json, record, recorded, resolve, resolver
+from tests.support.capture.golden_dumps import ROOT, Json, record, recorded, resolve, resolver
 
 pytestmark = pytest.mark.java
 

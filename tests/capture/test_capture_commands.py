@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.commands import complaint, fll
 
-from capture import recorded_plans
-from capture.conftest import Lineage
-from capture.job_runner import JobRunner
-from capture.slow_server import reserved_port
 from fll_hbase.capture import class_cache
 from fll_hbase.capture.plan_spool import PlanFile, open_plan_spool
+from tests.capture.conftest import Lineage
+from tests.support.capture import recorded_plans
+from tests.support.capture.job_runner import JobRunner
+from tests.support.capture.slow_server import reserved_port
+from tests.support.commands import complaint, fll
 
 
 @pytest.fixture

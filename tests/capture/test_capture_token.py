@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 import requests
-from support.token_server import TokenServer
-from waiting import eventually
 
-from capture import recorded_plans
-from capture.test_worker import ProcessListener, lines
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.http.session import HttpSession
+from tests.capture.test_worker import ProcessListener, lines
+from tests.support.capture import recorded_plans
+from tests.support.token_server import TokenServer
+from tests.support.waiting import eventually
 
 COUNT = 20
 SECONDS = 120.0

@@ -12,10 +12,9 @@ from flask.testing import FlaskClient
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .api_answers import answered_edges, captured_edges
-from .expected_cases import differences
-from .golden_dumps import CASES, record, recorded, resolve, resolver
+from tests.support.capture.api_answers import answered_edges, captured_edges
+from tests.support.capture.expected_cases import differences
+from tests.support.capture.golden_dumps import CASES, record, recorded, resolve, resolver
 
 pytestmark = pytest.mark.java
 

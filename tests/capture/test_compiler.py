@@ -9,8 +9,7 @@ import pytest
 
 from fll_hbase.capture.compiler import source, start_listener
 from fll_hbase.capture.errors import CaptureUnavailable
-
-from .golden_dumps import ROOT
+from tests.support.capture.golden_dumps import ROOT
 
 
 def test_the_source_is_one_unit_with_all_classes() -> None:

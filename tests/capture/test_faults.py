@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from waiting import eventually
 
-from capture.conftest import Lineage
-from capture.job_runner import JobRunner
-from capture.slow_server import gated, reserved_port
+from tests.capture.conftest import Lineage
+from tests.support.capture.job_runner import JobRunner
+from tests.support.capture.slow_server import gated, reserved_port
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.java
 

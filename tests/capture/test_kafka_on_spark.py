@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kafka.broker import Broker, connector
 
-from . import golden_capture
-from .golden_dumps import record, recorded
-from .kafka_jobs import BROKER, TOPICS
+from tests.support.capture import golden_capture
+from tests.support.capture.golden_dumps import record, recorded
+from tests.support.capture.kafka_jobs import BROKER, TOPICS
+from tests.support.kafka.broker import Broker, connector
 
 pytestmark = pytest.mark.java
 

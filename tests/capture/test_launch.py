@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.commands import FLL
 
 from fll_hbase.capture import launch
+from tests.support.commands import FLL
 
 SCRIPT = """
 import json, os, sys

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .golden_dumps import ROOT
+from tests.support.capture.golden_dumps import ROOT
 
 pytestmark = pytest.mark.java
 

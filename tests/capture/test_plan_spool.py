@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from capture import recorded_plans
 from fll_hbase.capture.plan_lines import PlanLines
 from fll_hbase.capture.plan_spool import PlanFile, PlanSpool, PlanSpoolError, open_plan_spool
 from fll_hbase.errors import ConfigurationError
+from tests.support.capture import recorded_plans
 
 URL = "http://lineage:8080"
 BYTES = 1_000_000

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.capture.resolver import Resolver, ResolverSettings
-
-from .golden_dumps import recorded, resolve, resolver, short
+from tests.support.capture.golden_dumps import recorded, resolve, resolver, short
 
 LINES = [line for job in recorded("jobs-3.5.ndjson").values() for line in job]
 LINES += [line for case in recorded("cases-3.5.ndjson").values() for line in case][::7]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from .expected_cases import differences
-from .golden_dumps import recorded, resolve
+from tests.support.capture.expected_cases import differences
+from tests.support.capture.golden_dumps import recorded, resolve
 
 CASES = Path(__file__).parents[1] / "cases" / "spark_sql.json"
 ALL: dict[str, dict[str, Any]] = {case["id"]: case for case in json.loads(CASES.read_text(encoding="utf-8"))}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .golden_dumps import FOLDER, Json, recorded, resolve, resolver, short
+from tests.support.capture.golden_dumps import FOLDER, Json, recorded, resolve, resolver, short
 
 VERSIONS = ("3.5", "4.3")
 

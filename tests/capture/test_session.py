@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jvm_options import SPARK_JVM
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from capture.conftest import Lineage
-from capture.slow_server import reserved_port
 from fll_hbase import capture
 from fll_hbase.capture.session import install_once
 from fll_hbase.spark.session import session
+from tests.capture.conftest import Lineage
+from tests.support.capture.slow_server import reserved_port
+from tests.support.jvm_options import SPARK_JVM
 
 pytestmark = pytest.mark.java
 

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.commands import FLL
-from spark.cluster import SPARK, StandaloneCluster
 
-from capture.conftest import Lineage
-from capture.job_runner import JOB
 from fll_hbase.capture import launch
+from tests.capture.conftest import Lineage
+from tests.support.capture.job_runner import JOB
+from tests.support.commands import FLL
+from tests.support.spark_cluster import SPARK, StandaloneCluster
 
 pytestmark = pytest.mark.java
 

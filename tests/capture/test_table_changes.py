@@ -16,8 +16,7 @@ from fll_hbase.capture.resolver.dump import Node
 from fll_hbase.capture.resolver.table_changes import changed_columns, listed_columns, write_lifecycle
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .golden_dumps import recorded, resolve, resolver
+from tests.support.capture.golden_dumps import recorded, resolve, resolver
 
 COLUMNS = {"id": "long", "s": "struct<a:integer>", "v": "string"}
 

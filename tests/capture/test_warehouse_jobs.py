@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from .expected_jobs import Output, agent_outputs, captured_outputs, expected_outputs, score
-from .golden_dumps import FOLDER
+from tests.support.capture.expected_jobs import (
+    Output,
+    agent_outputs,
+    captured_outputs,
+    expected_outputs,
+    score,
+)
+from tests.support.capture.golden_dumps import FOLDER
 
 VERSIONS = ("3.5", "4.3")
 PAGE = Path(__file__).parents[2] / "docs" / "spark" / "captured-lineage.md"

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from cli.commands import serving
-from waiting import eventually
 
-from capture import recorded_plans
-from capture.conftest import Lineage
-from capture.slow_server import gated, reserved_port
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_spool import Losses, PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.http.session import HttpSession
+from tests.capture.conftest import Lineage
+from tests.support.capture import recorded_plans
+from tests.support.capture.slow_server import gated, reserved_port
+from tests.support.commands import serving
+from tests.support.waiting import eventually
 
 SECONDS = 120.0
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.validation import Validator
-
-from .ancestor import NO_NAMESPACE
+from tests.cases.ancestor import NO_NAMESPACE
 
 RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1", "startTime": 10**12}
 

@@ -19,8 +19,7 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, operations_of, run_of
+from tests.cases.ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, operations_of, run_of
 
 Summary: TypeAlias = dict[str, set[str]]
 

@@ -13,8 +13,7 @@ from api import create_app
 from fll_hbase import time_window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .ancestor import case_id, cases
+from tests.cases.ancestor import case_id, cases
 
 DECIDED_OTHERWISE = {
     "http-field-no-direction": 200,

@@ -9,9 +9,8 @@ import pytest
 from fll_hbase.model import lineage
 from fll_hbase.sources import cdap
 from fll_hbase.sources.cdap import stage_operations
-
-from .ancestor import NO_NAMESPACE, case_id, cases, operations_of
-from .pipelines import document, stage_operations_of
+from tests.cases.ancestor import NO_NAMESPACE, case_id, cases, operations_of
+from tests.cases.pipelines import document, stage_operations_of
 
 
 @pytest.mark.parametrize("case", cases("stage_validate"), ids=case_id)

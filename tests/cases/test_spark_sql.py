@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from . import spark_sql
-from .spark_sql import ALL, PLAIN, Kinds, case_id, direct, expected, indirect
+from tests.cases import spark_sql
+from tests.cases.spark_sql import ALL, PLAIN, Kinds, case_id, direct, expected, indirect
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "sql.md").read_text(encoding="utf-8")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.sampled_store import load_sampled
 
-from cli.commands import serving
+from tests.support.commands import serving
+from tests.support.sampled_store import load_sampled
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import END_MS, FLL, complaint, fll, printed
 from fll_hbase.model.access_tokens import parse_token
 from fll_hbase.tables import open_table
+from tests.support.commands import END_MS, FLL, complaint, fll, printed
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import shlex
 
 import pytest
 
-from cli.commands import WINDOW, complaint, fll, printed
+from tests.support.commands import WINDOW, complaint, fll, printed
 
 UID = ("bank/DailyTransactions.UID", *WINDOW)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import fll, printed
+from tests.support.commands import fll, printed
 
 NAME = "orders\n2"
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import requests
 
-from cli.commands import WINDOW, complaint, fll, printed
-from cli.documents import NAMES
+from tests.support.commands import WINDOW, complaint, fll, printed
+from tests.support.small_documents import NAMES
 
 QUESTIONS = [
     ("lineage", "bank", "DailyTransactions", *WINDOW),

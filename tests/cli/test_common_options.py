@@ -12,9 +12,9 @@ import click
 import pytest
 
 from api.command import main
-from cli.commands import WINDOW, complaint, fll, printed
-from cli.documents import document
 from fll_hbase.spool import SpoolLimits, open_spool
+from tests.support.commands import WINDOW, complaint, fll, printed
+from tests.support.small_documents import document
 
 SCORE = ("hospital", "PatientRecords", "patient_medical_score", "--start", "2025-07")
 

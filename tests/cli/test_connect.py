@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from cli.commands import END_MS, WINDOW
-from cli.documents import NAMES
 from fll_hbase import connect
 from fll_hbase.client import Connection, open_client
 from fll_hbase.client import connection as connection_module
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
+from tests.support.commands import END_MS, WINDOW
+from tests.support.small_documents import NAMES
 
 WINDOWED: dict[str, Any] = {"start": WINDOW[1], "end": WINDOW[3]}
 DAILY = ("bank", "DailyTransactions")

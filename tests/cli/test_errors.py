@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from client.scripted_server import Reply, serving
 
-from cli.commands import FLL, complaint, fll
+from tests.support.commands import FLL, complaint, fll
+from tests.support.scripted_server import Reply, serving
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import END_MS, WINDOW, complaint, fll, printed
+from tests.support.commands import END_MS, WINDOW, complaint, fll, printed
 
 END_POINT = ("hospital", "PatientRecords")
 

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from api.command import main
-from cli.commands import fll
+from tests.support.commands import fll
 
 COMMANDS = sorted(main.commands)
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands import complaint, fll, printed
-from cli.documents import document
 from fll_hbase.cli.names import Reading, dataset_readings, field_readings
 from fll_hbase.client import open_client
+from tests.support.commands import complaint, fll, printed
+from tests.support.small_documents import document
 
 NAMES = st.text("ab./", min_size=1, max_size=6)
 SIMPLE = ("--view", "simple", "--start", "0")

@@ -12,10 +12,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands import FLL
-from cli.documents import START_MS, document
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.escape import escape_control
+from tests.support.commands import FLL
+from tests.support.small_documents import START_MS, document
 
 WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "1760000000")
 

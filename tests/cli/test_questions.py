@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands import complaint, fll, printed
-from cli.documents import NAMES, document
+from tests.support.commands import complaint, fll, printed
+from tests.support.small_documents import NAMES, document
 
 LINEAGE_OF_BOTH = ("lineage", "bank", "CustomerAccounts")
 

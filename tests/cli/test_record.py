@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from client import scripted_server
-from client.scripted_server import Reply
 
-from cli.commands import complaint, fll, printed
-from cli.documents import document
 from fll_hbase.cli.commands.record import BATCH_DOCUMENTS, WARNINGS_MAX
+from tests.support import scripted_server
+from tests.support.commands import complaint, fll, printed
+from tests.support.scripted_server import Reply
+from tests.support.small_documents import document
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from sources.dbt_artifacts import CASES, target_folder
 
-from cli.commands import complaint, fll, printed
+from tests.support.commands import complaint, fll, printed
+from tests.support.dbt_artifacts import CASES, target_folder
 
 CASE = next(case for case in CASES if (case.parent.name, case.name) == ("shop", "dbt_1_7"))
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from sources.pipelines import SINK, chain, record, source
 
-from cli.commands import complaint, fll, printed
-from cli.documents import START_MS, document
 from fll_hbase.ingest.batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
+from tests.support.commands import complaint, fll, printed
+from tests.support.pipelines import SINK, chain, record, source
+from tests.support.small_documents import START_MS, document
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")

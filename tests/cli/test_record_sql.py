@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from cli.commands import END_MS, complaint, fll, printed
-from cli.documents import START_MS, document
 from fll_hbase.ingest.batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
+from tests.support.commands import END_MS, complaint, fll, printed
+from tests.support.small_documents import START_MS, document
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 SCRIPT = b"CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client import scripted_server
-from client.scripted_server import Reply
-from waiting import eventually
 
-from cli.commands import FLL, complaint, fll
-from cli.documents import document
 from fll_hbase.spool import MARKER, Spool, SpoolLimits, open_spool
+from tests.support import scripted_server
+from tests.support.commands import FLL, complaint, fll
+from tests.support.scripted_server import Reply
+from tests.support.small_documents import document
+from tests.support.waiting import eventually
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 EVENT = {

@@ -11,11 +11,11 @@ from typing import Any
 import click
 import pytest
 
-from cli.commands import complaint, fll, printed
 from fll_hbase.cli.retention_options import compaction_hint, read_policy, to_policy
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.tables import Put, open_table
+from tests.support.commands import complaint, fll, printed
 
 RETENTION = ("spark", "retention")
 COMMANDS = [RETENTION, ("retention",)]

@@ -6,9 +6,9 @@ import json
 import shlex
 from typing import Any
 
-from cli.commands import END_MS, fll, printed
-from cli.documents import document
 from fll_hbase.sample import documents
+from tests.support.commands import END_MS, fll, printed
+from tests.support.small_documents import document
 
 
 def test_it_loads_and_names_next_commands() -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import requests
-from faults.server import Server
-from waiting import PATIENCE_SECONDS
 
-from cli.commands import printed, serving
+from tests.support.commands import printed, serving
+from tests.support.server_process import Server
+from tests.support.waiting import PATIENCE_SECONDS
 
 PARTS = [
     b"",

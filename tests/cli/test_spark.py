@@ -10,11 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engines import Hbase
 
 from api.command import main
-
-from .commands import FLL, complaint, printed
+from tests.support.commands import FLL, complaint, printed
+from tests.support.engines import Hbase
 
 LOAD = ("spark", "load")
 

@@ -20,8 +20,7 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark.session import _merge_settings, session
 from fll_hbase.tables import open_table
-
-from .commands import complaint
+from tests.support.commands import complaint
 
 CHECK = ("spark", "check")
 NOWHERE = "sqlite:///nowhere.db"

@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from engines import Hbase
-from store.copying.copies import answers, stamped_catalogue, stored
-from waiting import eventually
 
-from cli.commands import FLL, complaint, fll, printed
 from fll_hbase.store.copying import progress
 from fll_hbase.tables import Put, open_table
+from tests.support.commands import FLL, complaint, fll, printed
+from tests.support.engines import Hbase
+from tests.support.store_copies import answers, stamped_catalogue, stored
+from tests.support.waiting import eventually
 
 
 def test_a_copy_is_verified(sampled: str, tmp_path: Path) -> None:

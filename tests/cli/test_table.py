@@ -7,10 +7,10 @@ from contextlib import closing
 
 import happybase
 import pytest
-from engines import Hbase
 
-from cli.commands import complaint, fll, printed
 from fll_hbase.tables import hbase_schema, hbase_url
+from tests.support.commands import complaint, fll, printed
+from tests.support.engines import Hbase
 
 URL = "hbase://localhost/ns:lineage"
 

@@ -7,10 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from engines import Hbase
 
-from cli.commands import complaint, fll, printed
 from fll_hbase.tables import Put, open_table
+from tests.support.commands import complaint, fll, printed
+from tests.support.engines import Hbase
 
 ODD = [
     Put(b"e|n|a%1B%5B31m%0A", b"d:d|0", b"\x1b[31mred\nline"),

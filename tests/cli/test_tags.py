@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from cli.commands import END_MS, complaint, fll, printed
-from cli.documents import document
 from fll_hbase.client import Connection, open_client, tag_connection
 from fll_hbase.config import Settings
 from fll_hbase.errors import InvalidQuery, NotFound
+from tests.support.commands import END_MS, complaint, fll, printed
+from tests.support.small_documents import document
 
 Target = tuple[str, str]
 

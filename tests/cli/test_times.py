@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands import END_MS, complaint, fll, printed
 from fll_hbase import time_window
 from fll_hbase.cli import times
 from fll_hbase.cli.render.times import format_with_zone
+from tests.support.commands import END_MS, complaint, fll, printed
 
 BERLIN = ZoneInfo("Europe/Berlin")
 RUNS = ("runs", "bank", "DailyTransactions", "--limit", "9000", "--json")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from .commands import complaint, fll, printed, serving
+from tests.support.commands import complaint, fll, printed, serving
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import sys
 import threading
 
 import pytest
-from waiting import PATIENCE_SECONDS, patience
 
 from fll_hbase.http.bounded_call import call_bounded
+from tests.support.waiting import PATIENCE_SECONDS, patience
 
 
 def test_results_and_errors_are_those_of_the_call() -> None:

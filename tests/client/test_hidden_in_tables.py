@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 import requests
-from cli.commands import fll
-from support.token_server import TokenServer
 
 from fll_hbase.model.access import Grant, Role
 from fll_hbase.store.access import AccessStore
 from fll_hbase.tables import open_table
+from tests.support.commands import fll
+from tests.support.token_server import TokenServer
 
 DOCUMENT = {
     "run": {

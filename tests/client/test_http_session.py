@@ -9,9 +9,7 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
-from waiting import PATIENCE_SECONDS, patience
 
-from client.scripted_server import Reply, serving
 from fll_hbase.errors import (
     BatchStopped,
     ChecksumConflict,
@@ -29,6 +27,8 @@ from fll_hbase.errors import (
 )
 from fll_hbase.http.problems import Refused
 from fll_hbase.http.session import HttpSession
+from tests.support.scripted_server import Reply, serving
+from tests.support.waiting import PATIENCE_SECONDS, patience
 
 KIND = "urn:fll-hbase:problem:"
 GOOD = Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from waiting import patience
 
 from fll_hbase.retry import RetryPolicy
+from tests.support.waiting import patience
 
 
 class Unavailable(Exception):

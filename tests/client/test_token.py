@@ -12,17 +12,17 @@ from uuid import uuid4
 
 import pytest
 import requests
-from cli.commands import FLL, fll
 from openlineage.client import OpenLineageClient
 from openlineage.client import event_v2 as ol
-from support.token_server import TokenServer
 
-from client.scripted_server import Reply, serving
 from fll_hbase.client import connect, open_client
 from fll_hbase.errors import ConfigurationError, LineageError
 from fll_hbase.http.problems import Refused
 from fll_hbase.http.session import HttpSession
 from fll_hbase.recorder import Destination, Field, FieldOperation, LineageRecorder, Run, Source
+from tests.support.commands import FLL, fll
+from tests.support.scripted_server import Reply, serving
+from tests.support.token_server import TokenServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
 

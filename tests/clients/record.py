@@ -1,9 +1,9 @@
 """Run real clients of OpenLineage against a real server, and keep what they sent (README.md).
 
-    PYTHONPATH=tests python tests/clients/record.py [airflow] [dbt] [flink]
+    PYTHONPATH=. python tests/clients/record.py [airflow] [dbt] [flink]
 
 Each client gets an environment of its own below build/clients. Airflow and Flink need an empty PostgreSQL
-database, `CLIENTS_POSTGRES=user@host:port/database`, and Flink the broker of tests/kafka.
+database, `CLIENTS_POSTGRES=user@host:port/database`, and Flink the broker of tests/support/kafka.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cli.commands import serving
-from kafka.broker import Broker
+from tests.support.commands import serving
+from tests.support.kafka.broker import Broker
 
 FOLDER = Path(__file__).parent
 ENVIRONMENTS = FOLDER.parents[1] / "build" / "clients"

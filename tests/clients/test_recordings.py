@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 import requests
-from cli.commands import fll
-from threaded_server import serving_in_thread
 
 from fll_hbase.config import Settings
-
-from .recordings import (
+from tests.clients.recordings import (
     CLIENTS,
     JSON,
     TIMEOUT_SECONDS,
@@ -26,6 +23,8 @@ from .recordings import (
     read_recording,
     whole_state,
 )
+from tests.support.commands import fll
+from tests.support.threaded_server import serving_in_thread
 
 
 @pytest.fixture(scope="module", params=CLIENTS)

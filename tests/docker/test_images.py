@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from ports import free_port
-from waiting import eventually
 
 from fll_hbase.config import PREFIX, Settings
 from fll_hbase.tables import hbase_url
+from tests.ports import free_port
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILES = sorted((ROOT / "docker").glob("*/Dockerfile"))

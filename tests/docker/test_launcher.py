@@ -14,10 +14,10 @@ from pathlib import Path
 
 import happybase
 import pytest
-from clusters import LAUNCHER, TABLE, Cluster
-from waiting import eventually
 
 from fll_hbase.tables import hbase_schema
+from tests.support.clusters import LAUNCHER, TABLE, Cluster
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.java
 

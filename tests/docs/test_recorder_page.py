@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from cli.commands import fll, printed
 
 from fll_hbase.config import DEFAULTS
 from fll_hbase.recorder import Recorded, Spooled
 from fll_hbase.recorder.circuit import PROBE_SECONDS
+from tests.support.commands import fll, printed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "recorder.md").read_text(encoding="utf-8")
 CODE = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]  # type: ignore[index]

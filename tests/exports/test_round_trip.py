@@ -15,7 +15,6 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import given
 from openlineage.client import event_v2
-from strategies import recorded_runs
 
 from api.app import create_app
 from fll_hbase import field_graph_json, openlineage_export, rest_json
@@ -27,6 +26,7 @@ from fll_hbase.sources import openlineage
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.strategies import recorded_runs
 
 ALWAYS = Window(0, START_LIMIT_MS)
 EVENTS = Path(__file__).parents[1] / "cases/openlineage/events.ndjson.gz"

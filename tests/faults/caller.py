@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-from .ledger import NAMESPACE, Version
-from .questions import Question
+from tests.faults.ledger import NAMESPACE, Version
+from tests.faults.questions import Question
 
 LINEAGE = f"/v3/namespaces/{NAMESPACE}/lineage"
 RECORDED = (200, 201)

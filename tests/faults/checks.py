@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from waiting import PATIENCE_SECONDS
-
-from .caller import Caller
-from .clients import Client
-from .ledger import CONTENTS, EVER, SINK, SOURCE, Ledger, Version, Window, version, window
-from .questions import Lineage, Question, Runs, Ways, wrong
-from .server import Server
+from tests.faults.caller import Caller
+from tests.faults.clients import Client
+from tests.faults.ledger import CONTENTS, EVER, SINK, SOURCE, Ledger, Version, Window, version, window
+from tests.faults.questions import Lineage, Question, Runs, Ways, wrong
+from tests.support.server_process import Server
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 def all_there(server: Server, ledger: Ledger) -> None:

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 
-from waiting import PATIENCE_SECONDS
-
-from .caller import RECORDED, Away, Broken, Caller, Tally
-from .ledger import Ledger, Version, version
-from .questions import Question, random_question, wrong
+from tests.faults.caller import RECORDED, Away, Broken, Caller, Tally
+from tests.faults.ledger import Ledger, Version, version
+from tests.faults.questions import Question, random_question, wrong
+from tests.support.waiting import PATIENCE_SECONDS
 
 RETRY_SECONDS = 0.02
 THINK_SECONDS = 0.02

@@ -11,13 +11,13 @@ from itertools import count
 from pathlib import Path
 
 import happybase
-from clusters import TABLE, Cluster
-from waiting import eventually
 
-from . import checks
-from .clients import Client, Reader, Writer, finish, start
-from .ledger import Ledger
-from .server import Server
+from tests.faults import checks
+from tests.faults.clients import Client, Reader, Writer, finish, start
+from tests.faults.ledger import Ledger
+from tests.support.clusters import TABLE, Cluster
+from tests.support.server_process import Server
+from tests.support.waiting import eventually
 
 REGION_SERVERS = ("rs1", "rs2")
 GATEWAYS = ("thrift", "thrift1")

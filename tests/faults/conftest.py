@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .clients import abandon_all
+from tests.faults.clients import abandon_all
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
-from .caller import Answer, Caller
-from .ledger import NAMESPACE, SINK, Version
+from tests.faults.caller import Answer, Caller
+from tests.faults.ledger import NAMESPACE, SINK, Version
 
 NAMESPACE_OF_CROWD = "crowd"
 """Datasets of their own: the ledger accounts for those of the other clients."""

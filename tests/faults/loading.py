@@ -14,16 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cli.documents import START_MS, document
-from jvm_options import JVM_ENVIRONMENT
-from waiting import eventually
-
 from fll_hbase.keys import layout
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, Table, open_table
-
-from .processes import state
+from tests.support.jvm_options import JVM_ENVIRONMENT
+from tests.support.processes import state
+from tests.support.small_documents import START_MS, document
+from tests.support.waiting import eventually
 
 FLL = str(Path(sys.executable).with_name("fll"))
 SECONDS_MAX = 240.0

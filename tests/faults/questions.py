@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .ledger import NAMESPACE, SINK, SOURCE, Version, Window, window
+from tests.faults.ledger import NAMESPACE, SINK, SOURCE, Version, Window, window
 
 _BASE = f"/v3/namespaces/{NAMESPACE}"
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from clusters import Cluster
-from waiting import eventually
 
-from .clients import paused
-from .cluster import ANSWER_SECONDS, DAEMONS, GATEWAYS, HOT, REGION_SERVERS, Site, Work
-from .crowd import Crowd
-from .loading import Input, Load, puts_into, rejected, same_rows
-from .processes import connected
-from .server import Server
+from tests.faults.clients import paused
+from tests.faults.cluster import ANSWER_SECONDS, DAEMONS, GATEWAYS, HOT, REGION_SERVERS, Site, Work
+from tests.faults.crowd import Crowd
+from tests.faults.loading import Input, Load, puts_into, rejected, same_rows
+from tests.support.clusters import Cluster
+from tests.support.processes import connected
+from tests.support.server_process import Server
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.java
 

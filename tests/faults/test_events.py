@@ -12,9 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from waiting import PATIENCE_SECONDS, eventually
-
-from .server import Server
+from tests.support.server_process import Server
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 SENDERS, ROUNDS, PROGRESS_EVENTS = 3, 3, 120
 KINDS = ("START", "RUNNING", "RUNNING", "COMPLETE")

@@ -7,14 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from waiting import eventually
-
 from fll_hbase.tables import Put, open_table
-
-from . import checks
-from .clients import Client, Reader, Writer, finish, paused, start
-from .ledger import Ledger
-from .server import Server
+from tests.faults import checks
+from tests.faults.clients import Client, Reader, Writer, finish, paused, start
+from tests.faults.ledger import Ledger
+from tests.support.server_process import Server
+from tests.support.waiting import eventually
 
 ROUNDS = 3
 PROGRESS_RUNS = 200

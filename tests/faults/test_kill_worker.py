@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
-from waiting import eventually
-
-from . import checks
-from .clients import Client, Reader, Writer, finish, start
-from .ledger import Ledger
-from .server import Server
+from tests.faults import checks
+from tests.faults.clients import Client, Reader, Writer, finish, start
+from tests.faults.ledger import Ledger
+from tests.support.server_process import Server
+from tests.support.waiting import eventually
 
 KILLS, NOTICED = 20, 10
 PROGRESS_RUNS = 30

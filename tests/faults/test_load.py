@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.tables import open_table
-
-from . import checks
-from .loading import Input, Load, Rows, count, rejected, rows
+from tests.faults import checks
+from tests.faults.loading import Input, Load, Rows, count, rejected, rows
 
 pytestmark = pytest.mark.java
 

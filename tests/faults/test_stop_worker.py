@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from waiting import eventually
-
-from . import checks
-from .clients import Reader, Writer, finish, start
-from .ledger import Ledger
-from .processes import reading, state, writing
-from .server import Server
+from tests.faults import checks
+from tests.faults.clients import Reader, Writer, finish, start
+from tests.faults.ledger import Ledger
+from tests.support.processes import reading, state, writing
+from tests.support.server_process import Server
+from tests.support.waiting import eventually
 
 READS_MIN = 20
 """So many are answered while writes wait for their turn: if each waited as long, that would take minutes."""

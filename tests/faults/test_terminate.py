@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from waiting import PATIENCE_SECONDS, eventually
-
-from . import checks
-from .caller import Caller
-from .clients import Client, Reader, Writer, finish, paused, start
-from .ledger import Ledger, version
-from .server import Server
+from tests.faults import checks
+from tests.faults.caller import Caller
+from tests.faults.clients import Client, Reader, Writer, finish, paused, start
+from tests.faults.ledger import Ledger, version
+from tests.support.server_process import Server
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 BATCH_RUNS = 5_000
 """Recorded in three steps, so that there is time to stop between them."""

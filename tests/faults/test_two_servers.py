@@ -7,14 +7,13 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from waiting import PATIENCE_SECONDS, eventually
-
-from . import checks
-from .caller import RECORDED, Caller
-from .clients import Client, Reader, Writer, finish, start
-from .ledger import EVER, Ledger, Version, version
-from .questions import Runs
-from .server import Server
+from tests.faults import checks
+from tests.faults.caller import RECORDED, Caller
+from tests.faults.clients import Client, Reader, Writer, finish, start
+from tests.faults.ledger import EVER, Ledger, Version, version
+from tests.faults.questions import Runs
+from tests.support.server_process import Server
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 PROGRESS_RUNS = 500
 CONTESTS, CONTESTED_RUNS = 12, 15

@@ -6,7 +6,6 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from work import count_calls
 
 from fll_hbase import rest_json
 from fll_hbase.errors import (
@@ -21,8 +20,8 @@ from fll_hbase.errors import (
 from fll_hbase.http.problems import field_errors
 from fll_hbase.ingest import DocumentReader, ParsedDocument, detect
 from fll_hbase.json_types import Json
-
-from .documents import DOCUMENTS, encode
+from tests.support.format_documents import DOCUMENTS, encode
+from tests.support.work import count_calls
 
 OTHERS = "more are not listed; correct these first"
 READER = DocumentReader(columns=lambda _: None)

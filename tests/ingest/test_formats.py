@@ -26,8 +26,7 @@ from fll_hbase.ingest import (
 )
 from fll_hbase.ingest.registry import ReadContext
 from fll_hbase.store.lineage_store import LineageStore
-
-from .documents import DOCUMENTS, dataset_event, encode, lineage
+from tests.support.format_documents import DOCUMENTS, dataset_event, encode, lineage
 
 NOW_MS = 1_700_000_000_000
 ROUTED = [document_format for document_format in FORMATS if document_format.route]

@@ -21,8 +21,7 @@ from fll_hbase.ingest import (
 from fll_hbase.ingest.outcomes import combine_outcomes
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .documents import encode, event, lineage
+from tests.support.format_documents import encode, event, lineage
 
 RECORDED, REPLACED, REPEATED = RecordOutcome
 

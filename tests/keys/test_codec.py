@@ -8,11 +8,11 @@ import sys
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import names, starts, texts
 
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import codec
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
+from tests.support.strategies import names, starts, texts
 
 UNESCAPED = re.compile(rb"(?:[A-Za-z0-9._~/:@=,-]|%[0-9A-F]{2})*")
 LAST_START_MS = START_LIMIT_MS - 1

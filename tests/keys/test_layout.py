@@ -8,13 +8,13 @@ from typing import TypeAlias
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import AWKWARD, directions, end_points, names, starts, texts, windows
 
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import DAY_MAX, day_of
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+from tests.support.strategies import AWKWARD, directions, end_points, names, starts, texts, windows
 
 Reference: TypeAlias = tuple[Direction, Dataset, int, str]
 

@@ -17,8 +17,7 @@ from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.subjects import Subject, SubjectKind
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows, run_rows
-
-from . import page
+from tests.docs import row_keys as page
 
 
 def _key(*pieces: bytes) -> tuple[bytes, ...]:

@@ -12,10 +12,10 @@ import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import operation_sets
 
 from fll_hbase.model import checksum, lineage
 from fll_hbase.model.operations import KINDS, Influence, Operation
+from tests.support.strategies import operation_sets
 
 FROZEN = json.loads(Path(__file__).with_name("checksums.json").read_text(encoding="utf-8"))
 

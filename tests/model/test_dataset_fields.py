@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from hypothesis import given
-from strategies import FEW_END_POINTS, all_to_all, infos
-from work import count_calls
 
 from fll_hbase.model import field_relations, lineage, operation_graph
 from fll_hbase.model.dataset_fields import read_fields, related_fields, written_fields
@@ -13,6 +11,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.field_operations import operations_from, operations_into
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import inputs_of
+from tests.support.strategies import FEW_END_POINTS, all_to_all, infos
+from tests.support.work import count_calls
 
 
 def pairs(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from strategies import FEW_END_POINTS
-from work import count_calls
 
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, LineageUnion, merge_lineages
 from fll_hbase.model.datasets import Dataset
-
-from .test_sizes import running_total
+from tests.model.test_sizes import running_total
+from tests.support.strategies import FEW_END_POINTS
+from tests.support.work import count_calls
 
 A, B, _ = FEW_END_POINTS
 

@@ -7,16 +7,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FEW_END_POINTS, operation_sets
-from work import count_calls
 
 from fll_hbase.model import operation_graph
 from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.derivation_parts import DerivationParts, derivation_parts
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.simple_view import derivation_signature, signature_digest
-
-from .test_graph import written_fields
+from tests.model.test_graph import written_fields
+from tests.support.strategies import FEW_END_POINTS, operation_sets
+from tests.support.work import count_calls
 
 A, B, _ = FEW_END_POINTS
 TARGET = DatasetField(B, "x")

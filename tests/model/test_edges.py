@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hypothesis import given
-from strategies import FEW_END_POINTS, infos
 
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineage
@@ -13,6 +12,7 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.field_relations import FieldEdge
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, Read, Write
+from tests.support.strategies import FEW_END_POINTS, infos
 
 
 def edges_of(relations: Iterable[DatasetLineage]) -> set[FieldEdge]:

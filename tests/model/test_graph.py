@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
-from work import count_calls
 
 from fll_hbase.model import lineage, operation_graph
 from fll_hbase.model import operation_sets as operation_sets_module
@@ -26,8 +24,9 @@ from fll_hbase.model.operations import (
     inputs_of,
     outputs_of,
 )
-
-from . import naive
+from tests.support import naive_lineage as naive
+from tests.support.strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
+from tests.support.work import count_calls
 
 A, B, C = FEW_END_POINTS
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FEW_END_POINTS, operation_sets
 
 from fll_hbase.errors import InvalidLineage
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write, inputs_of, outputs_of
-
-from . import naive
+from tests.support import naive_lineage as naive
+from tests.support.strategies import FEW_END_POINTS, operation_sets
 
 A, B, _ = FEW_END_POINTS
 

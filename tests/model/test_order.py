@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import chain, names, operation_sets
 
 from fll_hbase.errors import InvalidLineage
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Transform, inputs_of
+from tests.support.strategies import chain, names, operation_sets
 
 
 @st.composite

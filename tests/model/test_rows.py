@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FEW_END_POINTS, infos, program_runs, recorded_runs
 
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
@@ -27,8 +26,8 @@ from fll_hbase.store import content_rows, endpoints, run_rows
 from fll_hbase.store.field_map_codec import decode_field_map
 from fll_hbase.store.run_rows import CommittedRun, ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
-
-from . import form_1
+from tests.support import content_form_1 as form_1
+from tests.support.strategies import FEW_END_POINTS, infos, program_runs, recorded_runs
 
 A, B, _ = FEW_END_POINTS
 CHECKSUM = "79655ecae1889b9a7c9d61af2fd3489b"

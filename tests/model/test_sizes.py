@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from strategies import FEW_END_POINTS
-from work import count_calls
 
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
@@ -19,6 +17,8 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.strategies import FEW_END_POINTS
+from tests.support.work import count_calls
 
 A, B, _ = FEW_END_POINTS
 SMALL, LARGE = 1_000, 10_000

@@ -8,7 +8,6 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, merge_lineages
@@ -17,8 +16,8 @@ from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.field_sets import FieldSet, FieldSetResolver
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
-
-from . import naive
+from tests.support import naive_lineage as naive
+from tests.support.strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
 MANY = 10**9
 A, B, C = FEW_END_POINTS

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from threaded_server import serving_in_thread
 
 from fll_hbase.config import Settings
+from tests.support.threaded_server import serving_in_thread
 
 JARS = Path(__file__).parent / "target" / "jars"
 PACKAGE = "openapi_generator_client"

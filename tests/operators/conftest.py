@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from cli.documents import document
-from faults.server import Server
 
 from fll_hbase.ingest import DocumentReader, RecordResult, format_named, ingest
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, Sync, Table, open_table
 from fll_hbase.tables.observed import ObservedTable
+from tests.support.server_process import Server
+from tests.support.small_documents import document
 
 StartServer = Callable[..., Server]
 

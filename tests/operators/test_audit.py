@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 import requests
-from cli.documents import document
-from faults.server import Server
 
 from api.audit import AuditLog, Questioned
 from api.environ import QUESTIONED
@@ -27,8 +25,10 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, open_table
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.observed import ObservedTable
-from operators.conftest import StartServer
-from operators.scrapes import scrape
+from tests.operators.conftest import StartServer
+from tests.operators.scrapes import scrape
+from tests.support.server_process import Server
+from tests.support.small_documents import document
 
 TOKEN = "fll_secret_token"
 FIELDS = "/v3/namespaces/shop/endpoints/invoices/fields"

@@ -14,8 +14,6 @@ import kubernetes_validate
 import pytest
 import requests
 import yaml
-from cli.documents import document
-from faults.server import Server
 
 from api import create_app
 from api.http import server as http_server
@@ -23,7 +21,9 @@ from fll_hbase import metrics
 from fll_hbase.config import PREFIX, Settings, from_environment
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import hbase_url, open_table
-from operators.scrapes import Scrape, scrape
+from tests.operators.scrapes import Scrape, scrape
+from tests.support.server_process import Server
+from tests.support.small_documents import document
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 import requests
 import yaml
-from cli.documents import document
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from faults.server import Server
-from ports import free_port
-from waiting import eventually
 
-from operators.conftest import StartServer
-from operators.scrapes import scrape
+from tests.operators.conftest import StartServer
+from tests.operators.scrapes import scrape
+from tests.ports import free_port
+from tests.support.server_process import Server
+from tests.support.small_documents import document
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 

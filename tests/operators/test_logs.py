@@ -17,18 +17,18 @@ from typing import Any
 
 import pytest
 import requests
-from cli.documents import document
-from faults.server import Server
 from hypothesis import given
 from hypothesis import strategies as st
-from ports import free_port
 
 from api.logs import JsonFormatter, TextFormatter, request_id, to_line, to_text
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.hbase_url import GatewayAddress
 from fll_hbase.tables.thrift_pool import ThriftPool
-from operators.conftest import StartServer
+from tests.operators.conftest import StartServer
+from tests.ports import free_port
+from tests.support.server_process import Server
+from tests.support.small_documents import document
 
 FLL = str(Path(sys.executable).with_name("fll"))
 ACCESS = {"time", "request_id", "remote", "method", "route", "status", "duration_ms", "bytes"}

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 import requests
-from cli.documents import document
-from faults.server import Server
-from waiting import eventually
 
-from operators.conftest import StartServer
-from operators.scrapes import Scrape, scrape
+from tests.operators.conftest import StartServer
+from tests.operators.scrapes import Scrape, scrape
+from tests.support.server_process import Server
+from tests.support.small_documents import document
+from tests.support.waiting import eventually
 
 LINEAGE = "/v3/namespaces/{namespace}/endpoints/{name}/fields/lineage"
 DOCUMENT = "/v3/namespaces/{namespace}/lineage"

@@ -20,14 +20,14 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from threaded_server import in_thread
 
 from api.otel import OtelTracer
 from fll_hbase import tracing
 from fll_hbase.client import connect
 from fll_hbase.tables import open_table
 from fll_hbase.tables.observed import ObservedTable
-from operators.conftest import StartServer
+from tests.operators.conftest import StartServer
+from tests.support.threaded_server import in_thread
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 HEADER = f"00-{TRACE}-{CALLER}-01"

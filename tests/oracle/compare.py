@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .content import Json
-from .oracle import Oracle
-from .questions import Ask
+from tests.oracle.content import Json
+from tests.oracle.oracle import Oracle
+from tests.oracle.questions import Ask
 
 
 def differences(oracle: Oracle, ask: Ask, status: int, body: Any, truncated: bool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import readings
+from tests.oracle import readings
 
 Json = dict[str, Any]
 DOCUMENT = {"run", "operations", "namespace", "destination"}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import readings
-from .content import Content, EndPoint, Json, Node, Operation, outputs_of, type_of
-from .field_graph import FieldGraph, backward, destinations, forward
-from .relations import Step, reached
+from tests.oracle import readings
+from tests.oracle.content import Content, EndPoint, Json, Node, Operation, outputs_of, type_of
+from tests.oracle.field_graph import FieldGraph, backward, destinations, forward
+from tests.oracle.relations import Step, reached
 
 
 @dataclass(frozen=True, slots=True)

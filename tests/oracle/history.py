@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from . import readings
-from .content import (
+from tests.oracle import readings
+from tests.oracle.content import (
     Content,
     EndPoint,
     Json,
@@ -18,7 +18,7 @@ from .content import (
     unknown_members,
     warnings,
 )
-from .first_design import translate
+from tests.oracle.name_based_form import translate
 
 LEFT_OUT = ("FAIL", "ABORT")
 MEMBERS = ("application", "version", "type", "program", "run", "startTime", "state")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .content import Content, EndPoint, Json, Operation, read_content
-from .detailed import Question, detailed_view, parts_of, simple_view
-from .first_paths import paths_of
-from .high_level import cap_reached, entries_once, walk
-from .history import History, Run, members_of, read_document
-from .relations import claims
+from tests.oracle.content import Content, EndPoint, Json, Operation, read_content
+from tests.oracle.derivations import paths_of
+from tests.oracle.detailed import Question, detailed_view, parts_of, simple_view
+from tests.oracle.high_level import cap_reached, entries_once, walk
+from tests.oracle.history import History, Run, members_of, read_document
+from tests.oracle.relations import claims
 
 Answer = tuple[int, Any]
 NOT_FOUND: Answer = (404, None)

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from .documents import END_POINTS, FIELDS, NAMESPACES, STARTS_MS, Documents
-from .oracle import Oracle
+from tests.oracle.documents import END_POINTS, FIELDS, NAMESPACES, STARTS_MS, Documents
+from tests.oracle.oracle import Oracle
 
 EDGES_MS = sorted({max(0, start + step) for start in STARTS_MS for step in (-1, 0, 1)} | {10**13})
 LEVELS = [1, 1, 2, 3, 4, 6, 32, 33]

@@ -6,8 +6,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from . import readings
-from .content import Content, EndPoint, Input, Json, Node, Operation, operations_of_type, outputs_of
+from tests.oracle import readings
+from tests.oracle.content import (
+    Content,
+    EndPoint,
+    Input,
+    Json,
+    Node,
+    Operation,
+    operations_of_type,
+    outputs_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

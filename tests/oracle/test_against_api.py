@@ -7,12 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from profiles import scaled
 
-from .documents import Documents
-from .questions import Ask, Questions
-from .test_oracle import filtered, read, run, transform, write
-from .world import History, record_history, report
+from tests.oracle.documents import Documents
+from tests.oracle.questions import Ask, Questions
+from tests.oracle.test_oracle import filtered, read, run, transform, write
+from tests.oracle.world import History, record_history, report
+from tests.support.profiles import scaled
 
 CHUNKS = 8
 HISTORIES = int(os.environ.get("ORACLE_HISTORIES", "0")) or scaled(200)  # in each chunk

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .oracle import Oracle
+from tests.oracle.oracle import Oracle
 
 Json = dict[str, Any]
 ALL = (0, 10**15)

@@ -10,12 +10,11 @@ from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .compare import differences
-from .content import Content, Json, Operation
-from .history import read_document
-from .oracle import Oracle
-from .questions import Ask
+from tests.oracle.compare import differences
+from tests.oracle.content import Content, Json, Operation
+from tests.oracle.history import read_document
+from tests.oracle.oracle import Oracle
+from tests.oracle.questions import Ask
 
 History = list[tuple[str, Json]]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from page import hostile, large
-from page.site import Site
-from page.visit import Visit
+from tests.support.page import hostile, large
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 FOLDER = Path(__file__).parent
 FLAGS = [

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from page import hostile
-from page.conftest import MakeVisit
-from page.screens import NAMES, SCREENS, screen_of
-from page.site import Site
-from page.visit import Visit
+from tests.page.conftest import MakeVisit
+from tests.support.page import hostile
+from tests.support.page.screens import NAMES, SCREENS, screen_of
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
 # 200 % zoom of a window of 1280 is a window of 640 to the page.

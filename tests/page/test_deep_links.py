@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from page.screens import NAMES, SCREENS, UID, Screen, screen_of
-from page.site import Site
-from page.visit import Visit
+from tests.support.page.screens import NAMES, SCREENS, UID, Screen, screen_of
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 HOME = re.compile(r"^http://[^/]+/\??$")
 """Without a parameter; a link to it is `?`, which works behind any path prefix."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from page import hostile
-from page.conftest import MakeSite
-from page.screens import UID
-from page.site import Site, path
-from page.visit import Visit
+from tests.page.conftest import MakeSite
+from tests.support.page import hostile
+from tests.support.page.screens import UID
+from tests.support.page.site import Site, path
+from tests.support.page.visit import Visit
 
 FORWARD = {"view": "graph", **UID, "direction": "forward", "level": 5}
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,9 +7,9 @@ from typing import Any
 import requests
 from playwright.sync_api import expect
 
-from page.conftest import MakeSite
-from page.site import Site
-from page.visit import Visit
+from tests.page.conftest import MakeSite
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 LONG_TYPE = "struct<user:struct<id:long,name:string,address:struct<street:string,city:string>>,score:double>"
 

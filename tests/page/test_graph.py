@@ -8,9 +8,9 @@ from itertools import combinations
 import pytest
 from playwright.sync_api import Page, expect
 
-from page.screens import UID
-from page.site import Site
-from page.visit import Visit, drawn_field
+from tests.support.page.screens import UID
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit, drawn_field
 
 FORWARD = {"view": "graph", **UID, "direction": "forward", "level": 5}
 GRAPHS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from page import hostile
-from page.site import Site
-from page.visit import Visit
+from tests.support.page import hostile
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 NAMES = pytest.mark.parametrize("name", hostile.NAMES.values(), ids=hostile.NAMES.keys())
 

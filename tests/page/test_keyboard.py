@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from page.screens import NAMES, UID, screen_of
-from page.site import Site
-from page.visit import Visit, drawn_field
+from tests.support.page.screens import NAMES, UID, screen_of
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit, drawn_field
 
 FOCUS_IS_SEEN = """
 () => {

@@ -7,9 +7,9 @@ import re
 from playwright.sync_api import expect
 
 from bench.layers import NAMESPACE, ROOT
-from page.large import CYCLE, WIDE_FIELDS
-from page.site import Site
-from page.visit import Visit, drawn_field
+from tests.support.page.large import CYCLE, WIDE_FIELDS
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit, drawn_field
 
 WIDE = {"ns": NAMESPACE, "name": "wide2"}
 

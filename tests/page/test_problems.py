@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from ports import free_port
-from support.gateway import PROGRAM
-from waiting import eventually
 
-from page.conftest import MakeSite
-from page.screens import UID
-from page.site import Site
-from page.visit import Visit
+from tests.page.conftest import MakeSite
+from tests.ports import free_port
+from tests.support.gateway import PROGRAM
+from tests.support.page.screens import UID
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
+from tests.support.waiting import eventually
 
 DATASET = {"view": "dataset", "ns": "bank", "name": "DailyTransactions"}
 GRAPH = {"view": "graph", **UID, "direction": "forward", "level": 5}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from page.site import Site
-from page.visit import Visit
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 
 def box(visit: Visit) -> Locator:

@@ -7,9 +7,9 @@ import time
 
 from playwright.sync_api import expect
 
-from page.conftest import MakeSite
-from page.site import Site, path
-from page.visit import Visit
+from tests.page.conftest import MakeSite
+from tests.support.page.site import Site, path
+from tests.support.page.visit import Visit
 
 SOURCE = {"ns": "shop", "name": "orders_raw", "field": "email"}
 COPY = {"ns": "shop", "name": "orders", "field": "email"}

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 from fll_hbase.model.access import Grant, Role
 from fll_hbase.store.access import AccessStore
 from fll_hbase.tables import open_table
-from page.conftest import MakeSite
-from page.site import Site
-from page.visit import Visit
+from tests.page.conftest import MakeSite
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 NAME = "nightly|a b"
 DATASET = {"view": "dataset", "ns": "ns1", "name": "."}

@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Locator, expect
 
-from page.screens import SCORE, SEED, UID
-from page.site import Site, path
-from page.visit import Visit, drawn_field
+from tests.support.page.screens import SCORE, SEED, UID
+from tests.support.page.site import Site, path
+from tests.support.page.visit import Visit, drawn_field
 
 
 def search_for(visit: Visit, text: str, hit: str) -> None:

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, expect
 
-from page.conftest import MakeVisit
-from page.site import Site
-from page.visit import Visit
+from tests.page.conftest import MakeVisit
+from tests.support.page.site import Site
+from tests.support.page.visit import Visit
 
 DATASET = {"view": "dataset", "ns": "bank", "name": "DailyTransactions"}
 DAY = {"start": "1792800000", "end": "1792886400"}

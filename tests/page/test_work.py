@@ -10,9 +10,9 @@ import requests
 from playwright.sync_api import expect
 
 from bench.layers import LARGE, NAMESPACE, ROOT
-from page.screens import NAMES, UID, screen_of
-from page.site import Site, path
-from page.visit import Visit
+from tests.support.page.screens import NAMES, UID, screen_of
+from tests.support.page.site import Site, path
+from tests.support.page.visit import Visit
 
 COMPRESSED_BYTES_MAX = 45_000
 ELEMENTS_MAX = 6_000

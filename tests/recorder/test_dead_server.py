@@ -14,9 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from cli.commands import fll
-from client.scripted_server import Reply, Scripted, serving
-from waiting import eventually, patience
 
 from fll_hbase.errors import InvalidLineage, StoreUnavailable
 from fll_hbase.model.datasets import Dataset
@@ -32,7 +29,10 @@ from fll_hbase.recorder import (
 from fll_hbase.spool import MARKER
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from recorder import seed
+from tests.support import seed_run as seed
+from tests.support.commands import fll
+from tests.support.scripted_server import Reply, Scripted, serving
+from tests.support.waiting import eventually, patience
 
 ALWAYS = Window(0, START_LIMIT_MS)
 BUDGET_SECONDS = 2.0

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import descriptions, names, types
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.model import field_relations, lineage
@@ -18,7 +17,8 @@ from fll_hbase.model.operations import Write
 from fll_hbase.recorder import Destination, Field, FieldOperation, Source, payloads
 from fll_hbase.recorder.payloads import DestinationOperations
 from fll_hbase.sources.native import document
-from recorder import seed
+from tests.support import seed_run as seed
+from tests.support.strategies import descriptions, names, types
 
 sources = st.builds(Source, names, names, descriptions)
 outputs = st.lists(names | st.builds(Field, names, types), unique_by=lambda item: getattr(item, "name", item))

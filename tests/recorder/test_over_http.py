@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.commands import serving
 
 from fll_hbase.errors import InvalidLineage
 from fll_hbase.model.datasets import Dataset
@@ -22,7 +21,8 @@ from fll_hbase.recorder import (
 )
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from recorder import seed
+from tests.support import seed_run as seed
+from tests.support.commands import serving
 
 ALWAYS = Window(0, START_LIMIT_MS)
 

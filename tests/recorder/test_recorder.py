@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client.scripted_server import Reply, serving
 
 from fll_hbase.errors import (
     ConfigurationError,
@@ -38,7 +37,8 @@ from fll_hbase.sources.native import document
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import ListedRun
 from fll_hbase.tables import open_table
-from recorder import seed
+from tests.support import seed_run as seed
+from tests.support.scripted_server import Reply, serving
 
 ALWAYS = Window(0, START_LIMIT_MS)
 MYTABLEDS = Dataset("myns", "mytableds")

@@ -11,7 +11,7 @@ import pytest
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.recorder import FieldOperation, LineageRecorder, NotRecorded, Source
 from fll_hbase.recorder.operation_order import order_operations
-from recorder import seed
+from tests.support import seed_run as seed
 
 PROGRAM = """
 from fll_hbase.recorder import *

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.commands import serving
-from sources.pipelines import SINK, chain, source
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -27,7 +25,9 @@ from fll_hbase.recorder import (
 )
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from recorder import seed
+from tests.support import seed_run as seed
+from tests.support.commands import serving
+from tests.support.pipelines import SINK, chain, source
 
 ALWAYS = Window(0, START_LIMIT_MS)
 CONFIG: dict[str, Any] = chain(

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from profiles import COSTLY
 
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.sample import RUNS, documents
 from fll_hbase.sources.native import document
-from sample.tour import END_MS
+from tests.support.profiles import COSTLY
+from tests.support.tour import END_MS
 
 MINUTE_MS = 60_000
 

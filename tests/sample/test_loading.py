@@ -12,7 +12,7 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.sample import documents, load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from sample.tour import END_MS
+from tests.support.tour import END_MS
 
 WINDOW = Window(END_MS - 30 * DAY_MS, END_MS)
 EVERYTHING = Window(0, END_MS)

@@ -17,7 +17,7 @@ from fll_hbase import clock
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from sample.tour import END_MS, Shown, shown, shown_requests
+from tests.support.tour import END_MS, Shown, shown, shown_requests
 
 
 def test_every_command_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

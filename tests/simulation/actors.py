@@ -13,12 +13,11 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.results import ListedRun
 from fll_hbase.store.write.pending_run import CommitResult
-
-from . import checks
-from .checks import Violation
-from .history import History, Possible, Statement
-from .scheduler import Crash, Scheduler
-from .world import BY_CHECKSUM, COMMON, Question
+from tests.simulation import checks
+from tests.simulation.checks import Violation
+from tests.simulation.history import History, Possible, Statement
+from tests.simulation.scheduler import Crash, Scheduler
+from tests.support.small_world import BY_CHECKSUM, COMMON, Question
 
 ATTEMPTS_MAX = 5
 PAGE_RUNS = (1, 2, 100)

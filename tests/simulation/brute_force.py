@@ -9,10 +9,9 @@ from fll_hbase.keys import layout
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.results import ListedRun
-
-from .actors import Reader
-from .checks import Violation
-from .world import ALWAYS, BY_CHECKSUM, COMMON, DATASETS, Question, endpoints_of
+from tests.simulation.actors import Reader
+from tests.simulation.checks import Violation
+from tests.support.small_world import ALWAYS, BY_CHECKSUM, COMMON, DATASETS, Question, endpoints_of
 
 
 def documents(reader: Reader) -> dict[str, RecordedRun]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from store import audit_runner
-
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
@@ -17,9 +15,9 @@ from fll_hbase.model.window import Direction
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.results import DatasetLineageResult, ListedRun
 from fll_hbase.tables import Put, Row, Table
-
-from .history import Possible
-from .world import BY_CHECKSUM, OWN_FIELDS, Question, endpoints_of
+from tests.simulation.history import Possible
+from tests.support import audit_runner
+from tests.support.small_world import BY_CHECKSUM, OWN_FIELDS, Question, endpoints_of
 
 PAIRS_MAX = 250_000
 

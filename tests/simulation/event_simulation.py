@@ -20,12 +20,11 @@ from fll_hbase.model.run_events import (
 )
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.write.pending_run import CommitResult
-
-from .actors import Client
-from .checks import Violation
-from .history import History, Possible, Statement
-from .simulation import GRACE_MS, Simulation
-from .world import BY_CHECKSUM, COMMON, OWN_FIELDS, RUNS, STARTS_MS, A, B, C, World
+from tests.simulation.actors import Client
+from tests.simulation.checks import Violation
+from tests.simulation.history import History, Possible, Statement
+from tests.simulation.simulation import GRACE_MS, Simulation
+from tests.support.small_world import BY_CHECKSUM, COMMON, OWN_FIELDS, RUNS, STARTS_MS, A, B, C, World
 
 KINDS = (
     EventType.START,

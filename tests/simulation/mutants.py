@@ -27,8 +27,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.period_index import PeriodIndexWriter
 from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, Sync, Table
 from fll_hbase.tables.base import Columns
-
-from .simulation import GRACE_MS, Make, Sweep, open_store
+from tests.simulation.simulation import GRACE_MS, Make, Sweep, open_store
 
 REFERENCES = (b"b|", b"f|")
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from greenlet import getcurrent, greenlet
 
 from fll_hbase.errors import StoreUnavailable
-
-from .faults import CALM
+from tests.simulation.faults import CALM
 
 EPOCH_MS = 1_700_000_000_000
 SKEW_MAX_MS = 30_000

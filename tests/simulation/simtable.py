@@ -15,8 +15,7 @@ from operator import itemgetter
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync
 from fll_hbase.tables.base import Columns
-
-from .scheduler import Crash, Scheduler
+from tests.simulation.scheduler import Crash, Scheduler
 
 SERVERS = 3
 PAGE_ROWS = (1, 2, 3, 1000)

@@ -15,15 +15,14 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.index_rows import PeriodIndexMark
 from fll_hbase.tables import Put, Table
-
-from . import brute_force, checks, faults
-from .actors import Client, Reader
-from .checks import Violation
-from .faults import CALM, Faults
-from .history import History
-from .scheduler import Crash, Scheduler
-from .simtable import SimTable
-from .world import ALWAYS, World
+from tests.simulation import brute_force, checks, faults
+from tests.simulation.actors import Client, Reader
+from tests.simulation.checks import Violation
+from tests.simulation.faults import CALM, Faults
+from tests.simulation.history import History
+from tests.simulation.scheduler import Crash, Scheduler
+from tests.simulation.simtable import SimTable
+from tests.support.small_world import ALWAYS, World
 
 GRACE_MS = 3_600_000
 QUESTIONS_MEANWHILE = 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from . import simulation
-from .event_simulation import EventSimulation
-from .test_simulation import CHUNKS, FIRST, SCHEDULES
+from tests.simulation import simulation
+from tests.simulation.event_simulation import EventSimulation
+from tests.simulation.test_simulation import CHUNKS, FIRST, SCHEDULES
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

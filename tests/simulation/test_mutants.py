@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from . import faults, mutants, simulation
-from .simulation import Draw, Failure, Make, Sweep
+from tests.simulation import faults, mutants, simulation
+from tests.simulation.simulation import Draw, Failure, Make, Sweep
 
 SCHEDULES = 1000
 

@@ -14,13 +14,12 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.tables import Batch, Row, Sync, Table
 from fll_hbase.tables.base import Columns
-
-from .actors import contents_in, contents_of_field
-from .mutants import REFERENCES, Through
-from .scheduler import SKEW_MAX_MS, Scheduler
-from .simtable import SimTable
-from .simulation import GRACE_MS, open_store
-from .world import ALWAYS, CONTENTS, MIDNIGHT_MS, B, Question
+from tests.simulation.actors import contents_in, contents_of_field
+from tests.simulation.mutants import REFERENCES, Through
+from tests.simulation.scheduler import SKEW_MAX_MS, Scheduler
+from tests.simulation.simtable import SimTable
+from tests.simulation.simulation import GRACE_MS, open_store
+from tests.support.small_world import ALWAYS, CONTENTS, MIDNIGHT_MS, B, Question
 
 FIRST, SECOND, THIRD = (info.checksum for info in CONTENTS[:3])
 ELSEWHERE = CONTENTS[3].checksum

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 
 import pytest
-from profiles import scaled
 
-from . import simulation
-from .event_simulation import EventSimulation
-from .simulation import Simulation
+from tests.simulation import simulation
+from tests.simulation.event_simulation import EventSimulation
+from tests.simulation.simulation import Simulation
+from tests.support.profiles import scaled
 
 CHUNKS = 8
 FIRST = int(os.environ.get("FLL_SIMULATION_FIRST", "0"))

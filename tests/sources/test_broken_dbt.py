@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sources import dbt_artifacts
-from sources.dbt_artifacts import node
-from sources.test_broken_parts import HALF, Json, Path, put, remove
+from tests.sources.test_broken_parts import HALF, Json, Path, put, remove
+from tests.support import dbt_artifacts
+from tests.support.dbt_artifacts import node
 
 
 def dbt_document() -> Json:

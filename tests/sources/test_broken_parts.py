@@ -13,8 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cases.openlineage.recorded import events
-from golden_cases import FOLDER, read_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,8 +22,10 @@ from fll_hbase.model.operations import Transform
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
-from sources.datahub_messages import entity, lineage, proposal
-from sources.openlineage_events import run_events
+from tests.support.datahub_messages import entity, lineage, proposal
+from tests.support.golden_cases import FOLDER, read_case
+from tests.support.openlineage_events import run_events
+from tests.support.recorded_events import events
 
 Json = Any
 Path = tuple[str | int, ...]

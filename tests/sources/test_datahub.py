@@ -16,8 +16,7 @@ from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.datahub import AspectCount, AspectCounters, AspectOutcome, MessageFormat
-
-from .datahub_messages import (
+from tests.support.datahub_messages import (
     DAILY,
     ENVELOPES,
     JOB,

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 import requests
-from faults.server import Server
 
 from api import create_app
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.datahub import field_paths, urns
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from . import datahub_client
+from tests.support import datahub_client
+from tests.support.server_process import Server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "datahub.md").read_text()
 

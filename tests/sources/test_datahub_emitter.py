@@ -15,9 +15,8 @@ from urllib.parse import quote
 
 import pytest
 import requests
-from faults.server import Server
 
-from .datahub_client import (
+from tests.support.datahub_client import (
     DataFlow,
     DataFlowUrn,
     DataHubClient,
@@ -36,6 +35,7 @@ from .datahub_client import (
     make_schema_field_urn,
     models,
 )
+from tests.support.server_process import Server
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning"),

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from work import calls_allowed, count_calls
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources.datahub import MessageFormat, ParsedMessage
-
-from .datahub_messages import (
+from tests.support.datahub_messages import (
     DAILY,
     ENVELOPES,
     JOB,
@@ -29,6 +27,7 @@ from .datahub_messages import (
     snapshot,
     upstream,
 )
+from tests.support.work import calls_allowed, count_calls
 
 scalars = (
     st.none()

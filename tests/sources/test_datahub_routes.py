@@ -15,8 +15,7 @@ from fll_hbase.config import Settings
 from fll_hbase.sources.datahub import AspectOutcome
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .datahub_messages import DAILY, ORDERS, dataset, entity, lineage, proposal, snapshot
+from tests.support.datahub_messages import DAILY, ORDERS, dataset, entity, lineage, proposal, snapshot
 
 ASPECTS = "/aspects?action=ingestProposal"
 BATCH = "/aspects?action=ingestProposalBatch"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 import requests
-from support.token_server import TokenServer
 
-from .datahub_client import ConfigurationError, DataHubClient, DatahubRestEmitter, Dataset
+from tests.support.datahub_client import ConfigurationError, DataHubClient, DatahubRestEmitter, Dataset
+from tests.support.token_server import TokenServer
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning"),

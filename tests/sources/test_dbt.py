@@ -18,8 +18,7 @@ from fll_hbase.model.runs import State
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, adapters, dialect_of, unquote_relation
 from fll_hbase.sources.sql.parser import parse_script
-
-from .dbt_artifacts import GENERATED_AT_MS, catalog, document, edges, node, read, run_results
+from tests.support.dbt_artifacts import GENERATED_AT_MS, catalog, document, edges, node, read, run_results
 
 OK = {"unique_id": "model.p.b", "status": "success", "timing": [], "message": "OK"}
 A = node("a", "select id, x from raw.t")

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
 from fll_hbase.sources import dbt, strict_json
-
-from .dbt_artifacts import catalog, document, node, read
-from .test_dbt import OK, SNAPSHOT, SOURCE, A, B
+from tests.sources.test_dbt import OK, SNAPSHOT, SOURCE, A, B
+from tests.support.dbt_artifacts import catalog, document, node, read
 
 scalars = (
     st.none()

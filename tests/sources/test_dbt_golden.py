@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from golden_cases import read_cases
 
 from fll_hbase.ingest import DocumentReader, RecordOutcome, RecordResult, detect, ingest
 from fll_hbase.model.datasets import Dataset
@@ -18,8 +17,8 @@ from fll_hbase.model.operations import Read
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from .dbt_artifacts import CASES, NAMESPACES, golden_document, read
+from tests.support.dbt_artifacts import CASES, NAMESPACES, golden_document, read
+from tests.support.golden_cases import read_cases
 
 OPENLINEAGE = [case for case in CASES if (case / "openlineage.json").exists()]
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import golden_cases
 import pytest
-from capture import golden_capture
-from golden_cases import Case
 
 from fll_hbase.sources import sql
-from sources import golden_datahub, golden_dbt, golden_openlineage, golden_pipeline, golden_sql
+from tests.support import (
+    golden_cases,
+    golden_datahub,
+    golden_dbt,
+    golden_openlineage,
+    golden_pipeline,
+    golden_sql,
+)
+from tests.support.capture import golden_capture
+from tests.support.golden_cases import Case
 
 SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
     "capture": golden_capture.lines,

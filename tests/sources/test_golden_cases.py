@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import golden_facts
 import pytest
-from golden_cases import FOLDER, Case, merge, read_case
-from golden_facts import Notation
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase import rest_json
 from fll_hbase.sources import cdap
-from sources import golden_pipeline, golden_sql
+from tests.support import golden_facts, golden_pipeline, golden_sql
+from tests.support.golden_cases import FOLDER, Case, merge, read_case
+from tests.support.golden_facts import Notation
 
 OTHER_INFLUENCE = {"direct": "indirect", "indirect": "direct"}
 

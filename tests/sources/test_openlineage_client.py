@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import pytest
 import requests
-from cli.commands import serving
 from openlineage.client import OpenLineageClient
 from openlineage.client import event_v2 as ol
 from openlineage.client.facet_v2 import (
@@ -27,6 +26,8 @@ from openlineage.client.facet_v2 import (
     symlinks_dataset,
 )
 from openlineage.client.serde import Serde
+
+from tests.support.commands import serving
 
 TRANSPORTS: dict[str, dict[str, Any]] = {
     "http": {"type": "http"},

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 import requests
-from cases.openlineage.recorded import datasets, events
-from cli.commands import serving
 from openlineage.client.transport import Config
 from openlineage.client.transport.http import HttpConfig
-from spark_agent.conftest import AGENT
 
 from api import create_app
 from fll_hbase.config import from_environment
 from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.spark_agent.conftest import AGENT
+from tests.support.commands import serving
+from tests.support.recorded_events import datasets, events
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sources" / "openlineage.md").read_text(encoding="utf-8")

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from cases.openlineage.recorded import events
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from work import calls_allowed, count_calls
 
 from api import create_app
 from fll_hbase.config import Settings
@@ -22,7 +20,9 @@ from fll_hbase.sources.name_rules import NameRules, parse_rules
 from fll_hbase.sources.openlineage import ParsedEvent
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from sources.openlineage_events import run_events
+from tests.support.openlineage_events import run_events
+from tests.support.recorded_events import events
+from tests.support.work import calls_allowed, count_calls
 
 CALLS_PER_100_KB = 3_000_000
 RULES = parse_rules(r"/\d{4}-\d\d-\d\d/ => /{date}/ ;; day=\d+ => day")

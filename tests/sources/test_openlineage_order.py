@@ -22,7 +22,7 @@ from fll_hbase.sources import openlineage
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
-from sources.openlineage_events import DATASETS, RUNS, run_events
+from tests.support.openlineage_events import DATASETS, RUNS, run_events
 
 ALWAYS = Window(0, START_LIMIT_MS)
 NOW_MS = 1_800_000_000_000

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from work import calls_allowed, count_calls
 
 from fll_hbase.errors import InputError, TooLarge
 from fll_hbase.sources import cdap, strict_json
 from fll_hbase.sources.native.document import Reading
-
-from .pipelines import NAMES, SINK, Json, chain, document, known_pipelines, record, source
+from tests.support.pipelines import NAMES, SINK, Json, chain, document, known_pipelines, record, source
+from tests.support.work import calls_allowed, count_calls
 
 CALLS_PER_100_KB = 6_000_000
 

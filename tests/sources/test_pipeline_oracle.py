@@ -6,8 +6,7 @@ from hypothesis import given
 
 from fll_hbase import rest_json
 from fll_hbase.sources import cdap
-
-from .pipelines import ExpectedLineage, Fields, Json, known_pipelines
+from tests.support.pipelines import ExpectedLineage, Fields, Json, known_pipelines
 
 
 def written(lineage: list[Json], sinks: list[str]) -> dict[str, Fields]:

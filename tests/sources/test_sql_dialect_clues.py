@@ -6,7 +6,7 @@ import pytest
 
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.sources.sql import parser
-from sources.test_sql import direct, read, warnings
+from tests.sources.test_sql import direct, read, warnings
 
 
 class TestDoubleQuotes:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from work import count_calls
 
 from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
-from sources import golden_sql
+from tests.support import golden_sql
+from tests.support.work import count_calls
 
 ROOT = Path(__file__).parents[1]
 _WORD = re.compile(r"\w+|'[^']*'|\S")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from work import count_calls
 
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.operations import Operation
 from fll_hbase.sources import sql
+from tests.support.work import count_calls
 
 SCHEMA = {"s": ["id", "a", "b"], "t": ["id", "x"], "u": ["id", "y"]}
 

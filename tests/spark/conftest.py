@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from jvm_options import SPARK_JVM
-from kafka.broker import FETCHED
 from pyspark.sql import SparkSession
 
 from fll_hbase.sample import documents
@@ -15,6 +13,8 @@ from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.session import session
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.jvm_options import SPARK_JVM
+from tests.support.kafka.broker import FETCHED
 
 SAMPLE_END_MS = 1_760_000_000_000
 

@@ -13,10 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
-from profiles import COSTLY
 from pyspark.sql import SparkSession
-from store.test_audit import HISTORIES, essential
-from store.test_events import NOW_MS, part
 
 from fll_hbase.cli.commands.spark import spark as group
 from fll_hbase.config import Settings
@@ -30,6 +27,9 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, open_table
+from tests.store.test_audit import HISTORIES, essential
+from tests.store.test_events import NOW_MS, part
+from tests.support.profiles import COSTLY
 
 
 @pytest.fixture

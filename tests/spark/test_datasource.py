@@ -21,7 +21,7 @@ from fll_hbase.spark.datasource import schemas
 from fll_hbase.spark.datasource.options import TableName
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
-from spark.conftest import SAMPLE_END_MS
+from tests.spark.conftest import SAMPLE_END_MS
 
 RECORDS = Dataset("hospital", "PatientRecords")
 WEEK = Window(SAMPLE_END_MS - 7 * DAY_MS, SAMPLE_END_MS)

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import Cluster
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
 from fll_hbase.spark import datasource
 from fll_hbase.spark.datasource.options import TableName
 from fll_hbase.tables import Put, Table, open_table
+from tests.support.clusters import Cluster
 
 BATCH_ROWS = 500
 

@@ -23,7 +23,6 @@ from pyspark.sql.datasource import (
     StringContains,
 )
 from pyspark.sql.types import StringType, StructField, StructType
-from strategies import FEW_END_POINTS, chain, infos, names, program_runs
 
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, CorruptRow, InvalidQuery
@@ -50,6 +49,7 @@ from fll_hbase.store.components import build_components
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
+from tests.support.strategies import FEW_END_POINTS, chain, infos, names, program_runs
 
 EVERYTHING = ScanBounds()
 FEW_STARTS = (0, 1, 999, 1_000, 86_400_000, schemas.LAST_MS, schemas.LAST_MS + 1, START_LIMIT_MS - 1)

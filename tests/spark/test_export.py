@@ -17,9 +17,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
-from jvm_options import JVM_ENVIRONMENT
 from pyspark.sql import SparkSession
-from strategies import AWKWARD
 
 from fll_hbase import field_graph_json, rest_json
 from fll_hbase.cli import main
@@ -41,7 +39,9 @@ from fll_hbase.spark.export_files import Format
 from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from spark.conftest import SAMPLE_END_MS
+from tests.spark.conftest import SAMPLE_END_MS
+from tests.support.jvm_options import JVM_ENVIRONMENT
+from tests.support.strategies import AWKWARD
 
 ALWAYS = Window(0, START_LIMIT_MS)
 MONTH = Window(SAMPLE_END_MS - 30 * DAY_MS, SAMPLE_END_MS)

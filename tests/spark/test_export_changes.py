@@ -13,7 +13,6 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
-from strategies import chain
 
 from fll_hbase.cli import main
 from fll_hbase.clock import now_ms
@@ -27,6 +26,7 @@ from fll_hbase.spark.jobs.export_changes import ChangesReport, ChangesSpec, expo
 from fll_hbase.spark.lake_tables import LakeFormat, ParquetTables
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.strategies import chain
 
 START_MS = 1_760_000_000_000
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
-from strategies import FEW_END_POINTS, chain
 
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
@@ -23,6 +22,7 @@ from fll_hbase.spark.jobs.export import ExportSpec, export
 from fll_hbase.spark.table_frames import latest_horizon, split_at_salts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
+from tests.support.strategies import FEW_END_POINTS, chain
 
 RUNS = 3_000
 FIRST_DAY_MS = 20_000 * DAY_MS

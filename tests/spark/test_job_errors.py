@@ -21,8 +21,7 @@ from fll_hbase.cli.commands.spark.job_errors import TRACE_CHARACTERS_MAX, find_c
 from fll_hbase.config import Settings
 from fll_hbase.errors import CorruptRow
 from fll_hbase.tables import open_table
-
-from .test_check import _SharedSession
+from tests.spark.test_check import _SharedSession
 
 Batches = Iterator[pa.RecordBatch]
 

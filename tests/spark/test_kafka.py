@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from kafka.broker import Broker, connector
 from pyspark.sql import SparkSession
 
 from fll_hbase.clock import now_ms
@@ -19,9 +18,17 @@ from fll_hbase.spark.long_lines import FIRST_BYTES
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.spark.stream_options import ValueFormat, parse_dead_letter, parse_position, parse_source
 from fll_hbase.spark.stream_rejects import Rejection
-from spark.kafka_topics import Message, Topics
-from spark.stream_process import StreamProcess, documents, move_file, record_online, rejected_lines, rows
-from spark.stream_setup import StreamSetup
+from tests.support.kafka.broker import Broker, connector
+from tests.support.kafka_topics import Message, Topics
+from tests.support.stream_process import (
+    StreamProcess,
+    documents,
+    move_file,
+    record_online,
+    rejected_lines,
+    rows,
+)
+from tests.support.stream_setup import StreamSetup
 
 pytestmark = pytest.mark.java
 

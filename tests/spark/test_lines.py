@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from cli.documents import document
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +18,7 @@ from pyspark.sql import functions as f
 
 from fll_hbase.spark import line_frames
 from fll_hbase.spark.line_frames import BLOCK, FILE, KEY, POSITION, VALUE
+from tests.support.small_documents import document
 
 COLUMNS = "value binary, file string, block bigint, position bigint, time_ms bigint"
 

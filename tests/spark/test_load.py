@@ -12,15 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pytest
-from cases.openlineage.recorded import events
-from cli.commands import END_MS, fll, serving
-from cli.documents import AWKWARD, document
-from golden_cases import read_cases
 from hypothesis import HealthCheck, Phase, given, settings
-from profiles import COSTLY
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
-from sources import datahub_messages
 
 from api import create_app
 from api.routes import blueprint
@@ -33,7 +27,10 @@ from fll_hbase.spark.reject_limit import RejectLimit
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from spark.load_inputs import (
+from tests.support import datahub_messages
+from tests.support.commands import END_MS, fll, serving
+from tests.support.golden_cases import read_cases
+from tests.support.load_inputs import (
     Loads,
     encode_lines,
     histories,
@@ -42,7 +39,10 @@ from spark.load_inputs import (
     write_files,
     write_parquet,
 )
-from spark.stream_process import documents, record_online, rows, rows_of
+from tests.support.profiles import COSTLY
+from tests.support.recorded_events import events
+from tests.support.small_documents import AWKWARD, document
+from tests.support.stream_process import documents, record_online, rows, rows_of
 
 EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -10,15 +10,14 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from engines import Hbase
 from hypothesis import HealthCheck, Phase, given, settings
-from profiles import COSTLY
 from pyspark.sql import SparkSession
 
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from spark.load_inputs import (
+from tests.support.engines import Hbase
+from tests.support.load_inputs import (
     Loads,
     documents_of_namespace,
     encode_lines,
@@ -27,7 +26,8 @@ from spark.load_inputs import (
     rows_of_one_call,
     write_files,
 )
-from spark.stream_process import rows
+from tests.support.profiles import COSTLY
+from tests.support.stream_process import rows
 
 EXAMPLES = {"max_examples": COSTLY, "phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}
 

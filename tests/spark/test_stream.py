@@ -8,10 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.documents import document
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from waiting import eventually
 
 from fll_hbase.errors import ConfigurationError, TooManyRejects
 from fll_hbase.spark.reject_limit import parse_limit
@@ -21,8 +19,17 @@ from fll_hbase.spark.stream_options import parse_source
 from fll_hbase.spark.stream_rejects import Rejection
 from fll_hbase.spark.stream_sources import open_source
 from fll_hbase.tables import open_table
-from spark.stream_process import StreamProcess, documents, move_file, record_online, rejected_lines, rows
-from spark.stream_setup import StreamSetup
+from tests.support.small_documents import document
+from tests.support.stream_process import (
+    StreamProcess,
+    documents,
+    move_file,
+    record_online,
+    rejected_lines,
+    rows,
+)
+from tests.support.stream_setup import StreamSetup
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.java
 

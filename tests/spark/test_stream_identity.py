@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from profiles import COSTLY
 from pyspark.sql import SparkSession
 
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark.output_directory import REJECTS
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.spark.stream_identity import IDENTITY_FILE, StreamIdentity, claim_checkpoint
-from spark.stream_process import documents, move_file, rejected_lines
-from spark.stream_setup import StreamSetup, files_below
+from tests.support.profiles import COSTLY
+from tests.support.stream_process import documents, move_file, rejected_lines
+from tests.support.stream_setup import StreamSetup, files_below
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.commands import complaint
 
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark.kafka_connector import connector_package, installed_jars, missing_packages
@@ -18,6 +17,7 @@ from fll_hbase.spark.stream_options import (
     parse_position,
     parse_source,
 )
+from tests.support.commands import complaint
 
 TOPIC = "kafka://a:1/c"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spark.cluster import BARE_PYTHON, StandaloneCluster, write_archive, write_package
-from spark.load_inputs import plain, rows_of_one_call, write_files
-from spark.stream_process import documents, rows
+from tests.support.load_inputs import plain, rows_of_one_call, write_files
+from tests.support.spark_cluster import BARE_PYTHON, StandaloneCluster, write_archive, write_package
+from tests.support.stream_process import documents, rows
 
 pytestmark = pytest.mark.java
 

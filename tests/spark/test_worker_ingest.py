@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from cli.documents import document
 
 from fll_hbase.config import Settings
 from fll_hbase.sources.native import document as native_document
 from fll_hbase.spark.line_frames import TIME_MS, VALUE
 from fll_hbase.spark.worker_ingest import Target, ingest_batches
+from tests.support.small_documents import document
 
 
 def batch(runs: Sequence[str]) -> pa.RecordBatch:

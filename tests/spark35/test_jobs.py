@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from jvm_options import SPARK_JVM
 from pyspark.sql import SparkSession
 
 from fll_hbase.config import Settings
@@ -34,6 +33,7 @@ from fll_hbase.spark.stream_sources import open_source
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.jvm_options import SPARK_JVM
 
 END_MS = 1_760_000_000_000
 LINES = [json.dumps(document).encode() for document in documents(END_MS)][::60]

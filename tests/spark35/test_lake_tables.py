@@ -15,7 +15,7 @@ FIELDS = {1: "x", 2: "y", 3: "z"}
 
 def test_each_batch_is_in_the_tables_once(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, HOME / "tests/lake/process.py", tmp_path],
+        [sys.executable, HOME / "tests/support/lake/process.py", tmp_path],
         capture_output=True,
         text=True,
         check=False,

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 import requests
-from cli.commands import serving
-from jvm_options import SPARK_JVM
+
+from tests.support.commands import serving
+from tests.support.jvm_options import SPARK_JVM
 
 FOLDER = Path(__file__).parent
 JARS = FOLDER / "target" / "jars"

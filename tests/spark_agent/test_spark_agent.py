@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import requests
 
-from spark_agent.conftest import FinishedJob
+from tests.spark_agent.conftest import FinishedJob
 
 FILES = "file"
 DAY = "2026-01-31"

@@ -9,8 +9,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import STARTS_MS
-from strategies import recorded_runs
 
 from fll_hbase.keys import layout
 from fll_hbase.model import run_events
@@ -27,10 +25,11 @@ from fll_hbase.store.maintenance.audit.findings import Kind, Repair
 from fll_hbase.store.run_rows import CELL_BYTES_MAX
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
-
-from .audit_runner import confirm, findings, mismatches, repaired, wrong
-from .test_events import ALIAS, NOW_MS, SOURCE, TARGET, part
-from .test_garbage_collection import HORIZONS, documents, recorded, swept
+from tests.store.test_events import ALIAS, NOW_MS, SOURCE, TARGET, part
+from tests.store.test_garbage_collection import HORIZONS, documents, recorded, swept
+from tests.support.audit_runner import confirm, findings, mismatches, repaired, wrong
+from tests.support.small_world import STARTS_MS
+from tests.support.strategies import recorded_runs
 
 LATER_MS = 4_000_000_000_000
 

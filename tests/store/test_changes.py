@@ -11,7 +11,6 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FEW_END_POINTS, operation_sets
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
@@ -36,9 +35,9 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Stretch
 from fll_hbase.tables import open_table
-
-from .test_deadline import cancelled_after
-from .test_hop_calls import CountingTable
+from tests.store.test_deadline import cancelled_after
+from tests.store.test_hop_calls import CountingTable
+from tests.support.strategies import FEW_END_POINTS, operation_sets
 
 A, B, OTHER = FEW_END_POINTS
 NAMES = (A, B)

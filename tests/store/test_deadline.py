@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from waiting import PATIENCE_SECONDS, patience
 
 from fll_hbase import deadline
 from fll_hbase.config import from_environment
@@ -31,6 +30,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 from fll_hbase.tables.thrift_pool import DeadlineSocket
+from tests.support.waiting import PATIENCE_SECONDS, patience
 
 SECONDS = 0.3
 TIMEOUT_MS = int(10_000 * PATIENCE_SECONDS)

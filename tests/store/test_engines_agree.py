@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from cases.openlineage.recorded import events
-from engines import Hbase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sources.openlineage_events import run_events
-from strategies import recorded_runs
 
 from fll_hbase import sample
 from fll_hbase.model.datasets import Dataset
@@ -21,6 +17,10 @@ from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Table, open_table
+from tests.support.engines import Hbase
+from tests.support.openlineage_events import run_events
+from tests.support.recorded_events import events
+from tests.support.strategies import recorded_runs
 
 SAMPLE_END_MS = 1_700_000_000_000
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import CONTENTS, DATASETS, RUNS, STARTS_MS
 
 from fll_hbase.keys import layout, periods
 from fll_hbase.model.datasets import Dataset
@@ -19,6 +18,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
+from tests.support.small_world import CONTENTS, DATASETS, RUNS, STARTS_MS
 
 LATER_MS = 4_000_000_000_000
 """Later than anything is put."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from waiting import eventually
 
 from fll_hbase.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.model.runs import RecordedRun
@@ -16,8 +15,8 @@ from fll_hbase.store.write import group_commit
 from fll_hbase.store.write.group_commit import GROUP_RUNS_MAX, GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import open_table
-
-from .test_commit import DAY, DESTINATION, copying
+from tests.store.test_commit import DAY, DESTINATION, copying
+from tests.support.waiting import eventually
 
 
 def test_every_run_is_recorded_once_and_answered_for_itself() -> None:

@@ -8,8 +8,6 @@ from contextlib import closing
 from functools import cache
 
 import pytest
-from engines import Hbase
-from thrift_calls import count_thrift_calls
 
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout, periods
@@ -25,6 +23,8 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import CellKey, Put, Row, Scan, Table, open_table
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.hbase import SCANS_PER_CALL
+from tests.support.engines import Hbase
+from tests.support.thrift_calls import count_thrift_calls
 
 START = Dataset("ns", "start")
 WINDOW = Window(DAY_MS // 2, 3 * DAY_MS + DAY_MS // 2)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import CONTENTS
 
 from fll_hbase import deadline
 from fll_hbase.errors import CorruptRow, DeadlineExceeded, NotFound
@@ -29,8 +28,8 @@ from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read import namespace_runs
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.tables import CellKey, Put, Row, Scan, Table, open_table
-
-from . import audit_runner
+from tests.support import audit_runner
+from tests.support.small_world import CONTENTS
 
 NAMESPACES = ("etl", "etl2", "n|s/ 🙂")
 PROGRAMS = ("load", "bill", "a|b % 🙂")

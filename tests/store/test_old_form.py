@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model import form_1
-
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.lineage import build_lineage
@@ -15,10 +13,10 @@ from fll_hbase.model.window import Direction
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.tables import Put, Table, open_table
-
-from .audit_runner import findings, kinds, repaired
-from .test_commit import DESTINATION, SOURCE
-from .test_unknown_columns import ALWAYS, cells
+from tests.store.test_commit import DESTINATION, SOURCE
+from tests.store.test_unknown_columns import ALWAYS, cells
+from tests.support import content_form_1 as form_1
+from tests.support.audit_runner import findings, kinds, repaired
 
 OPERATIONS: list[Operation] = [
     Read("read", "", SOURCE, "", (Field("f"), Field("g"), Field("h", "int"))),

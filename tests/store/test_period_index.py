@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import CONTENTS, DATASETS
 
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout, periods
@@ -23,8 +22,8 @@ from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.write.period_index import mark_complete
 from fll_hbase.tables import CellKey, Put, Row, Scan, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
-
-from .audit_runner import findings, repaired, wrong
+from tests.support.audit_runner import findings, repaired, wrong
+from tests.support.small_world import CONTENTS, DATASETS
 
 PERIOD_MS = periods.PERIOD_DAYS * DAY_MS
 PERIODS = 6

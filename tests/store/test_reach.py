@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from work import count_calls
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
@@ -24,9 +23,10 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.store.results import Reach
 from fll_hbase.tables import open_table
-from store import reach_oracle
-from store.reach_oracle import Edge, Run
-from store.test_hop_calls import CountingTable
+from tests.store.test_hop_calls import CountingTable
+from tests.support import reach_oracle
+from tests.support.reach_oracle import Edge, Run
+from tests.support.work import count_calls
 
 DATASETS = [Dataset("ns", name) for name in "abcd"]
 NAMES = ("x", "y")

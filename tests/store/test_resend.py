@@ -6,14 +6,14 @@ from contextlib import suppress
 
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.mutants import Through
 
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
-from store.test_commit import copying
+from tests.simulation.mutants import Through
+from tests.store.test_commit import copying
 
 DOCUMENTS = [copying(run, start_ms=start, field=field) for run in "ab" for start in (1, 2) for field in "fg"]
 CALLS = st.sampled_from([DOCUMENTS, DOCUMENTS[:2]]).flatmap(

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import CONTENTS, DATASETS, STARTS_MS
 
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.keys.retention import RetentionRequest, parse_request, request_column
@@ -20,9 +19,18 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.store.read.requested_horizons import Horizons
 from fll_hbase.tables import Table
-
-from .audit_runner import findings
-from .test_garbage_collection import ALWAYS, HISTORIES, HORIZONS, LATER_MS, cells, listed, recorded, swept
+from tests.store.test_garbage_collection import (
+    ALWAYS,
+    HISTORIES,
+    HORIZONS,
+    LATER_MS,
+    cells,
+    listed,
+    recorded,
+    swept,
+)
+from tests.support.audit_runner import findings
+from tests.support.small_world import CONTENTS, DATASETS, STARTS_MS
 
 LATER_GRACE_MS = -3_600_000
 """Cells of the next hour are old enough, too."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import recorded_runs
 
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.runs import RecordedRun
@@ -12,6 +11,7 @@ from fll_hbase.model.tags import TagNote
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.row_view import CELLS_MAX, VALUE_CHARACTERS_MAX, view_row
 from fll_hbase.tables import Cell, open_table
+from tests.support.strategies import recorded_runs
 
 
 @given(runs=st.lists(recorded_runs, min_size=1, max_size=3))

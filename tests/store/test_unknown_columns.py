@@ -17,10 +17,9 @@ from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
-
-from .audit_runner import findings, repaired, wrong
-from .test_commit import DESTINATION, copying
-from .test_events import ALIAS, NOW_MS, SOURCE, TARGET, event, part
+from tests.store.test_commit import DESTINATION, copying
+from tests.store.test_events import ALIAS, NOW_MS, SOURCE, TARGET, event, part
+from tests.support.audit_runner import findings, repaired, wrong
 
 FUTURE = b"d:future", b"o:future", b"d:v2|00000001", b"d:"
 """Columns of both families, some of which begin like known ones."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cli.commands import END_MS, fll
-from cli.documents import AWKWARD
-
 from fll_hbase.sample import load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.commands import END_MS, fll
+from tests.support.small_documents import AWKWARD
 
 
 def load_sampled(folder: Path) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from faults.server import Server
-
 from fll_hbase.model.access import Grant, Role
 from fll_hbase.store.access import AccessStore
 from fll_hbase.tables import open_table
+from tests.support.server_process import Server
 
 
 class TokenServer(Server):

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from engines import Hbase
 
 from fll_hbase.tables import Table, open_table
+from tests.support.engines import Hbase
 
 
 @pytest.fixture(params=["file", "memory", "hbase"])

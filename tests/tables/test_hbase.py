@@ -12,18 +12,17 @@ from contextlib import closing, contextmanager, suppress
 
 import happybase
 import pytest
-from engines import Hbase
 from Hbase_thrift import IOError as HbaseIOError
-from thrift_calls import count_thrift_calls
-from waiting import PATIENCE_SECONDS, eventually, patience
 
 from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.tables import CellKey, Put, Scan, hbase, hbase_url, open_table
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.hbase import SCANS_PER_CALL, split_deletes, translate_error
 from fll_hbase.tables.thrift_pool import STUCK_MAX, STUCK_SECONDS, HBaseServerError
-
-from .gates import Gate
+from tests.support.engines import Hbase
+from tests.support.gates import Gate
+from tests.support.thrift_calls import count_thrift_calls
+from tests.support.waiting import PATIENCE_SECONDS, eventually, patience
 
 MANY = 60
 TIMEOUT_MS = int(10_000 * PATIENCE_SECONDS)

@@ -8,8 +8,14 @@ from itertools import groupby
 import pytest
 
 from fll_hbase.tables import Put, open_table
-
-from .workers import CELLS_A_BATCH, batch, process, received, writes_and_reads, writes_until_killed
+from tests.support.table_workers import (
+    CELLS_A_BATCH,
+    batch,
+    process,
+    received,
+    writes_and_reads,
+    writes_until_killed,
+)
 
 PROCESSES, WRITES = 3, 40
 

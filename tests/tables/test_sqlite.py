@@ -14,13 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from waiting import PATIENCE_SECONDS, eventually, patience
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables import Put, Table, sqlite_splits
 from fll_hbase.tables.sqlite import SqliteTable
-
-from .workers import (
+from tests.support.table_workers import (
     CELLS_A_BATCH,
     batch,
     go_on,
@@ -30,6 +28,7 @@ from .workers import (
     stopped,
     writes_until_killed,
 )
+from tests.support.waiting import PATIENCE_SECONDS, eventually, patience
 
 BUSY_SECONDS = 0.3
 

@@ -11,12 +11,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from waiting import eventually, patience
 
 from fll_hbase.tables import write_lock as turns
 from fll_hbase.tables.write_lock import WriteLock
-
-from .workers import acquires_the_lock, go_on, holds_the_lock, process, received, stopped
+from tests.support.table_workers import acquires_the_lock, go_on, holds_the_lock, process, received, stopped
+from tests.support.waiting import eventually, patience
 
 SOON, LONG = 0.2, 120.0
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from .recorded import Event, by_run, datasets
+from tests.support.recorded_events import Event, by_run, datasets
 
 Name: TypeAlias = tuple[str, str]
 Ends: TypeAlias = tuple[Name | None, Name | None]

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from flask.testing import FlaskClient
 
-from .expected_lineage import DIRECT, INDIRECT, WHOLE_DATASET, Ends, Name, Related
+from tests.cases.openlineage.expected_lineage import DIRECT, INDIRECT, WHOLE_DATASET, Ends, Name, Related
 
 Pairs = set[tuple[str | None, str, str]]
 Answer = dict[Ends, tuple[Pairs, bool]]

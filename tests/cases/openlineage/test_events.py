@@ -11,10 +11,9 @@ from flask.testing import FlaskClient
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from . import expected_lineage, queries
-from .expected_lineage import Run
-from .recorded import Event, events, post
+from tests.cases.openlineage import expected_lineage, queries
+from tests.cases.openlineage.expected_lineage import Run
+from tests.support.recorded_events import Event, events, post
 
 HOUR_MS = 3_600_000
 

@@ -16,10 +16,9 @@ from flask.testing import FlaskClient
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from . import expected_lineage, queries
-from .expected_lineage import DIRECT, INDIRECT, WHOLE_DATASET, Name
-from .recorded import by_run, events, expected, post
+from tests.cases.openlineage import expected_lineage, queries
+from tests.cases.openlineage.expected_lineage import DIRECT, INDIRECT, WHOLE_DATASET, Name
+from tests.support.recorded_events import by_run, events, expected, post
 
 Edge: TypeAlias = tuple[str, str, str, str]
 """Source, its field, the field made, how it was."""

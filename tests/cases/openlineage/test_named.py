@@ -11,10 +11,9 @@ from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-
-from . import expected_lineage, queries
-from .expected_lineage import Name
-from .recorded import Event, datasets, events, post
+from tests.cases.openlineage import expected_lineage, queries
+from tests.cases.openlineage.expected_lineage import Name
+from tests.support.recorded_events import Event, datasets, events, post
 
 FEED = "/warehouse/landing/orders"
 LOGICAL: Name = ("file", "/feed/{date}/orders.json")

@@ -9,8 +9,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import CONTENTS, STARTS_MS
-from strategies import recorded_runs
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.keys import layout
@@ -21,9 +19,9 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, Row, Table
-
-from ..test_garbage_collection import HISTORIES, HORIZONS, recorded, swept
-from .copies import (
+from tests.store.test_garbage_collection import HISTORIES, HORIZONS, recorded, swept
+from tests.support.small_world import CONTENTS, STARTS_MS
+from tests.support.store_copies import (
     SOURCE,
     Failing,
     answers,
@@ -33,6 +31,7 @@ from .copies import (
     stamped_catalogue,
     stored,
 )
+from tests.support.strategies import recorded_runs
 
 UNKNOWN = [Put(b"k|token", b"d:k", b"hash"), Put(b"z", b"d:x", b"1"), Put(b"A", b"o:x", b"")]
 """Rows of kinds that this release does not know."""

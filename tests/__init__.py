@@ -1,0 +1,1 @@
+"""Tests, each named as the module that it tests: docs/contributing.md."""
