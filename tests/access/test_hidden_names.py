@@ -7,7 +7,7 @@ from typing import Any
 
 from fll_hbase import name_json
 from fll_hbase.client.base import truncation_hint
-from tests.access.test_non_interference import FIRST, _ask, _client, _targets
+from tests.access.queries import FIRST, ask, client_of, targets
 from tests.access.worlds import READER, Column, Name, Spec
 
 OPEN, OTHER, HIDDEN = Name(False, 0, 0), Name(False, 0, 1), Name(True, 0, 0)
@@ -19,10 +19,10 @@ SPECS = [
 
 
 def test_what_is_added_to_an_answer_is_removed_from_its_json() -> None:
-    client = _client(FIRST, SPECS)
+    client = client_of(FIRST, SPECS)
     hidden = 0
-    for target in _targets(client):
-        body = _ask(client, target, READER, "application/json").json
+    for target in targets(client):
+        body = ask(client, target, READER, "application/json").json
         shown = copy.deepcopy(body)
         name_json.add_hidden_names(shown)
         assert all("namespace" in item and "name" in item for item in _hidden(shown)), target
@@ -37,9 +37,9 @@ def test_a_shorter_window_shows_no_more_of_what_is_hidden() -> None:
 
 
 def test_an_export_says_that_datasets_were_left_out() -> None:
-    client = _client(FIRST, SPECS)
+    client = client_of(FIRST, SPECS)
     target = "/v3/openlineage?start=0&end=2100-01-01"
-    events = _ask(client, target, READER, "application/json").json
+    events = ask(client, target, READER, "application/json").json
     facets = [event["run"]["facets"]["fll_truncated"]["truncatedBy"] for event in events]
     assert facets
     assert set(map(tuple, facets)) == {("hidden",)}

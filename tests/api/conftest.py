@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
@@ -18,10 +16,11 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
 from tests.ports import free_port
 from tests.support.api_client import record_new
+from tests.support.api_process import fll_program, wait_until_ready
 from tests.support.engines import ENGINES, Hbase
 from tests.support.lineage_documents import copying, run
 from tests.support.raw_http import Server
-from tests.support.waiting import PATIENCE_SECONDS, eventually
+from tests.support.waiting import PATIENCE_SECONDS
 
 MakeClient = Callable[..., FlaskClient]
 MakeTable = Callable[[], Table]
@@ -113,7 +112,7 @@ def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iter
     port = free_port()
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
-            [_fll(), "serve", "--store", fresh_url(), "--port", str(port)],
+            [fll_program(), "serve", "--store", fresh_url(), "--port", str(port)],
             env={
                 **os.environ,
                 "FLL_DOCUMENT_BYTES_MAX": str(DOCUMENT_BYTES_MAX),
@@ -124,23 +123,8 @@ def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iter
         )
     served = Server(port, directory / "log")
     try:
-        _wait(served, process)
+        wait_until_ready(served, process)
         yield served
     finally:
         process.terminate()
         process.wait(PATIENCE_SECONDS)
-
-
-def _fll() -> str:
-    return str(Path(sys.executable).with_name("fll"))
-
-
-def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
-    def is_ready() -> bool:
-        assert process.poll() is None, f"the server did not start: {server.log.read_text()}"
-        try:
-            return server.get("/readyz").status == 200
-        except OSError:
-            return False
-
-    eventually(is_ready, f"the server is ready, see {server.log}")

@@ -21,9 +21,9 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from fll_hbase.tables.sqlite import SqliteTable
 from tests.api.conftest import MakeClient
-from tests.api.test_unavailable_store import stored
 from tests.support.api_client import ALL, assert_problem, batch, get_json, path, record, record_new
 from tests.support.lineage_documents import copying, encoded, run, worked
+from tests.support.locked_file import stored
 from tests.support.waiting import PATIENCE_SECONDS, patience
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import _fll, _wait
 from tests.ports import free_port
 from tests.support.api_client import path
+from tests.support.api_process import fll_program, wait_until_ready
 from tests.support.gateway import PROGRAM
 from tests.support.lineage_documents import copying, encoded, run
 from tests.support.raw_http import SECONDS_MAX, Answer, Server
@@ -46,13 +46,20 @@ def server(gateway: tuple[int, int], tmp_path: Path) -> Iterator[Server]:
         "FLL_STORE_TIMEOUT_MS": str(5_000 * SECONDS_MAX),
     }
     with (tmp_path / "log").open("wb") as log:
-        command = [_fll(), "serve", "--store", f"hbase://127.0.0.1:{gateway[0]}/t", "--port", str(port)]
+        command = [
+            fll_program(),
+            "serve",
+            "--store",
+            f"hbase://127.0.0.1:{gateway[0]}/t",
+            "--port",
+            str(port),
+        ]
         for _ in range(100):
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
             served = Server(port, tmp_path / "log")
             # The gateway may need longer to start than `fll serve` waits for it.
             try:
-                _wait(served, process)
+                wait_until_ready(served, process)
                 break
             except AssertionError:
                 process.wait()

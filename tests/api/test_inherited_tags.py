@@ -14,9 +14,9 @@ from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.api.test_tags import pages, put
 from tests.support.api_client import assert_problem, record_new, target
 from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
+from tests.support.tag_requests import pages, put
 
 ALL = {"start": "0", "end": "now", "inherited": "true"}
 

@@ -21,11 +21,11 @@ from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.api.conftest import MakeUrl
-from tests.api.test_faults import WRONG, WRONG_FIRST_DESIGN, with_wrong
-from tests.api.test_faults import stated as error_ids
 from tests.support.api_client import ALL, path, record, record_new, target
 from tests.support.lineage_documents import START_LIMIT_MS, Json, copying, first_design, worked
 from tests.support.profiles import COSTLY
+from tests.support.wrong_documents import WRONG, WRONG_FIRST_DESIGN, with_wrong
+from tests.support.wrong_documents import stated as error_ids
 
 CONFORMANCE = [
     "not_a_server_error",

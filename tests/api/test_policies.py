@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from tests.api.test_tags import STRANGE, pages
 from tests.support.api_client import assert_problem, error_paths, errors_by_path, record_new, target
 from tests.support.lineage_documents import copying
+from tests.support.tag_requests import STRANGE, pages
 
 FIELD = {"namespace": "ns1", "name": "people", "field": "email"}
 

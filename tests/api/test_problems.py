@@ -13,9 +13,9 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put
 from fll_hbase.tables.sqlite import SqliteTable
 from tests.api.conftest import MakeTable
-from tests.api.test_unavailable_store import stored
 from tests.support.api_client import ALL, assert_problem, path, record, record_new
 from tests.support.lineage_documents import copying, worked
+from tests.support.locked_file import stored
 
 FIELDS = [f"field {number}" for number in range(200)]
 

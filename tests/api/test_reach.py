@@ -10,10 +10,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
-from tests.support.lineage_documents import copying
+from tests.support.lineage_documents import RUN, copying
 
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
-RUN = {"application": "a", "type": "t", "program": "p", "startTime": 1_442_863_938_000}
 REACH = ("ns1", "endpoints", "raw", "fields", "UID", "reach")
 
 

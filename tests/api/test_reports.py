@@ -16,9 +16,8 @@ from api.app import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.api.test_reach import RUN
 from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
-from tests.support.lineage_documents import Json, copying
+from tests.support.lineage_documents import RUN, Json, copying
 
 SUBJECT = {"namespace": "ns1", "endpoint": "raw", "field": "UID"}
 HOUR_MS = 3_600_000

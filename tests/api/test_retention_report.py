@@ -17,9 +17,9 @@ from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient
-from tests.api.test_tags import put
 from tests.support.api_client import assert_problem, errors_by_path, record_new, target
 from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
+from tests.support.tag_requests import put
 
 DAY_MS = 86_400_000
 

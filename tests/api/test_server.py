@@ -25,11 +25,11 @@ from fll_hbase.errors import ConfigurationError
 from fll_hbase.http.session import HttpSession
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.api.conftest import _fll, _wait
-from tests.api.test_unavailable_store import stored
 from tests.ports import free_port
 from tests.support.api_client import ALL, path, record_new
+from tests.support.api_process import fll_program, wait_until_ready
 from tests.support.lineage_documents import copying, encoded, run
+from tests.support.locked_file import stored
 from tests.support.raw_http import Server, answer, chunk, head
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
@@ -63,11 +63,11 @@ def server(store: Path) -> Iterator[Server]:
         "FLL_REQUEST_SECONDS": str(REQUEST_SECONDS),
     }
     with store.with_suffix(".log").open("wb") as log:
-        command = [_fll(), "serve", "--store", f"sqlite:///{store}", "--port", str(port)]
+        command = [fll_program(), "serve", "--store", f"sqlite:///{store}", "--port", str(port)]
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     served = Server(port, store.with_suffix(".log"))
     try:
-        _wait(served, process)
+        wait_until_ready(served, process)
         yield served
     finally:
         process.terminate()

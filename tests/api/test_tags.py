@@ -8,7 +8,6 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from werkzeug.test import TestResponse
 
 from api.app import create_app
 from fll_hbase.store.lineage_store import LineageStore
@@ -16,32 +15,15 @@ from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient
 from tests.support.api_client import assert_problem, error_paths, record_new, target
 from tests.support.lineage_documents import copying, run
+from tests.support.tag_requests import STRANGE, pages, put
 
 pytestmark = pytest.mark.hbase
 
 FIELD = ("v3", "namespaces", "ns1", "endpoints", "people", "fields", "email")
-STRANGE = "a/b|c %25 é😀"
-
-
-def put(client: FlaskClient, *segments: str, **note: str) -> TestResponse:
-    return client.put(target(*segments), json=note)
 
 
 def tag_names(client: FlaskClient, *segments: str) -> list[str]:
     return [tag["tag"] for tag in pages(client, target(*segments), "tags")]
-
-
-def pages(client: FlaskClient, url: str, member: str, **query: Any) -> list[Any]:
-    """The items of all pages."""
-    items: list[Any] = []
-    next_url: str | None = url
-    while next_url is not None:
-        answer = client.get(next_url, query_string=query if next_url == url else None)
-        assert answer.status_code == 200, answer.text
-        items += answer.json[member]
-        links = answer.headers.get("Link", "")
-        next_url = links[1 : links.index(">")] if links else None
-    return items
 
 
 @pytest.fixture

@@ -30,9 +30,9 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.api.conftest import _fll
 from tests.ports import free_port
 from tests.support.api_client import record_new
+from tests.support.api_process import fll_program
 from tests.support.lineage_documents import copying, encoded, run
 from tests.support.token_clients import EVERYTHING, LISTS, bearer
 from tests.support.waiting import PATIENCE_SECONDS, eventually
@@ -100,7 +100,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
     environment = {**os.environ, "FLL_AUTH": "tokens", "FLL_TLS_CERT": certificate, "FLL_TLS_KEY": key}
     environment["FLL_QUESTIONS_MAX"] = "4"
     command = [
-        _fll(),
+        fll_program(),
         "serve",
         "--store",
         f"sqlite:///{home}/store.db",

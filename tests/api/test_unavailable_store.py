@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,6 +26,7 @@ from tests.support.api_client import (
     record_new,
 )
 from tests.support.lineage_documents import copying, encoded, worked
+from tests.support.locked_file import stored
 from tests.support.raw_http import Server
 from tests.support.waiting import eventually
 
@@ -147,11 +146,3 @@ class TestAStoreThatIsAway:
         }
         assert {"0b6f…", "r2"} <= listed
         table.close()
-
-
-@contextmanager
-def stored(lock: Path) -> Iterator[None]:
-    """The lock file as another writer has it: locks are per opening of the file, not per process."""
-    with lock.open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

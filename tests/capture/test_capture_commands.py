@@ -10,9 +10,9 @@ import pytest
 
 from fll_hbase.capture import class_cache
 from fll_hbase.capture.plan_spool import PlanFile, open_plan_spool
-from tests.capture.conftest import Lineage
 from tests.support.capture import recorded_plans
 from tests.support.capture.job_runner import JobRunner
+from tests.support.capture.lineage_server import Lineage
 from tests.support.capture.slow_server import reserved_port
 from tests.support.commands import complaint, fll
 

@@ -14,8 +14,8 @@ from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.http.session import HttpSession
-from tests.capture.test_worker import ProcessListener, lines
 from tests.support.capture import recorded_plans
+from tests.support.capture.process_listener import ProcessListener, lines
 from tests.support.token_server import TokenServer
 from tests.support.waiting import eventually
 

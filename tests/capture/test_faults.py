@@ -7,26 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.conftest import Lineage
-from tests.support.capture.job_runner import JobRunner
+from tests.support.capture.job_runner import JobRunner, own_output
+from tests.support.capture.lineage_server import Lineage
 from tests.support.capture.slow_server import gated, reserved_port
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.java
 
-LOG_LINE = re.compile(
-    r"^(\d\d/\d\d/\d\d .*|Setting default log level.*|To adjust logging level.*|Using Spark's .*)\n", re.M
-)
-
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> JobRunner:
     return JobRunner(tmp_path)
-
-
-def own_output(stderr: str) -> str:
-    """The output of the job itself, without the log of Spark."""
-    return LOG_LINE.sub("", stderr)
 
 
 def test_a_captured_job_is_as_one_without(jobs: JobRunner, server: Lineage) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from fll_hbase import capture
 from fll_hbase.capture.session import install_once
 from fll_hbase.spark.session import session
-from tests.capture.conftest import Lineage
+from tests.support.capture.lineage_server import Lineage
 from tests.support.capture.slow_server import reserved_port
 from tests.support.jvm_options import SPARK_JVM
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.capture import launch
-from tests.capture.conftest import Lineage
 from tests.support.capture.job_runner import JOB
+from tests.support.capture.lineage_server import Lineage
 from tests.support.commands import FLL
 from tests.support.spark_cluster import SPARK, StandaloneCluster
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -17,51 +15,14 @@ from fll_hbase.capture.plan_spool import Losses, PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.http.session import HttpSession
-from tests.capture.conftest import Lineage
 from tests.support.capture import recorded_plans
+from tests.support.capture.lineage_server import Lineage
+from tests.support.capture.process_listener import ProcessListener, lines
 from tests.support.capture.slow_server import gated, reserved_port
 from tests.support.commands import serving
 from tests.support.waiting import eventually
 
 SECONDS = 120.0
-
-
-@dataclass
-class ProcessListener:
-    """A listener whose lines are appended by a process."""
-
-    process: subprocess.Popen[bytes]
-    dropped_count: int = 0
-    missed_count: int = 0
-    is_busy: bool = False
-    calls: list[str] = field(default_factory=list)
-
-    def waiting(self) -> int:
-        return 0
-
-    def dropped(self) -> int:
-        return self.dropped_count
-
-    def missed(self) -> int:
-        return self.missed_count
-
-    def restart(self, recorded: int) -> bool:
-        self.calls.append(f"restart {recorded}")
-        return False
-
-    def wait_until_empty(self, seconds: float) -> bool:
-        self.calls.append("wait")
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return not self.is_busy
-
-    def stop(self) -> None:
-        self.calls.append("stop")
-
-    def disconnect(self) -> None:
-        self.calls.append("disconnect")
 
 
 @pytest.fixture
@@ -87,13 +48,6 @@ def start(
 
 def names(spool: PlanSpool) -> set[str]:
     return {path.suffix for path in spool.path.iterdir()} - {""}
-
-
-def lines(application: str, count: int, *, is_ended: bool = True) -> bytes:
-    content = b"".join(recorded_plans.lines(count, is_ended=is_ended))
-    return content.replace(b"job one", application.encode()).replace(
-        b"local-1795447613671", application.encode()
-    )
 
 
 def test_lines_are_recorded_as_they_come(spool: PlanSpool, server: Lineage) -> None:

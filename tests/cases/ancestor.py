@@ -95,3 +95,12 @@ def _operation(document: dict[str, Any]) -> Operation:
         case "WRITE":
             return Write(name, description, end_point_of(document["destination"]), "", inputs)
     raise ValueError(f"operation type {document['type']!r}")
+
+
+DECIDED_OTHERWISE = {
+    "http-field-no-direction": 200,
+    "http-direction-case": 400,
+    "http-missing-end": 200,
+    "http-unknown-dataset": 404,
+}
+"""Every parameter has a default, values are case-sensitive, and what was never seen is 404."""

@@ -13,8 +13,7 @@ from api import create_app
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.cases.ancestor import case_id, cases
-from tests.cases.test_ancestor_http import DECIDED_OTHERWISE
+from tests.cases.ancestor import DECIDED_OTHERWISE, case_id, cases
 
 Json = dict[str, Any]
 

@@ -13,15 +13,7 @@ from api import create_app
 from fll_hbase import time_window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.cases.ancestor import case_id, cases
-
-DECIDED_OTHERWISE = {
-    "http-field-no-direction": 200,
-    "http-direction-case": 400,
-    "http-missing-end": 200,
-    "http-unknown-dataset": 404,
-}
-"""Every parameter has a default, values are case-sensitive, and what was never seen is 404."""
+from tests.cases.ancestor import DECIDED_OTHERWISE, case_id, cases
 
 MORE_TIMES = {"time-now-1w": 1_234_567_890 - 7 * 86_400}
 """Times that the ancestor refuses, in seconds: weeks are a unit of the contract."""

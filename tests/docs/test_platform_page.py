@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import click
 import pytest
 
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.commands.spark.config_file import parse_config
-
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "spark"
-PAGE = (PAGES / "platform.md").read_text(encoding="utf-8")
-SHARED = frozenset(re.findall(r"^\| `(--[a-z-]+)`(?:, `-v`)? \|", PAGE, re.MULTILINE))
-"""The options of every job."""
-
-
-def option_names(command: click.Command) -> set[str]:
-    """The long names of the options of a command."""
-    return {name for param in command.params for name in param.opts if name.startswith("--")}
+from tests.docs.option_tables import PAGE, PAGES, SHARED, option_names
 
 
 @pytest.mark.parametrize("job", sorted(spark.commands))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fll_hbase.cli.commands.spark.stream import stream
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
-from tests.docs.test_platform_page import SHARED, option_names
+from tests.docs.option_tables import SHARED, option_names
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark" / "stream.md").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ import pytest
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, LineageUnion, merge_lineages
 from fll_hbase.model.datasets import Dataset
-from tests.model.test_sizes import running_total
+from tests.support.sized_operations import running_total
 from tests.support.strategies import FEW_END_POINTS
 from tests.support.work import count_calls
 

@@ -13,7 +13,7 @@ from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.derivation_parts import DerivationParts, derivation_parts
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.simple_view import derivation_signature, signature_digest
-from tests.model.test_graph import written_fields
+from tests.support.graph_ends import written_fields
 from tests.support.strategies import FEW_END_POINTS, operation_sets
 from tests.support.work import count_calls
 

@@ -25,29 +25,11 @@ from fll_hbase.model.operations import (
     outputs_of,
 )
 from tests.support import naive_lineage as naive
+from tests.support.graph_ends import read_fields, start_nodes, start_writes, written_fields
 from tests.support.strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 from tests.support.work import count_calls
 
 A, B, C = FEW_END_POINTS
-
-
-def written_fields(operations: Iterable[Operation]) -> set[DatasetField]:
-    return {
-        DatasetField(operation.destination, input_field.name)
-        for operation in operations
-        if isinstance(operation, Write)
-        for input_field in operation.inputs
-        if naive.is_direct(input_field)
-    }
-
-
-def read_fields(operations: tuple[Operation, ...]) -> set[DatasetField]:
-    return {
-        DatasetField(operation.source, name)
-        for operation in operations
-        if isinstance(operation, Read)
-        for name in naive.outputs_of_operation(operations, operation)
-    }
 
 
 def allowed_paths(paths: Iterable[naive.Path], *, indirect: bool) -> list[naive.Path]:
@@ -71,28 +53,6 @@ def connections(paths: Iterable[naive.Path]) -> dict[tuple[NodeId, NodeId, str],
     for step in sorted((step for path in paths for step in path), key=lambda step: step.direct):
         actual[step[:3]] = Influence.DIRECT if step.direct else Influence.INDIRECT
     return actual
-
-
-def start_writes(operations: tuple[Operation, ...], target: DatasetField) -> dict[NodeId, list[Write]]:
-    """The nodes that Writes take as the destination field, each with those Writes."""
-    writes_by_node: dict[NodeId, list[Write]] = {}
-    for operation in operations:
-        if isinstance(operation, Write) and operation.destination == target.dataset:
-            for input_field in operation.inputs:
-                if input_field.name == target.name and naive.is_direct(input_field):
-                    writes_by_node.setdefault(naive.node_of(input_field), []).append(operation)
-    return writes_by_node
-
-
-def start_nodes(operations: tuple[Operation, ...], origin: DatasetField) -> list[NodeId]:
-    """The nodes of a source field."""
-    return [
-        (operation.name, origin.name)
-        for operation in operations
-        if isinstance(operation, Read)
-        and operation.source == origin.dataset
-        and origin.name in naive.outputs_of_operation(operations, operation)
-    ]
 
 
 @given(operation_sets(), st.booleans())

@@ -14,9 +14,9 @@ from fll_hbase.model import operation_graph, simple_view
 from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.operation_graph import NodeId, OperationGraph, OperationPath
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, inputs_of
-from tests.model.test_graph import read_fields, start_nodes, start_writes, written_fields
-from tests.model.test_sizes import all_to_all as all_fields_to_all
-from tests.model.test_sizes import copy, fan_out, rename, running_total
+from tests.support.graph_ends import read_fields, start_nodes, start_writes, written_fields
+from tests.support.sized_operations import all_to_all as all_fields_to_all
+from tests.support.sized_operations import copy, fan_out, rename, running_total
 from tests.support.strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 from tests.support.work import count_calls
 

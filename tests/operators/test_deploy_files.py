@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -22,11 +21,10 @@ from fll_hbase.config import PREFIX, Settings, from_environment
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import hbase_url, open_table
 from tests.operators.scrapes import Scrape, scrape
+from tests.support.repository import DOCKER, ROOT
 from tests.support.server_process import Server
 from tests.support.small_documents import document
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCKER = ROOT / "docker"
 DASHBOARD = json.loads((DOCKER / "grafana" / "lineage.json").read_text())
 ALERTS = yaml.safe_load((DOCKER / "prometheus" / "alerts.yml").read_text())
 SCRAPE = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())

@@ -12,7 +12,7 @@ import yaml
 from api import exporter
 from api.http import observer
 from fll_hbase import metrics
-from tests.operators.test_deploy_files import DOCKER, ROOT
+from tests.support.repository import DOCKER, ROOT
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text()
 DEPLOY = (ROOT / "docs" / "deploy.md").read_text()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.oracle.documents import Documents
+from tests.oracle.operations import filtered, read, run, transform, write
 from tests.oracle.questions import Ask, Questions
-from tests.oracle.test_oracle import filtered, read, run, transform, write
 from tests.oracle.world import History, record_history, report
 from tests.support.profiles import scaled
 

@@ -6,42 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.oracle.operations import Json, filtered, read, run, transform, write
 from tests.oracle.oracle import Oracle
 
-Json = dict[str, Any]
 ALL = (0, 10**15)
 CHECKSUM = "0123456789abcdef0123456789abcdef"
 OLDER = "fedcba9876543210fedcba9876543210"
-RUN = {"application": "shop", "type": "spark", "program": "nightly", "run": "1", "startTime": 1000}
-
-
-def run(number: int = 1, **members: Any) -> Json:
-    return {**RUN, "run": str(number), "startTime": 1000 * number, **members}
-
-
-def read(name: str, source: str, *outputs: str, **members: Any) -> Json:
-    return {"type": "READ", "name": name, "source": {"name": source}, "outputs": list(outputs), **members}
-
-
-def transform(name: str, inputs: list[str | Json], *outputs: str) -> Json:
-    return {"type": "TRANSFORM", "name": name, "inputs": refs(inputs), "outputs": list(outputs)}
-
-
-def write(name: str, destination: str, *inputs: str | Json) -> Json:
-    return {"type": "WRITE", "name": name, "destination": {"name": destination}, "inputs": refs(inputs)}
-
-
-def refs(inputs: Any) -> list[Json]:
-    return [ref(item) if isinstance(item, str) else item for item in inputs]
-
-
-def ref(text: str) -> Json:
-    origin, name = text.split(".", 1)
-    return {"origin": origin, "name": name}
-
-
-def filtered(text: str) -> Json:
-    return {**ref(text), "influence": "indirect", "kind": "filter"}
 
 
 def oracle_of(*operations: Json, run_members: Json | None = None) -> Oracle:

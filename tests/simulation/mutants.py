@@ -25,53 +25,12 @@ from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.period_index import PeriodIndexWriter
-from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, Sync, Table
+from fll_hbase.tables import Batch, Put, Row, Scan, Table
 from fll_hbase.tables.base import Columns
 from tests.simulation.simulation import GRACE_MS, Make, Sweep, open_store
+from tests.support.passing_table import Through
 
 REFERENCES = (b"b|", b"f|")
-
-
-class Through:
-    """A table that passes every call on; mutants change one method."""
-
-    parallel_calls = 1
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        return self._table.get(row, columns=columns)
-
-    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        return self._table.rows(keys, columns=columns)
-
-    def scan(
-        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
-    ) -> Iterator[tuple[bytes, Row]]:
-        return self._table.scan(start, stop, columns=columns, limit=limit)
-
-    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Each by `scan`, so that a mutant changes one method."""
-        return [
-            list(self.scan(start, stop, columns=columns, limit=limit))
-            for start, stop, columns, limit in scans
-        ]
-
-    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        return self._table.splits(start, stop, parts=parts)
-
-    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        self._table.write(self.changed(list(batches)), sync=sync)
-
-    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        self._table.delete(cells, until_ms=until_ms)
-
-    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        return batches
-
-    def close(self) -> None:
-        self._table.close()
 
 
 class CommitBeforeReferences(Through):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.simulation import simulation
 from tests.simulation.event_simulation import EventSimulation
-from tests.simulation.test_simulation import CHUNKS, FIRST, SCHEDULES
+from tests.simulation.seeds import CHUNKS, FIRST, SCHEDULES
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

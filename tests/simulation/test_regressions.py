@@ -15,10 +15,11 @@ from fll_hbase.model.window import DAY_MS
 from fll_hbase.tables import Batch, Row, Sync, Table
 from fll_hbase.tables.base import Columns
 from tests.simulation.actors import contents_in, contents_of_field
-from tests.simulation.mutants import REFERENCES, Through
+from tests.simulation.mutants import REFERENCES
 from tests.simulation.scheduler import SKEW_MAX_MS, Scheduler
 from tests.simulation.simtable import SimTable
 from tests.simulation.simulation import GRACE_MS, open_store
+from tests.support.passing_table import Through
 from tests.support.small_world import ALWAYS, CONTENTS, MIDNIGHT_MS, B, Question
 
 FIRST, SECOND, THIRD = (info.checksum for info in CONTENTS[:3])

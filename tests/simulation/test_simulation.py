@@ -14,12 +14,9 @@ import pytest
 
 from tests.simulation import simulation
 from tests.simulation.event_simulation import EventSimulation
+from tests.simulation.seeds import CHUNKS, FIRST, SCHEDULES
 from tests.simulation.simulation import Simulation
-from tests.support.profiles import scaled
 
-CHUNKS = 8
-FIRST = int(os.environ.get("FLL_SIMULATION_FIRST", "0"))
-SCHEDULES = int(os.environ.get("FLL_SIMULATION_SCHEDULES", "0")) or scaled(15_000)
 SEED = os.environ.get("FLL_SIMULATION_SEED", "")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.test_broken_parts import HALF, Json, Path, put, remove
 from tests.support import dbt_artifacts
 from tests.support.dbt_artifacts import node
+from tests.support.document_parts import HALF, Json, Path, put, remove
 
 
 def dbt_document() -> Json:

@@ -23,16 +23,12 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
 from tests.support.datahub_messages import entity, lineage, proposal
+from tests.support.document_parts import HALF, Json, Path, put, remove
 from tests.support.golden_cases import FOLDER, read_case
 from tests.support.openlineage_events import run_events
 from tests.support.recorded_events import events
 
-Json = Any
-Path = tuple[str | int, ...]
-
 REAL = sorted(events(), key=lambda event: len(json.dumps(event)))[:: len(events()) // 12]
-HALF = "\ud83d"
-"""Half of a surrogate pair, which JSON can have and UTF-8 cannot."""
 BROKEN = st.sampled_from([5, True, "", "?", [[5]], 1.5, HALF])
 
 
@@ -67,26 +63,6 @@ def _columns(facet: Json, path: Path) -> Iterator[Path]:
             yield from ((*path, "fields", column, "inputFields", index) for index in range(2))
     if isinstance(facet.get("dataset"), list):
         yield from ((*path, "dataset", index) for index in range(len(facet["dataset"])))
-
-
-def put(document: Json, path: Path, value: Json) -> Json:
-    """Return the document with another value at a path."""
-    changed = copy.deepcopy(document)
-    holder = changed
-    for name in path[:-1]:
-        holder = holder[name]
-    holder[path[-1]] = value
-    return changed
-
-
-def remove(document: Json, path: Path) -> Json:
-    """Return the document without the part at a path."""
-    changed = copy.deepcopy(document)
-    holder = changed
-    for name in path[:-1]:
-        holder = holder[name]
-    del holder[path[-1]]
-    return changed
 
 
 def _content(parsed: openlineage.ParsedEvent) -> tuple[Any, ...]:

@@ -18,11 +18,20 @@ from fll_hbase.model.runs import State
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, adapters, dialect_of, unquote_relation
 from fll_hbase.sources.sql.parser import parse_script
-from tests.support.dbt_artifacts import GENERATED_AT_MS, catalog, document, edges, node, read, run_results
-
-OK = {"unique_id": "model.p.b", "status": "success", "timing": [], "message": "OK"}
-A = node("a", "select id, x from raw.t")
-B = node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",))
+from tests.support.dbt_artifacts import (
+    GENERATED_AT_MS,
+    OK,
+    SNAPSHOT,
+    SOURCE,
+    A,
+    B,
+    catalog,
+    document,
+    edges,
+    node,
+    read,
+    run_results,
+)
 
 
 def errors(document: object) -> list[str]:
@@ -154,17 +163,6 @@ def test_ephemeral_models_are_passed_through() -> None:
     assert [edges(recorded) for recorded in parsed.runs] == [{"id": ["raw.t.id"]}]
 
 
-SOURCE = {
-    "resource_type": "source",
-    "name": "t",
-    "identifier": "t_2026",
-    "database": "d",
-    "schema": "raw",
-    "relation_name": '"d"."raw"."t_2026"',
-    "description": "Rows.",
-}
-
-
 def test_a_source_goes_by_its_name_and_its_identifier() -> None:
     given = document(node("b", 'select id from "D"."raw"."T_2026"'))
     given["manifest"]["sources"] = {"source.p.raw.t": SOURCE}
@@ -181,9 +179,6 @@ def test_a_seed_is_generated() -> None:
     assert edges(parsed.runs[0]) == {"k": [""], "v": [""]}
     assert parsed.runs[0].info.operations[-1].description == "dbt seed seeds/f.csv"
     assert [type(operation) for operation in read(given).runs[0].info.operations] == [Write]
-
-
-SNAPSHOT = 'select k, v, u from "raw"."t"'
 
 
 @pytest.mark.parametrize(

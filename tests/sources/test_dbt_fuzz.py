@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
 from fll_hbase.sources import dbt, strict_json
-from tests.sources.test_dbt import OK, SNAPSHOT, SOURCE, A, B
-from tests.support.dbt_artifacts import catalog, document, node, read
+from tests.support.dbt_artifacts import OK, SNAPSHOT, SOURCE, A, B, catalog, document, node, read
 
 scalars = (
     st.none()

@@ -15,7 +15,7 @@ from fll_hbase.config import from_environment
 from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.spark_agent.conftest import AGENT
+from tests.support.agent_settings import AGENT
 from tests.support.commands import serving
 from tests.support.recorded_events import datasets, events
 

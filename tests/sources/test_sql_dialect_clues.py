@@ -6,7 +6,7 @@ import pytest
 
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.sources.sql import parser
-from tests.sources.test_sql import direct, read, warnings
+from tests.support.sql_readings import direct, read, warnings
 
 
 class TestDoubleQuotes:

@@ -27,9 +27,10 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, open_table
-from tests.store.test_audit import HISTORIES, essential
-from tests.store.test_events import NOW_MS, part
+from tests.support.audit_histories import HISTORIES, essential
+from tests.support.event_runs import NOW_MS, part
 from tests.support.profiles import COSTLY
+from tests.support.shared_session import SharedSession
 
 
 @pytest.fixture
@@ -245,23 +246,10 @@ def test_running_writers_cause_no_findings(spark: SparkSession, busy_url: str) -
         assert report.errors_left == 0
 
 
-class _SharedSession:
-    """The session of the tests, which the command must not stop."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    def __call__(self, name: str, **_: object) -> _SharedSession:
-        return self
-
-    def __getattr__(self, name: str) -> object:
-        return (lambda: None) if name == "stop" else getattr(self._spark, name)
-
-
 def test_the_command_exits_with_1_on_errors(
     spark: SparkSession, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fll_hbase.cli.commands.spark.common.session", _SharedSession(spark))
+    monkeypatch.setattr("fll_hbase.cli.commands.spark.common.session", SharedSession(spark))
     run_sql(url, DAMAGE[0][0])
     result = CliRunner().invoke(group, ["check", "--store", url])
     members = json.loads(result.stdout)

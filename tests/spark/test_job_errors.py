@@ -21,7 +21,7 @@ from fll_hbase.cli.commands.spark.job_errors import TRACE_CHARACTERS_MAX, find_c
 from fll_hbase.config import Settings
 from fll_hbase.errors import CorruptRow
 from fll_hbase.tables import open_table
-from tests.spark.test_check import _SharedSession
+from tests.support.shared_session import SharedSession
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -61,7 +61,7 @@ def killed(_: Batches) -> Batches:
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Settings:
     """A store, the session of the tests for jobs, and a directory of its own for traces."""
-    monkeypatch.setattr(common, "session", _SharedSession(spark))
+    monkeypatch.setattr(common, "session", SharedSession(spark))
     traces = tmp_path / "traces"
     traces.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(traces))

@@ -22,8 +22,8 @@ from fll_hbase.spark.jobs import retention
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
-from tests.store.test_garbage_collection import ALWAYS, cells, listed
 from tests.support.engines import Hbase
+from tests.support.retained_histories import ALWAYS, cells, listed
 from tests.support.small_world import CONTENTS, DATASETS, RUNS, STARTS_MS
 
 HORIZONS = RetentionPolicy(STARTS_MS[3], {"n|a": STARTS_MS[5]}, {Dataset("n", "b"): STARTS_MS[6]})

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.support.agent_settings import AGENT
 from tests.support.commands import serving
 from tests.support.jvm_options import SPARK_JVM
 
@@ -21,15 +22,6 @@ FOLDER = Path(__file__).parent
 JARS = FOLDER / "target" / "jars"
 JOB_SECONDS_MAX = 300
 
-AGENT = {
-    "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
-    "spark.openlineage.namespace": "shop",
-    "spark.openlineage.transport.type": "composite",
-    "spark.openlineage.transport.transports.server.type": "http",
-    "spark.openlineage.transport.transports.server.compression": "gzip",
-    "spark.openlineage.transport.transports.copy.type": "file",
-}
-"""As docs/sources/openlineage.md has it; a file also gets every event, to compare."""
 
 SPARK = {
     "spark.ui.enabled": "false",

@@ -17,8 +17,8 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.tables import Put, Table, open_table
-from tests.store.test_commit import copying
 from tests.support.audit_runner import findings, repaired, wrong
+from tests.support.copy_runs import copying
 
 NOW_MS = 1_700_000_000_000
 READ, RECORD = Grant(Role.READER, "bank*"), Grant(Role.RECORDER, "ns|1 %")

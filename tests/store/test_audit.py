@@ -25,24 +25,12 @@ from fll_hbase.store.maintenance.audit.findings import Kind, Repair
 from fll_hbase.store.run_rows import CELL_BYTES_MAX
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
-from tests.store.test_events import ALIAS, NOW_MS, SOURCE, TARGET, part
-from tests.store.test_garbage_collection import HORIZONS, documents, recorded, swept
+from tests.support.audit_histories import HISTORIES, essential
 from tests.support.audit_runner import confirm, findings, mismatches, repaired, wrong
-from tests.support.small_world import STARTS_MS
-from tests.support.strategies import recorded_runs
+from tests.support.event_runs import ALIAS, NOW_MS, SOURCE, TARGET, part
+from tests.support.retained_histories import HORIZONS, documents, recorded, swept
 
 LATER_MS = 4_000_000_000_000
-
-_parts = st.sampled_from([part("a"), part("a", "b"), part("b", aliases=(ALIAS,))])
-incoming_events = st.builds(
-    run_events.make_event,
-    st.sampled_from(["run", "other|run"]),
-    st.sampled_from(STARTS_MS),
-    st.sampled_from(EventType),
-    _parts,
-    st.just(EventRunFacts()),
-)
-HISTORIES = st.lists(documents() | incoming_events | recorded_runs, min_size=1, max_size=8)
 
 
 def recorded_table(history: Sequence[RunInput]) -> Table:
@@ -54,18 +42,6 @@ def recorded_table(history: Sequence[RunInput]) -> Table:
 def cells(table: Table) -> dict[CellKey, bytes]:
     scanned = table.scan(b"", b"\xff")
     return {CellKey(key, column): cell.value for key, row in scanned for column, cell in row.items()}
-
-
-def essential(table: Table) -> dict[CellKey, bytes]:
-    """Return all cells; of commit records the one that counts, of index rows only that they exist."""
-    cells_left = {}
-    for key, row in table.scan(b"", b"\xff"):
-        for column, cell in row.items():
-            if not column.startswith(layout.COMMIT):
-                cells_left[CellKey(key, column)] = b"" if key.startswith((b"i|", b"j|")) else cell.value
-        if key.startswith(b"r|"):
-            cells_left[CellKey(key, layout.COMMIT)] = run_rows.commit_value(row) or b""
-    return cells_left
 
 
 def put(table: Table, cell: CellKey, value: bytes) -> None:

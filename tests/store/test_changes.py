@@ -35,9 +35,9 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Stretch
 from fll_hbase.tables import open_table
-from tests.store.test_deadline import cancelled_after
-from tests.store.test_hop_calls import CountingTable
+from tests.support.cancellation import cancelled_after
 from tests.support.strategies import FEW_END_POINTS, operation_sets
+from tests.support.table_calls import CountingTable
 
 A, B, OTHER = FEW_END_POINTS
 NAMES = (A, B)

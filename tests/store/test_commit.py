@@ -6,27 +6,13 @@ import pytest
 
 from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.model import lineage
-from fll_hbase.model.datasets import Dataset, DatasetField, Field
-from fll_hbase.model.operations import InputField, Read, Write
-from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, Table, open_table
-
-SOURCE, DESTINATION = Dataset("ns", "source"), Dataset("ns", "destination")
-DAY = Window(0, DAY_MS)
-
-
-def copying(run: str, *, start_ms: int = 5, application: str = "app", field: str = "f") -> RecordedRun:
-    operations = [
-        Read("read", "", SOURCE, "", (Field(field),)),
-        Write("write", "", DESTINATION, "", (InputField("read", field),)),
-    ]
-    return RecordedRun(
-        ProgramRun("ns", application, "", "spark", "copy", run, start_ms), lineage.build_lineage(operations)
-    )
+from tests.support.copy_runs import DAY, DESTINATION, copying
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 from fll_hbase.tables.thrift_pool import DeadlineSocket
+from tests.support.cancellation import cancelled_after
 from tests.support.waiting import PATIENCE_SECONDS, patience
 
 SECONDS = 0.3
@@ -107,12 +107,6 @@ def locked(path: Path) -> Iterator[None]:
     with path.open("r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def cancelled_after(checks: int) -> Callable[[], bool]:
-    """Return a function that is true from then on."""
-    numbers = count()
-    return lambda: next(numbers) >= checks
 
 
 @contextmanager

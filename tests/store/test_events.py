@@ -6,14 +6,12 @@ import pytest
 
 from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model import event_operations, lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.run_events import (
     DatasetMention,
     EventLineage,
-    EventRunFacts,
     EventType,
-    IncomingEvent,
     InputColumn,
     OutputColumn,
 )
@@ -23,28 +21,9 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.run_rows import CELL_BYTES_MAX
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, open_table
+from tests.support.event_runs import ALIAS, NOW_MS, SOURCE, TARGET, event, part
 
-SOURCE, TARGET, ALIAS = Dataset("db", "orders"), Dataset("db", "daily"), Dataset("hive", "daily")
-NOW_MS = 20_000 * DAY_MS
 WINDOW = Window(NOW_MS, NOW_MS + DAY_MS)
-
-
-def part(*fields: str, job: str = "nightly", aliases: tuple[Dataset, ...] = ()) -> EventLineage:
-    """Each field of the target is made of that of the source."""
-    columns = tuple(
-        OutputColumn(name, (InputColumn(1, name, True, "", "IDENTITY"),)) for name in sorted(fields)
-    )
-    alias_names = tuple((alias.namespace, alias.name) for alias in aliases)
-    written = DatasetMention(
-        0, True, fields=tuple((name, "int") for name in fields), columns=columns, aliases=alias_names
-    )
-    return EventLineage(
-        "jobs", job, "SPARK", (("db", "daily"), ("db", "orders")), (written, DatasetMention(1, False))
-    )
-
-
-def event(kind: EventType, content: EventLineage, *, run: str = "run", later_ms: int = 0) -> IncomingEvent:
-    return run_events.make_event(run, NOW_MS + later_ms, kind, content, EventRunFacts())
 
 
 @pytest.fixture

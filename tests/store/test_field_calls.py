@@ -17,7 +17,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import content_cache
 from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX, FieldOfContent
 from fll_hbase.tables import Put, Table, open_table
-from tests.store.test_hop_calls import NOON_MS, START, WINDOW, CountingTable, end, record
+from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record
 
 FIELD = DatasetField(end(0), "x")
 

@@ -15,7 +15,7 @@ from fll_hbase.store.write import group_commit
 from fll_hbase.store.write.group_commit import GROUP_RUNS_MAX, GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import open_table
-from tests.store.test_commit import DAY, DESTINATION, copying
+from tests.support.copy_runs import DAY, DESTINATION, copying
 from tests.support.waiting import eventually
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache
 
@@ -19,55 +17,16 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import DATASETS_PER_READ, LineageStore
 from fll_hbase.store.read.index_rows import INDEX_ROWS_MAX
 from fll_hbase.store.results import DatasetLineageResult
-from fll_hbase.store.write.pending_run import CommitResult
-from fll_hbase.tables import CellKey, Put, Row, Scan, Table, open_table
-from fll_hbase.tables.base import Columns
+from fll_hbase.tables import CellKey, Put, Table, open_table
 from fll_hbase.tables.hbase import SCANS_PER_CALL
 from tests.support.engines import Hbase
+from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record
 from tests.support.thrift_calls import count_thrift_calls
 
-START = Dataset("ns", "start")
-WINDOW = Window(DAY_MS // 2, 3 * DAY_MS + DAY_MS // 2)
-NOON_MS = DAY_MS + DAY_MS // 2
 SIZES, FEWER = (1, 100, 3_000), (1, 100, 600)
 
 LOADS = 3
 """Calls for the contents of 128 datasets: 32, 64 and 32."""
-
-
-class CountingTable:
-    """Passes reads on, and counts them and what they read by method."""
-
-    parallel_calls = 1
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self.calls: Counter[str] = Counter()
-        self.items: Counter[str] = Counter()
-        self.unlimited_max = 0
-
-    def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        self._count("get", 1)
-        return self._table.get(row, columns=columns)
-
-    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        self._count("rows", len(keys))
-        return self._table.rows(keys, columns=columns)
-
-    def scan(
-        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
-    ) -> Iterator[tuple[bytes, Row]]:
-        self._count("scan", 1)
-        return self._table.scan(start, stop, columns=columns, limit=limit)
-
-    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        self._count("scan_many", len(scans))
-        self.unlimited_max = max(self.unlimited_max, sum(scan.limit is None for scan in scans))
-        return self._table.scan_many(scans)
-
-    def _count(self, method: str, items: int) -> None:
-        self.calls[method] += 1
-        self.items[method] += items
 
 
 def copying(
@@ -86,10 +45,6 @@ def middle(number: int) -> Dataset:
     return Dataset("ns", f"middle{number:04}")
 
 
-def end(number: int) -> Dataset:
-    return Dataset("ns", f"end{number:04}")
-
-
 def alias(number: int) -> Dataset:
     return Dataset("file", f"/middle/{number:04}")
 
@@ -98,11 +53,6 @@ def fan_out(size: int) -> list[RecordedRun]:
     """One run that writes many datasets, which are read by a run each."""
     first = copying("first", START, *map(middle, range(size)))
     return [first, *(copying(f"run{number}", middle(number), end(number)) for number in range(size))]
-
-
-def record(table: Table, runs: Sequence[RecordedRun]) -> None:
-    results = LineageStore(table).record(runs)
-    assert all(isinstance(result, CommitResult) for result in results)
 
 
 def ask(store: LineageStore, level: int) -> DatasetLineageResult:

@@ -13,10 +13,10 @@ from fll_hbase.model.window import Direction
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.tables import Put, Table, open_table
-from tests.store.test_commit import DESTINATION, SOURCE
-from tests.store.test_unknown_columns import ALWAYS, cells
 from tests.support import content_form_1 as form_1
 from tests.support.audit_runner import findings, kinds, repaired
+from tests.support.copy_runs import DESTINATION, SOURCE
+from tests.support.table_cells import ALWAYS, cells
 
 OPERATIONS: list[Operation] = [
     Read("read", "", SOURCE, "", (Field("f"), Field("g"), Field("h", "int"))),

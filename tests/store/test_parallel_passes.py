@@ -16,7 +16,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Batch, Row, Sync
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable
-from tests.store.test_commit import DAY, DESTINATION, copying
+from tests.support.copy_runs import DAY, DESTINATION, copying
 
 PARALLEL = 3
 WAIT_SECONDS = 120.0

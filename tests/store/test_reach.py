@@ -2,76 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.lineage import build_lineage
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
-from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.store.results import Reach
 from fll_hbase.tables import open_table
-from tests.store.test_hop_calls import CountingTable
 from tests.support import reach_oracle
+from tests.support.reach_histories import (
+    LEVEL_MAX,
+    NOON_MS,
+    chain_field,
+    copy_chain,
+    histories,
+    queries,
+    store_of,
+)
 from tests.support.reach_oracle import Edge, Run
+from tests.support.table_calls import CountingTable
 from tests.support.work import count_calls
-
-DATASETS = [Dataset("ns", name) for name in "abcd"]
-NAMES = ("x", "y")
-FIELDS = [DatasetField(dataset, name) for dataset in DATASETS for name in NAMES]
-ENDS = [*FIELDS, *(DatasetField(dataset, WHOLE_DATASET) for dataset in DATASETS)]
-NOON_MS = 100 * DAY_MS + DAY_MS // 2
-LEVEL_MAX = 4
-
-edges = st.builds(
-    lambda source, destination, direct: Edge(source, destination, direct and destination in FIELDS),
-    st.sampled_from(FIELDS),
-    st.sampled_from(ENDS),
-    st.booleans(),
-)
-# Starts on two days, and equal ones.
-starts = st.sampled_from([NOON_MS, NOON_MS + 1, NOON_MS + 2, NOON_MS + DAY_MS, NOON_MS + DAY_MS + 1])
-runs = st.builds(
-    Run,
-    # So few that runs replace one another.
-    st.sampled_from(["1", "2", "3", "4", "5"]),
-    starts,
-    st.lists(edges, min_size=1, max_size=4, unique_by=lambda edge: edge[:2]).map(tuple),
-    st.sampled_from([False, False, False, True]),
-)
-histories = st.lists(runs, min_size=1, max_size=7)
-queries = st.builds(
-    ReachQuery,
-    st.sampled_from(ENDS),
-    st.tuples(starts, starts).map(lambda ends: Window(min(ends), max(ends) + 1)),
-    direction=st.sampled_from(Direction),
-    level=st.integers(1, LEVEL_MAX),
-    causal=st.booleans(),
-    indirect=st.booleans(),
-    failed=st.booleans(),
-)
-
-
-@contextmanager
-def store_of(history: Sequence[Run], **limits: Any) -> Iterator[LineageStore]:
-    with closing(LineageStore(open_table("sqlite:///:memory:"), Settings(**limits))) as store:
-        for run in history:
-            store.record([run.recorded()])
-        # Known to the store even if no run has them.
-        store.put_metadata(DatasetMetadata(dataset) for dataset in DATASETS)
-        yield store
 
 
 def answer(store: LineageStore, query: ReachQuery) -> Reach:
@@ -173,18 +134,6 @@ def test_cost_follows_edges_and_levels_not_paths(direction: Direction, *, causal
     assert max(result.hops.values()) == 30
     # Ten calls a level at most, however many fields, edges and paths it has.
     assert counting.calls.total() <= 10 * 31
-
-
-def copy_chain(depth: int) -> list[Run]:
-    """`level0.f` is copied to `level1.f`, and so on."""
-    return [
-        Run(f"run{level}", NOON_MS + level, (Edge(chain_field(level), chain_field(level + 1), True),))
-        for level in range(depth)
-    ]
-
-
-def chain_field(level: int) -> DatasetField:
-    return DatasetField(Dataset("ns", f"level{level}"), "f")
 
 
 class TestLimits:

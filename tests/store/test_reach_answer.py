@@ -17,9 +17,9 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.catalogue import DATASETS_PER_READ
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.tables import open_table
-from tests.store.test_hop_calls import CountingTable
-from tests.store.test_reach import NOON_MS, chain_field, copy_chain, histories, queries, store_of
+from tests.support.reach_histories import NOON_MS, chain_field, copy_chain, histories, queries, store_of
 from tests.support.reach_oracle import Edge, Run
+from tests.support.table_calls import CountingTable
 
 BACKWARD, FORWARD = Direction.BACKWARD, Direction.FORWARD
 

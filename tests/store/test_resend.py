@@ -12,8 +12,8 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
-from tests.simulation.mutants import Through
-from tests.store.test_commit import copying
+from tests.support.copy_runs import copying
+from tests.support.passing_table import Through
 
 DOCUMENTS = [copying(run, start_ms=start, field=field) for run in "ab" for start in (1, 2) for field in "fg"]
 CALLS = st.sampled_from([DOCUMENTS, DOCUMENTS[:2]]).flatmap(

@@ -19,7 +19,8 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.store.read.requested_horizons import Horizons
 from fll_hbase.tables import Table
-from tests.store.test_garbage_collection import (
+from tests.support.audit_runner import findings
+from tests.support.retained_histories import (
     ALWAYS,
     HISTORIES,
     HORIZONS,
@@ -29,7 +30,6 @@ from tests.store.test_garbage_collection import (
     recorded,
     swept,
 )
-from tests.support.audit_runner import findings
 from tests.support.small_world import CONTENTS, DATASETS, STARTS_MS
 
 LATER_GRACE_MS = -3_600_000

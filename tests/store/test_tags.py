@@ -17,8 +17,8 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.tables import CellKey, Put, Table, open_table
-from tests.store.test_commit import DESTINATION, copying
 from tests.support.audit_runner import findings, repaired
+from tests.support.copy_runs import DESTINATION, copying
 
 PEOPLE = Dataset("ns|1", "people/a b")
 OTHER = Dataset("ns|1", "persons")

@@ -11,21 +11,20 @@ from fll_hbase.keys.columns import is_known
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.run_events import EventType
-from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
-from tests.store.test_commit import DESTINATION, copying
-from tests.store.test_events import ALIAS, NOW_MS, SOURCE, TARGET, event, part
 from tests.support.audit_runner import findings, repaired, wrong
+from tests.support.copy_runs import DESTINATION, copying
+from tests.support.event_runs import ALIAS, NOW_MS, SOURCE, TARGET, event, part
+from tests.support.table_cells import ALWAYS, LATER_MS, cells
 
 FUTURE = b"d:future", b"o:future", b"d:v2|00000001", b"d:"
 """Columns of both families, some of which begin like known ones."""
 
-LATER_MS = 4_000_000_000_000
-ALWAYS = Window(0, LATER_MS)
 PREFIXES = (
     layout.CONTENTS,
     layout.RUNS,
@@ -63,11 +62,6 @@ def upgraded() -> Table:
     keys = [key for key, _ in table.scan(b"", b"\xff")]
     table.write([[Put(key, column, b"any value") for key in keys for column in FUTURE]])
     return table
-
-
-def cells(table: Table) -> dict[CellKey, bytes]:
-    scanned = table.scan(b"", b"\xff")
-    return {CellKey(key, column): cell.value for key, row in scanned for column, cell in row.items()}
 
 
 def known_cells(table: Table) -> dict[CellKey, bytes]:

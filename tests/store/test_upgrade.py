@@ -22,9 +22,9 @@ from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.row_view import view_row
 from fll_hbase.tables import StampedPut, Table, open_table
-from tests.store.test_garbage_collection import listed
 from tests.support import content_form_1 as form_1
 from tests.support.audit_runner import findings, repaired, wrong
+from tests.support.retained_histories import listed
 
 FROZEN = Path(__file__).parent / "frozen" / "before_run_index.ndjson"
 LONG_AGO_MS = 1_710_000_000_000

@@ -114,3 +114,20 @@ def edges(recorded: RecordedRun) -> dict[str, list[str]]:
             if pair.get("influence") != "indirect":
                 sources.setdefault(pair["to"], []).append(f"{source}{pair['from'] or ''}")
     return {name: sorted(names) for name, names in sources.items()}
+
+
+OK = {"unique_id": "model.p.b", "status": "success", "timing": [], "message": "OK"}
+A = node("a", "select id, x from raw.t")
+B = node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",))
+
+SOURCE = {
+    "resource_type": "source",
+    "name": "t",
+    "identifier": "t_2026",
+    "database": "d",
+    "schema": "raw",
+    "relation_name": '"d"."raw"."t_2026"',
+    "description": "Rows.",
+}
+
+SNAPSHOT = 'select k, v, u from "raw"."t"'

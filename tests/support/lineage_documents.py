@@ -131,3 +131,6 @@ def copying(
 def encoded(*documents: Json, ending: bytes = b"\n") -> bytes:
     """NDJSON, one document a line."""
     return b"".join(json.dumps(document).encode() + ending for document in documents)
+
+
+RUN = {"application": "a", "type": "t", "program": "p", "startTime": 1_442_863_938_000}

@@ -11,7 +11,7 @@ from fll_hbase.store.copying import progress
 from fll_hbase.store.copying.store_copy import CopyReport, CopyRequest, copy_store
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, CellKey, StampedPut, Sync, Table, open_table
-from tests.store.test_garbage_collection import ALWAYS, cells, listed, related
+from tests.support.retained_histories import ALWAYS, cells, listed, related
 
 SOURCE = "sqlite:////source.db"
 HOUR_MS = 3_600_000

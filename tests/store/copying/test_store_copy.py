@@ -19,7 +19,7 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, Row, Table
-from tests.store.test_garbage_collection import HISTORIES, HORIZONS, recorded, swept
+from tests.support.retained_histories import HISTORIES, HORIZONS, recorded, swept
 from tests.support.small_world import CONTENTS, STARTS_MS
 from tests.support.store_copies import (
     SOURCE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -86,3 +87,13 @@ class JobRunner:
     def plans(self) -> list[Path]:
         """The plan files that wait."""
         return sorted(self.spool.glob("*.plans"))
+
+
+LOG_LINE = re.compile(
+    r"^(\d\d/\d\d/\d\d .*|Setting default log level.*|To adjust logging level.*|Using Spark's .*)\n", re.M
+)
+
+
+def own_output(stderr: str) -> str:
+    """The output of the job itself, without the log of Spark."""
+    return LOG_LINE.sub("", stderr)

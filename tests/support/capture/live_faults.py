@@ -19,9 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.capture.conftest import Lineage
-from tests.capture.test_faults import own_output
-from tests.support.capture.job_runner import SETTINGS, JobRunner
+from tests.support.capture.job_runner import SETTINGS, JobRunner, own_output
+from tests.support.capture.lineage_server import Lineage
 from tests.support.capture.slow_server import gated, reserved_port
 from tests.support.commands import serving
 
