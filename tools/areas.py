@@ -26,8 +26,12 @@ def areas() -> list[str]:
 def tests_of(path: str) -> str:
     """Return the tests of one file of the repository, empty for a file that no area contains."""
     parts = Path(path).parts
+    if parts[0] == "tests" and Path(path).name.startswith("test_"):
+        return path
     if parts[0] == "tests" and len(parts) > 2:
-        return path if Path(path).name.startswith("test_") else str(Path(*parts[:2]))
+        return str(Path(*parts[:2]))
+    if parts[0] == "fll_hbase" and len(parts) == 2:
+        return f"tests/test_{parts[1]}"
     area = parts[1] if parts[0] == "fll_hbase" and len(parts) > 2 else parts[0]
     return f"tests/{area}" if area in areas() else ""
 

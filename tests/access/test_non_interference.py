@@ -12,13 +12,7 @@ from werkzeug.test import TestResponse
 
 from api.environ import PRINCIPAL
 from fll_hbase.model.access import Principal
-from tests.access.queries import (
-    FIRST,
-    SECOND,
-    ask,
-    client_of,
-    targets,
-)
+from tests.access.queries import FIRST, SECOND, ask, client_of, targets
 from tests.access.worlds import ADMIN, READER, SPECS, STEWARD, Spec
 from tests.support.profiles import COSTLY
 

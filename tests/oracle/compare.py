@@ -34,7 +34,7 @@ def _text(body: Any) -> str:
 
 def normal(kind: str, body: Any) -> Any:
     """An answer without the members that the server added, and without orders the contract leaves open."""
-    # tests/api/test_failed_members.py has an oracle of its own for `failed`.
+    # tests/api/routes/test_lineage_failed.py has an oracle of its own for `failed`.
     if kind == "detailed":
         return {**body, "operations": [_without(o, {"endPoint", "failed"}) for o in body["operations"]]} | {
             "nodes": [_without(node, {"failed"}) for node in body["nodes"]],

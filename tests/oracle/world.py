@@ -88,7 +88,7 @@ def _within(path: str, outer: str) -> bool:
 
 
 def _warning_paths(warned: list[Json]) -> list[str]:
-    # The starts of this world are in the first days of 1970, which tests/api/test_run_owners.py is about.
+    # This world begins in the first days of 1970: see tests/api/routes/test_recording_run_owners.py.
     return sorted(item["at"] for item in warned if item["at"] != "run.startTime")
 
 

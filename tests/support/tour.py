@@ -41,6 +41,6 @@ def shown() -> list[Shown]:
 def shown_requests() -> list[tuple[str, str]]:
     """URLs of docs/rest.md with a window, and the JSON of the answers below them.
 
-    The others are about the last 30 days (test_openapi_examples).
+    The others are about the last 30 days (tests/api/openapi/test_examples.py).
     """
     return [request for request in _REQUEST.findall(REST_PAGE.read_text()) if "start=now" in request[0]]

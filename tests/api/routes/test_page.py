@@ -20,7 +20,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.api_client import assert_problem
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "page"
 FILES = {
     "/": "text/html",

@@ -44,7 +44,7 @@ from tests.support.recorded_events import events
 from tests.support.small_documents import AWKWARD, document
 from tests.support.stream_process import documents, record_online, rows, rows_of
 
-EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
+EVENTS = Path(__file__).parents[2] / "cases" / "openlineage" / "events.ndjson.gz"
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BLOCK_BYTES = "spark.sql.files.maxPartitionBytes"
 

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONFTEST = """
 import subprocess
 import pytest
-from leaks import Leaks
+from tests.support.leaks import Leaks
 
 def pytest_configure(config):
     config.pluginmanager.register(Leaks(patience_seconds=0.5))
@@ -48,7 +48,7 @@ def test_what_is_left_fails_the_module_that_left_it(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-rA", "--basetemp", str(tmp_path / "base"), str(tmp_path)],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
             check=False,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.lock", "requirements-run.lock", "requirements-spark35.lock")
 
 

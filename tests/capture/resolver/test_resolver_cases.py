@@ -11,7 +11,7 @@ import pytest
 from tests.support.capture.expected_cases import differences
 from tests.support.capture.golden_dumps import recorded, resolve
 
-CASES = Path(__file__).parents[1] / "cases" / "spark_sql.json"
+CASES = Path(__file__).parents[2] / "cases" / "spark_sql.json"
 ALL: dict[str, dict[str, Any]] = {case["id"]: case for case in json.loads(CASES.read_text(encoding="utf-8"))}
 ICEBERG = {"r01_merge_update_insert", "r02_merge_star", "r03_update"}
 

@@ -19,7 +19,7 @@ from fll_hbase.sources.native.document import Reading
 from tests.support import golden_sql
 from tests.support.work import count_calls
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _WORD = re.compile(r"\w+|'[^']*'|\S")
 
 

@@ -45,7 +45,7 @@ from tests.support.strategies import AWKWARD
 
 ALWAYS = Window(0, START_LIMIT_MS)
 MONTH = Window(SAMPLE_END_MS - 30 * DAY_MS, SAMPLE_END_MS)
-EVENTS = Path(__file__).parents[1] / "cases/openlineage/events.ndjson.gz"
+EVENTS = Path(__file__).parents[2] / "cases/openlineage/events.ndjson.gz"
 
 
 def open_sqlite(url: str) -> LineageStore:

@@ -22,7 +22,7 @@ from fll_hbase.tables import open_table
 
 Json = dict[str, Any]
 
-PAGE = Path(__file__).parents[2] / "docs" / "rest.md"
+PAGE = Path(__file__).parents[3] / "docs" / "rest.md"
 SECTIONS = ("Batch questions", "The ancestor's routes")
 ALWAYS_404 = {"post /"}
 """It names the paths to use instead."""

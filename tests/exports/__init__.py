@@ -1,1 +1,0 @@
-"""Exported runs are the same when they are recorded again."""
