@@ -39,7 +39,7 @@ def hanging() -> Iterator[FlaskClient]:
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """What ends neither at once nor as late as a store that hangs."""
+    """Check that the block ends neither at once nor as late as a store that hangs."""
     began = time.monotonic()
     with patience():
         yield
