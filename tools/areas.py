@@ -47,8 +47,8 @@ def changed_files() -> list[str]:
 
 def without_contained(paths: Iterable[str]) -> list[str]:
     """Return existing paths in order, leaving out what a folder among them contains."""
-    found = sorted({path for path in paths if path and (ROOT / path).exists()})
-    return [path for path in found if not any(path.startswith(f"{folder}/") for folder in found)]
+    existing = sorted({path for path in paths if path and (ROOT / path).exists()})
+    return [path for path in existing if not any(path.startswith(f"{folder}/") for folder in existing)]
 
 
 def main(arguments: list[str]) -> int:

@@ -14,11 +14,11 @@ from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
-from tests.ports import free_port
 from tests.support.api_client import record_new
 from tests.support.api_process import fll_program, wait_until_ready
 from tests.support.engines import ENGINES, Hbase
 from tests.support.lineage_documents import copying, run
+from tests.support.ports import free_port
 from tests.support.raw_http import Server
 from tests.support.waiting import PATIENCE_SECONDS
 

@@ -36,9 +36,9 @@ from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.model.access_tokens import new_token as unknown_token
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
-from tests.ports import free_port
 from tests.support.api_client import assert_problem
 from tests.support.gateway import PROGRAM
+from tests.support.ports import free_port
 from tests.support.token_clients import LISTS, RemoteTable, app_of, bearer, new_token, status
 from tests.support.waiting import PATIENCE_SECONDS, eventually, patience
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.ports import free_port
 from tests.support.api_client import path
 from tests.support.api_process import fll_program, wait_until_ready
 from tests.support.gateway import PROGRAM
 from tests.support.lineage_documents import copying, encoded, run
+from tests.support.ports import free_port
 from tests.support.raw_http import SECONDS_MAX, Answer, Server
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 

@@ -25,11 +25,11 @@ from fll_hbase.errors import ConfigurationError
 from fll_hbase.http.session import HttpSession
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.ports import free_port
 from tests.support.api_client import ALL, path, record_new
 from tests.support.api_process import fll_program, wait_until_ready
 from tests.support.lineage_documents import copying, encoded, run
 from tests.support.locked_file import stored
+from tests.support.ports import free_port
 from tests.support.raw_http import Server, answer, chunk, head
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 

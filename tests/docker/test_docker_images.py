@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 from fll_hbase.config import PREFIX, Settings
 from fll_hbase.tables import hbase_url
-from tests.ports import free_port
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.operators.conftest import StartServer
 from tests.operators.scrapes import scrape
-from tests.ports import free_port
+from tests.support.ports import free_port
 from tests.support.server_process import Server
 from tests.support.small_documents import document
 from tests.support.waiting import eventually

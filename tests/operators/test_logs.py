@@ -26,7 +26,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.hbase_url import GatewayAddress
 from fll_hbase.tables.thrift_pool import ThriftPool
 from tests.operators.conftest import StartServer
-from tests.ports import free_port
+from tests.support.ports import free_port
 from tests.support.server_process import Server
 from tests.support.small_documents import document
 

@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.page.conftest import MakeSite
-from tests.ports import free_port
 from tests.support.gateway import PROGRAM
 from tests.support.page.screens import UID
 from tests.support.page.site import Site
 from tests.support.page.visit import Visit
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 DATASET = {"view": "dataset", "ns": "bank", "name": "DailyTransactions"}

@@ -12,7 +12,7 @@ import requests
 from click.testing import CliRunner, Result
 
 from api.command import main
-from tests.ports import free_port
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 END_MS = 1_760_000_000_000

@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
 
-from tests.ports import free_port
+from tests.support.ports import free_port
 from tests.support.processes import group, has_socket, server_end, state, writing
 from tests.support.waiting import eventually
 

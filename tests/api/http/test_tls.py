@@ -30,10 +30,10 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.ports import free_port
 from tests.support.api_client import record_new
 from tests.support.api_process import fll_program
 from tests.support.lineage_documents import copying, encoded, run
+from tests.support.ports import free_port
 from tests.support.token_clients import EVERYTHING, LISTS, bearer
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 

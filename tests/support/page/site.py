@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import requests
 
-from tests.ports import free_port
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 FLL = str(Path(sys.executable).with_name("fll"))
