@@ -130,6 +130,7 @@ def test_a_gateway_that_hangs(gateway: Callable[[], AbstractContextManager[str]]
         table.close()
 
 
+@pytest.mark.slow
 def test_connections_that_are_all_in_use() -> None:
     with silent_gateway() as url:
         table = open_table(url, connections_max=1, timeout_ms=3_000)
@@ -175,6 +176,7 @@ def test_a_write_lock_that_another_process_has(tmp_path: Path) -> None:
     table.close()
 
 
+@pytest.mark.slow
 def test_a_scan_that_skips_everything(tmp_path: Path) -> None:
     table = open_table(f"sqlite:///{tmp_path}/store.db")
     store = LineageStore(table)

@@ -75,6 +75,7 @@ def test_any_run_comes_back_as_it_was(recorded: RecordedRun) -> None:
         assert all_answers(again, end_point) == all_answers(store, end_point)
 
 
+@pytest.mark.slow
 def test_the_sample_comes_back_as_it_was() -> None:
     store, reader = empty(), CachedDocumentReader()
     lines = [json.dumps(answers).encode() for answers in documents(1_760_000_000_000)]
@@ -212,6 +213,7 @@ def test_types_and_unused_fields_of_the_catalogue_come_back() -> None:
     assert [len(event["inputs"][0]["facets"]["schema"]["fields"]) for event in events] == [1, 3]
 
 
+@pytest.mark.slow
 def test_field_lists_of_what_an_agent_sent_come_back(recorded_events: FlaskClient) -> None:
     page = recorded_events.get("/v3/openlineage?start=0&end=now&limit=10000")
     again = create_app(empty()).test_client()

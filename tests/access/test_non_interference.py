@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from flask.testing import FlaskClient
 from hypothesis import given, settings
 from werkzeug.test import TestResponse
@@ -67,6 +68,7 @@ def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=COSTLY)
 @given(SPECS)
 def test_with_all_rights_answers_are_those_without_authentication(specs: list[Spec]) -> None:
@@ -77,6 +79,7 @@ def test_with_all_rights_answers_are_those_without_authentication(specs: list[Sp
         ), target
 
 
+@pytest.mark.slow
 @settings(max_examples=COSTLY)
 @given(SPECS)
 def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec]) -> None:
@@ -94,6 +97,7 @@ def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec])
         ), target
 
 
+@pytest.mark.slow
 @settings(max_examples=COSTLY)
 @given(SPECS)
 def test_batches_of_questions_do_not_depend_on_hidden_names(specs: list[Spec]) -> None:

@@ -147,6 +147,7 @@ def test_a_real_server_refuses_a_page_elsewhere(server: Server) -> None:
     assert server.get("/healthz", Host=f"127.0.0.1:{server.port}").status == 200
 
 
+@pytest.mark.slow
 def test_every_route_documents_421_and_every_change_403() -> None:
     document = client_of().get("/openapi.json").json
     for path_item in document["paths"].values():

@@ -344,6 +344,7 @@ class TestGuessing:
         assert answer.headers["Retry-After"] == "1"
 
 
+@pytest.mark.slow
 def test_a_gateway_that_hangs_is_a_503_in_bounded_time(tmp_path: Path) -> None:
     port = free_port()
     gateway = subprocess.Popen([sys.executable, str(PROGRAM), str(port)])

@@ -81,6 +81,7 @@ def test_a_batch_of_nothing_answers_nothing(client: FlaskClient, body: bytes) ->
     assert batch(client, body) == []
 
 
+@pytest.mark.slow
 def test_lines_may_look_like_anything_inside_texts(client: FlaskClient) -> None:
     name = "line\u2028separator\x85\x0b\x0c\x1c end"
     raw = json.dumps(copying(name, "b", "x"), ensure_ascii=False).encode().replace(b"\x0b", b"\\u000b")
@@ -198,6 +199,7 @@ def test_a_batch_that_turns_out_too_long_is_reported_where_it_ends(make_client: 
     assert len(runs_stored(client)) == 19
 
 
+@pytest.mark.slow
 def test_many_lines_are_answered_in_order(client: FlaskClient) -> None:
     count = 4500
     body = b"".join(
@@ -210,6 +212,7 @@ def test_many_lines_are_answered_in_order(client: FlaskClient) -> None:
     assert len(runs_stored(client)) == 1000, "a page of the list"
 
 
+@pytest.mark.slow
 def test_answers_longer_than_memory_should_hold_come_whole(make_client: MakeClient) -> None:
     count = 50_000
     answered = send(make_client(batch_errors_max=count), b"[]\n" * count, ROUTE)
@@ -226,6 +229,7 @@ def test_remembered_operations_are_recorded_as_ever(client: FlaskClient) -> None
     assert {payload["checksum"] for payload in answers} == set(checksums)
 
 
+@pytest.mark.slow
 def test_a_client_that_sends_all_before_it_reads_is_answered(server: Server) -> None:
     target = path("batch of one server", *ROUTE.split("/"))
     pieces = [chunk(encoded(*(numbered(10 * part + number) for number in range(10)))) for part in range(300)]

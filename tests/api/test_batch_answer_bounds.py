@@ -43,6 +43,7 @@ class TestErrors:
         assert len(answers) == ERRORS_MAX + 1
         assert f"line {ERRORS_MAX + 1} and all after it were not read" in stop(answers)
 
+    @pytest.mark.slow
     def test_the_work_does_not_follow_the_number_of_bad_lines(self, make_client: MakeClient) -> None:
         client = make_client(batch_errors_max=1_000)
         batch(client, b"x\n" * 1_000)
@@ -80,6 +81,7 @@ class TestErrors:
         budget.count_new(documents, results)
         assert list(budget.take(["e"])) == []
 
+    @pytest.mark.slow
     def test_good_lines_have_no_bound(self, make_client: MakeClient) -> None:
         answers = batch(make_client(batch_errors_max=1), encoded(*map(numbered, range(5_000))))
         assert {payload["status"] for payload in answers} == {201}
@@ -94,6 +96,7 @@ class TestEvents:
         assert answered.status_code == 200
         return answered.json
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("query", [{}, {"dryRun": "true"}])
     def test_the_rest_after_too_many_errors_is_one_failure(
         self, client: FlaskClient, query: dict[str, str]
@@ -117,6 +120,7 @@ class TestBlankLines:
         assert [payload["status"] for payload in answers] == [201, 400]
         assert f"more than {BLANK_LINES_MAX} blank lines" in answers[-1]["detail"]
 
+    @pytest.mark.slow
     def test_one_between_every_two_documents_is_no_error(self, client: FlaskClient) -> None:
         count = BLANK_LINES_MAX // 2
         body = encoded(*map(numbered, range(count)), ending=b"\n\n") + b"\n" * BLANK_LINES_MAX
@@ -162,6 +166,7 @@ def test_the_answer_is_no_larger_than_a_batch_may_be(make_client: MakeClient) ->
     assert f"line {len(answers)} and all after it have no answer" in stop(answers)
 
 
+@pytest.mark.slow
 def test_a_client_that_sends_all_before_it_reads_sees_where_it_stopped(server: Server) -> None:
     # The rest fills the buffers of both sockets: the client is still sending when the answer is ready.
     body = b"x\n" * (ERRORS_MAX + 1) + (b"x" * 500 + b"\n") * 8_000

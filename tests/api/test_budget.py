@@ -52,6 +52,7 @@ def assert_out_of_time(answer: TestResponse, seconds: int = 1) -> None:
     assert answer.headers["Retry-After"].isdigit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target",
     [
@@ -69,11 +70,13 @@ def test_a_question_that_the_store_does_not_answer(hanging: FlaskClient, target:
         assert_out_of_time(hanging.get(target))
 
 
+@pytest.mark.slow
 def test_a_run_that_the_store_does_not_take(hanging: FlaskClient) -> None:
     with in_time(1):
         assert_out_of_time(record(hanging, worked()))
 
 
+@pytest.mark.slow
 def test_a_shorter_time_that_the_client_prefers(tmp_path: Path) -> None:
     table = SqliteTable(str(tmp_path / "store.db"))
     client = create_app(LineageStore(table)).test_client()
@@ -141,6 +144,7 @@ class TestClientsThatLeft:
 class TestWalks:
     """Lineage over many hops is truncated by time between two hops."""
 
+    @pytest.mark.slow
     def test_truncated(self, client: FlaskClient) -> None:
         record_new(client, *(copying(f"d{n}", f"d{n + 1}", "x", run=run(f"r{n}")) for n in range(5)))
         target = path("ns1", "endpoints", "d0", "fields", "lineage", level=5, direction="forward", **ALL)
@@ -195,12 +199,14 @@ class TestBatches:
         answer = client.post(target, data=body, content_type="application/x-ndjson", environ_base=late)
         assert answer.text.count('"status":201') == 6
 
+    @pytest.mark.slow
     def test_a_store_that_hangs_costs_the_time_of_one_request(self, hanging: FlaskClient) -> None:
         body = encoded(*(copying("a", "b", "x", run=run(f"r{n}")) for n in range(20)), {})
         with in_time(1):
             statuses = [answer["status"] for answer in batch(hanging, body)]
         assert statuses == [503] * 20 + [400]
 
+    @pytest.mark.slow
     def test_events_likewise(self, hanging: FlaskClient) -> None:
         event = {
             "eventTime": "2026-11-01T00:00:00Z",
@@ -223,6 +229,7 @@ def test_the_answer_of_a_batch_lists_what_is_stored(make_client: MakeClient) -> 
     assert len(get_json(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]) == 3
 
 
+@pytest.mark.slow
 def test_a_document_that_takes_too_long_to_read_is_413_and_says_that_nothing_is_stored(
     client: FlaskClient,
 ) -> None:

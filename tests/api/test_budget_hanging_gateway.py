@@ -68,6 +68,7 @@ def server(gateway: tuple[int, int], tmp_path: Path) -> Iterator[Server]:
         process.wait(PATIENCE_SECONDS)
 
 
+@pytest.mark.slow
 def test_questions_and_documents_are_answered_in_time(server: Server, gateway: tuple[int, int]) -> None:
     assert server.get("/v3/namespaces").json == {"namespaces": []}
     os.kill(gateway[1], signal.SIGSTOP)

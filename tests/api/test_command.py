@@ -38,6 +38,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     assert "the server needs flask, which is not installed: pip install '.[server]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_ipv6_address_serves_and_is_printed_as_a_url(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path, host="::1") as url:
         assert url.startswith("http://[::1]:")
@@ -46,6 +47,7 @@ def test_an_ipv6_address_serves_and_is_printed_as_a_url(tmp_path: Path) -> None:
     assert f"at {url}/ (the API: /docs)" in (tmp_path / "server.log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_ctrl_c_to_all_processes_ends_them_despite_slow_clients(tmp_path: Path, part: bytes) -> None:
     with Server(tmp_path / "store.db") as server:

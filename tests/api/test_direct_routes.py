@@ -253,6 +253,7 @@ _requests = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_requests, max_size=8))
 def test_both_ways_answer_alike(requests: list[Request]) -> None:
     with ways() as first, ways() as second:

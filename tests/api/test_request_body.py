@@ -138,6 +138,7 @@ def all_runs(client: FlaskClient) -> list[Json]:
     return listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOT_ONE_THING)
 def test_a_body_that_says_no_one_thing_is_one_problem(
     client: FlaskClient, existing: Callable[[], bool], name: str
@@ -213,6 +214,7 @@ def test_a_remembered_run_in_another_namespace_is_another(client: FlaskClient) -
     assert checksum != send(client, encoded(document), namespace="ns1").json["checksum"]
 
 
+@pytest.mark.slow
 def test_remembered_operations_with_a_destination_are_the_first_designs_form(client: FlaskClient) -> None:
     record_new(client, worked())
     answered = send(client, text(more=', "destination": {"name": "people"}'))
@@ -261,6 +263,7 @@ class TestGzip:
         assert_problem(send(client, body, Content_Encoding="gzip"), 400)
         assert is_store_empty(client)
 
+    @pytest.mark.slow
     def test_a_bomb(self, make_client: MakeClient) -> None:
         client = make_client(document_bytes_max=MIB)
         body = gzip.compress(b" " * (200 * MIB) + encoded(worked()), compresslevel=1)
@@ -287,6 +290,7 @@ class TestOnTheWire:
 
     TARGET = "/v3/namespaces/bodies/lineage"
 
+    @pytest.mark.slow
     def test_a_body_without_a_length(self, server: Server) -> None:
         with server.connected() as connection:
             connection.sendall(head("POST", self.TARGET, Transfer_Encoding="chunked"))

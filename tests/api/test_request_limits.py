@@ -213,6 +213,7 @@ def test_addresses(address: str, expected: str) -> None:
     assert peer({"REMOTE_ADDR": address}) == expected
 
 
+@pytest.mark.slow
 def test_without_limits_nothing_is_counted(table: RemoteTable) -> None:
     client = client_of(table)
     assert {client.get("/healthz").status_code for _ in range(200)} == {200}

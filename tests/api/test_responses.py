@@ -167,6 +167,7 @@ class TestRequestIds:
         ]
         assert [answered.headers["X-Request-ID"] for answered in answers] == ["mine"] * len(answers)
 
+    @pytest.mark.slow
     def test_over_the_wire(self, server: Server) -> None:
         payload = server.get("/healthz", X_Request_ID="on the wire".replace(" ", "-"))
         assert payload.headers["x-request-id"] == "on-the-wire"

@@ -129,6 +129,7 @@ class TestSlowClients:
                 connection.sendall(request[-1:])
             assert {answer(connection).status for connection in connections} <= {200, 201}
 
+    @pytest.mark.slow
     def test_answers_that_are_not_read(self, server: Server) -> None:
         with ExitStack() as stack:
             connections = [stack.enter_context(self._unread(server)) for _ in range(SLOW_CLIENTS)]
@@ -151,6 +152,7 @@ class TestSlowClients:
 class TestHangingStore:
     """Another process has the write lock: writes are refused in time, reads and health go on."""
 
+    @pytest.mark.slow
     def test_every_answer_within_the_time_of_a_request(self, server: Server, store: Path) -> None:
         bodies = [encoded(copying("a", "e", "x", run=run(f"h{number}"))) for number in range(SLOW_CLIENTS)]
         meanwhile: Counter[str] = Counter()
@@ -174,6 +176,7 @@ class TestHangingStore:
         assert all(meanwhile[target] for target in PROBES), "answered while writes waited"
         answers(server)
 
+    @pytest.mark.slow
     def test_a_shorter_time_ends_also_while_waiting_for_a_thread(self, server: Server, store: Path) -> None:
         body = encoded(copying("a", "e", "x", run=run("hurry")))
         with ThreadPoolExecutor(THREADS) as threads, stored(Path(f"{store}.lock")):
@@ -296,6 +299,7 @@ class TestConnections:
             assert (headed.status, headed.headers["connection"]) == (304, "close")
             assert connection.recv(1) == b""
 
+    @pytest.mark.slow
     def test_many_requests_on_many_connections(self, server: Server) -> None:
         def client(number: int) -> set[int]:
             statuses = set()
@@ -313,6 +317,7 @@ class TestConnections:
         with ThreadPoolExecutor(12) as threads:
             assert set().union(*threads.map(client, range(12))) == {200, 201}
 
+    @pytest.mark.slow
     def test_a_large_batch_and_its_large_answer(self, server: Server) -> None:
         lines = [encoded(copying("a", "g", "x" * 2_000, run=run(f"b{number}"))) for number in range(4_000)]
         payload = server.post(f"{TARGET}/batch?dryRun=true", b"".join(lines))

@@ -69,6 +69,7 @@ def test_cached_classes_that_the_jvm_refuses_are_compiled_again(
     assert second == third
 
 
+@pytest.mark.slow
 def test_check_names_every_fault(tmp_path: Path, away: str) -> None:
     (tmp_path / "photo").write_text("mine")
     result = fll("capture", "check", "--server", away, "--spool", str(tmp_path))
@@ -89,6 +90,7 @@ def test_a_server_is_needed(command: str, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+@pytest.mark.slow
 def test_send_goes_to_the_server_of_each_application(
     tmp_path: Path, server: Lineage, away: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_program_is_as_without_capture(script: Path, tmp_path: Path) -> None:
     assert shown["spark"] is False
 
 
+@pytest.mark.slow
 def test_a_python_without_this_package_runs_the_job(script: Path) -> None:
     python = str(Path(sys.base_prefix, "bin", "python3"))
     done = run(FLL, "capture", "run", "--server", "http://lineage", python, script, PATH="/usr/bin:/bin")
@@ -64,12 +65,14 @@ def test_a_python_without_this_package_runs_the_job(script: Path) -> None:
     assert json.loads(done.stdout)["hook"] is False
 
 
+@pytest.mark.slow
 def test_a_program_that_cannot_be_run_is_one_line() -> None:
     done = run(FLL, "capture", "run", "--server", "http://lineage", "no-such-program")
     assert done.returncode == 2
     assert done.stderr == "fll: no-such-program cannot be run: No such file or directory\n"
 
 
+@pytest.mark.slow
 def test_a_job_may_have_a_module_of_secrets(tmp_path: Path) -> None:
     """It hides that of Python, for capture too, which is imported by the first session."""
     (tmp_path / "secrets.py").write_text("PASSWORD = 'sesame'\n")
@@ -81,6 +84,7 @@ def test_a_job_may_have_a_module_of_secrets(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "sesame False\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_whatever_its_modules_break(tmp_path: Path) -> None:
     """A session of a module like that of PySpark, beside one that capture cannot work with."""
     (tmp_path / "uuid.py").write_text("")
@@ -96,6 +100,7 @@ def test_a_job_goes_on_whatever_its_modules_break(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_spool_of_another_user_costs_capture_and_not_the_job(script: Path, tmp_path: Path) -> None:
     """Root may read everything, unless it gives that up."""
     spool = tmp_path / "spool"
@@ -107,12 +112,14 @@ def test_a_spool_of_another_user_costs_capture_and_not_the_job(script: Path, tmp
     assert json.loads(done.stdout)["hook"] is True
 
 
+@pytest.mark.slow
 def test_a_server_is_needed(script: Path) -> None:
     done = run(FLL, "capture", "run", script, FLL_CAPTURE_URL="", FLL_SERVER="")
     assert done.returncode == 2
     assert "no server: give --server, or set FLL_CAPTURE_URL" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_hook_of_an_environment_is_one_file(tmp_path: Path) -> None:
     """In an environment of its own, where this package is by a path, as an editable installation is."""
     environment = tmp_path / "environment"

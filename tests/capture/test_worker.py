@@ -50,6 +50,7 @@ def names(spool: PlanSpool) -> set[str]:
     return {path.suffix for path in spool.path.iterdir()} - {""}
 
 
+@pytest.mark.slow
 def test_lines_are_recorded_as_they_come(spool: PlanSpool, server: Lineage) -> None:
     worker, _ = start(spool, server.url, lines("come", 60), pause_seconds=0.002)
     assert worker.flush(SECONDS)
@@ -76,6 +77,7 @@ def test_an_end_without_a_last_line_records_everything(spool: PlanSpool, server:
     assert names(spool) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay_seconds", [0.1, 5.0])
 def test_a_slow_server_gets_everything(spool: PlanSpool, server: Lineage, delay_seconds: float) -> None:
     application = f"slow{delay_seconds}"
@@ -86,6 +88,7 @@ def test_a_slow_server_gets_everything(spool: PlanSpool, server: Lineage, delay_
     assert len(server.runs(application)) == 300
 
 
+@pytest.mark.slow
 def test_a_busy_server_is_left_alone_for_as_long_as_it_wants(spool: PlanSpool, server: Lineage) -> None:
     with gated(server.url, busy=2) as gate:
         worker, _ = start(spool, gate.url, lines("busy", 20))
@@ -96,6 +99,7 @@ def test_a_busy_server_is_left_alone_for_as_long_as_it_wants(spool: PlanSpool, s
     assert len(server.runs("busy")) == 20
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_does_not_hold_up_the_end(
     spool: PlanSpool, server: Lineage, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -198,6 +202,7 @@ def test_a_spool_of_an_earlier_release_has_one_number_of_losses(spool: PlanSpool
     plan_file.close()
 
 
+@pytest.mark.slow
 def test_a_request_that_is_too_large_is_sent_in_parts(
     spool: PlanSpool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +238,7 @@ def test_a_refused_event_is_set_aside_and_the_others_are_recorded(
     assert str(refused) in caplog.text
 
 
+@pytest.mark.slow
 def test_a_worker_is_replaced_without_waiting_for_its_server(spool: PlanSpool) -> None:
     """Its file has all that Spark executed until then, and nothing else."""
     with reserved_port() as port:

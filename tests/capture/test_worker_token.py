@@ -34,6 +34,7 @@ def spool(tmp_path: Path) -> PlanSpool:
     return open_plan_spool(tmp_path / "spool")
 
 
+@pytest.mark.slow
 def test_a_refused_token_costs_one_warning_and_no_plan(
     server: TokenServer, spool: PlanSpool, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_port_out_of_range_is_reported_before_serving(monkeypatch: pytest.Monk
     assert complaint("serve", code=2) == f"fll: FLL_PORT='{port}' is not possible; set it to 1 to 65535"
 
 
+@pytest.mark.slow
 def test_each_time_that_cannot_be_read_is_reported(sampled: str) -> None:
     line = complaint("runs", "a", "b", "--start", "x", "--end", "-5", "--store", sampled, code=2)
     assert line.startswith(
@@ -143,6 +144,7 @@ def test_a_file_that_is_no_store_is_reported(tmp_path: Path) -> None:
     assert "file is not a database" in complaint("find", "x", "--store", "sqlite:///text.db", code=1)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error(sampled: str) -> None:
     command = f"{FLL} runs bank DailyTransactions --start 0 --limit 9000 --store {sampled} | head -1"
     completed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)

@@ -134,6 +134,7 @@ def test_nothing_near_is_suggested(sampled: str) -> None:
     assert "did you mean" not in complaint("runs", "zzz", "x", "--store", sampled, code=1)
 
 
+@pytest.mark.slow
 def test_every_printed_name_can_be_pasted(sampled: str) -> None:
     with open_client(sampled) as client:
         datasets = [item for ns in client.namespaces() for item in client.datasets(ns["namespace"])]

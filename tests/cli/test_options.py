@@ -130,6 +130,7 @@ def test_the_start_of_a_script_is_a_time_as_people_type_it(
     assert json.loads(printed("run", "r", *store, "--json"))["startTime"] == expected
 
 
+@pytest.mark.slow
 def test_the_end_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     newest = max(
         json.loads(line)["run"]["startTime"]
@@ -174,6 +175,7 @@ def test_both_directions_are_two_tables(sampled: str) -> None:
     assert "What bank/RiskScores.risk_band leads to" in lines
 
 
+@pytest.mark.slow
 def test_a_query_waits_for_a_server_as_long_as_that_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLL_REQUEST_SECONDS", "1")
     with socket.create_server(("127.0.0.1", 0)) as silent:

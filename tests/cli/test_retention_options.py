@@ -107,6 +107,7 @@ def test_a_compaction_is_suggested_for_hbase_alone() -> None:
     assert compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")
 
 
+@pytest.mark.slow
 def test_retention_without_spark(sampled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     printed("store", "copy", "--from", sampled, "--to", url)

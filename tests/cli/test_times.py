@@ -126,6 +126,7 @@ def test_windows_that_are_none(sampled: str, options: tuple[str, ...], message: 
     assert message in complaint(*RUNS, *options, "--store", sampled, code=2)
 
 
+@pytest.mark.slow
 def test_a_server_of_the_environment_comes_before_its_store(
     sampled: str, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

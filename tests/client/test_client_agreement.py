@@ -66,6 +66,7 @@ FORMATTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "form"),
     [*((question, form) for form in ((), ("--json",)) for question in QUESTIONS)]
@@ -129,6 +130,7 @@ def test_find_is_the_search_of_the_api(sampled: str, server: str) -> None:
     assert printed("find", "e", "--store", sampled, "--json") == answer.text + "\n"
 
 
+@pytest.mark.slow
 def test_pages_of_a_server_are_put_together(sampled: str, server: str) -> None:
     question = ("runs", "bank", "DailyTransactions", "--start", "0", "--limit", "100000", "--json")
     body = json.loads(printed(*question, "--server", server))

@@ -54,6 +54,7 @@ def remote(server: str) -> Iterator[Connection]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "names", "arguments"), QUESTIONS, ids=map(str, range(len(QUESTIONS))))
 def test_a_server_answers_as_its_store_does(
     local: Connection, remote: Connection, method: str, names: tuple[str, ...], arguments: dict[str, Any]
@@ -142,6 +143,7 @@ def test_times_of_python(local: Connection, start: Any, text: str) -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 def test_tables_are_data_frames(local: Connection) -> None:
     frame = local.programs(*DAILY, field="UID").to_pandas()
     assert frame["program"].tolist()[:2] == ["features", "load_transactions"]
@@ -168,6 +170,7 @@ def test_urls_that_lead_nowhere() -> None:
         client.namespaces()
 
 
+@pytest.mark.slow
 def test_the_package_alone_is_light() -> None:
     heavy = "{'flask', 'pyspark', 'pandas', 'requests', 'sqlglot', 'click', 'msgspec'}"
     code = f"import sys, fll_hbase; print(sorted({heavy} & set(sys.modules)))"

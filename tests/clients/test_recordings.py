@@ -104,6 +104,7 @@ def test_events_sent_again_change_nothing(client: str, url: str, state: dict[str
     assert whole_state(url) == state
 
 
+@pytest.mark.slow
 def test_compressed_events_give_the_same_answers(client: str, state: dict[str, Any]) -> None:
     with _server() as url:
         for event in read_recording(client).events:

@@ -169,6 +169,7 @@ def started(folder: Path) -> Iterator[dict[str, str]]:
         process.wait(120)
 
 
+@pytest.mark.slow
 def test_the_health_check_of_the_api_runs_outside(tmp_path: Path) -> None:
     (line,) = instructions(ROOT / "docker" / "api" / "Dockerfile", "HEALTHCHECK")
     program, *arguments = json.loads(line.partition("CMD ")[2])

@@ -41,6 +41,7 @@ def test_every_route_is_reported() -> None:
     assert [rule for rule in routes if re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule) not in PAGE] == []
 
 
+@pytest.mark.slow
 def test_the_example_runs(tmp_path: Path) -> None:
     assert datahub_client.DatahubRestEmitter
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from fll_hbase.cli import main
@@ -26,6 +27,7 @@ for source in json.load(sys.stdin):
 """
 
 
+@pytest.mark.slow
 def test_every_cell_prints_what_the_notebook_shows(tmp_path: Path) -> None:
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]

@@ -49,6 +49,7 @@ def test_the_transport_is_one_that_the_client_knows() -> None:
     assert config.url == "http://127.0.0.1:8080"  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_python_shown_records(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
         exec(compile(block("python").replace("http://127.0.0.1:8080", url), "openlineage.md", "exec"), {})
@@ -72,6 +73,7 @@ def test_every_route_is_reported() -> None:
     assert all(f"| `POST {route}` |" in PAGE for route in routes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("owner", ["run", "job", "dataset"])
 def test_every_facet_that_the_agent_sends_is_reported(owner: str) -> None:
     for event in events():

@@ -27,6 +27,7 @@ def test_the_code_shown_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert isinstance(run_example(f"sqlite:///{tmp_path}/store.db"), Recorded)
 
 
+@pytest.mark.slow
 def test_the_code_shown_spools_and_the_command_shown_replays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from fll_hbase.tables import open_table
 from tests.support.tour import END_MS, Shown, shown, shown_requests
 
 
+@pytest.mark.slow
 def test_every_command_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FLL_STORE", raising=False)

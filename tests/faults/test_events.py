@@ -12,6 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.server_process import Server
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
@@ -61,6 +63,7 @@ class Sender(threading.Thread):
         acknowledged.append((_milliseconds(event), event["eventType"]))
 
 
+@pytest.mark.slow
 def test_killed_while_events_come(store: Path) -> None:
     with Server(store) as server:
         senders = [Sender(server.port, number) for number in range(SENDERS)]

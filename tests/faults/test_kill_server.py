@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from fll_hbase.tables import Put, open_table
 from tests.faults import checks
 from tests.faults.clients import Client, Reader, Writer, finish, paused, start
@@ -22,6 +24,7 @@ FILES, FILE_STEP_SECONDS = 40, 0.0003
 FORK = multiprocessing.get_context("fork")
 
 
+@pytest.mark.slow
 def test_whole_server_killed_and_started_again(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     away: list[float] = []
@@ -46,6 +49,7 @@ def test_whole_server_killed_and_started_again(store: Path, report: Callable[[st
         checks.sound(store)
 
 
+@pytest.mark.slow
 def test_killed_while_it_makes_its_file(store: Path) -> None:
     for number in range(FILES):
         unfinished = store.with_name(f"{number}.db")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from tests.faults import checks
 from tests.faults.clients import Client, Reader, Writer, finish, start
 from tests.faults.ledger import Ledger
@@ -21,6 +23,7 @@ PROGRESS_RUNS = 30
 """How much must be acknowledged between two kills, so that each of them hits a server at work."""
 
 
+@pytest.mark.slow
 def test_writers_lose_nothing(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
@@ -35,6 +38,7 @@ def test_writers_lose_nothing(store: Path, report: Callable[[str], None]) -> Non
         checks.sound(store)
 
 
+@pytest.mark.slow
 def test_readers_see_all_or_nothing(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.faults import checks
 from tests.faults.clients import Reader, Writer, finish, start
 from tests.faults.ledger import Ledger
@@ -24,6 +26,7 @@ WAITING = 12
 """More writers than a worker has threads."""
 
 
+@pytest.mark.slow
 def test_stopped_while_it_writes(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
@@ -54,6 +57,7 @@ def test_stopped_while_it_writes(store: Path, report: Callable[[str], None]) -> 
         checks.sound(store)
 
 
+@pytest.mark.slow
 def test_stopped_while_it_reads(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
@@ -70,6 +74,7 @@ def test_stopped_while_it_reads(store: Path, report: Callable[[str], None]) -> N
         checks.all_there(server, ledger)
 
 
+@pytest.mark.slow
 def test_stopped_and_killed_while_it_writes(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
@@ -86,6 +91,7 @@ def test_stopped_and_killed_while_it_writes(store: Path, report: Callable[[str],
         checks.unlocked(server, ledger)
 
 
+@pytest.mark.slow
 def test_a_new_worker_answers_beside_a_stopped_one(store: Path, report: Callable[[str], None]) -> None:
     with Server(store) as server:
         writer = Writer([server.port], Ledger(), seed=1, lines=10)
@@ -96,6 +102,7 @@ def test_a_new_worker_answers_beside_a_stopped_one(store: Path, report: Callable
             report(f"answered after {eventually(server.answers, 'a worker answers'):.2f} s")
 
 
+@pytest.mark.slow
 def test_reads_go_on_beside_many_waiting_writers(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.faults import checks
 from tests.faults.caller import Caller
 from tests.faults.clients import Client, Reader, Writer, finish, paused, start
@@ -19,6 +21,7 @@ BATCH_RUNS = 5_000
 """Recorded in three steps, so that there is time to stop between them."""
 
 
+@pytest.mark.slow
 def test_terminated_in_mid_batch(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
@@ -43,6 +46,7 @@ def test_terminated_in_mid_batch(store: Path, report: Callable[[str], None]) -> 
         checks.sound(store)
 
 
+@pytest.mark.slow
 def test_a_batch_under_way_is_answered(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     chance = random.Random(6)

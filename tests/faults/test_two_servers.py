@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.faults import checks
 from tests.faults.caller import RECORDED, Caller
 from tests.faults.clients import Client, Reader, Writer, finish, start
@@ -19,6 +21,7 @@ PROGRESS_RUNS = 500
 CONTESTS, CONTESTED_RUNS = 12, 15
 
 
+@pytest.mark.slow
 def test_two_servers_write_at_once(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as first, Server(store) as second:
@@ -36,6 +39,7 @@ def test_two_servers_write_at_once(store: Path, report: Callable[[str], None]) -
         checks.sound(store)
 
 
+@pytest.mark.slow
 def test_two_servers_make_the_file_at_once(store: Path) -> None:
     ledger = Ledger()
     servers = [Server(store), Server(store)]
@@ -52,6 +56,7 @@ def test_two_servers_make_the_file_at_once(store: Path) -> None:
             server.kill()
 
 
+@pytest.mark.slow
 def test_one_of_two_servers_is_killed(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as first, Server(store) as second:

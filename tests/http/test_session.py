@@ -49,6 +49,7 @@ def record(
         session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_busy_server_is_asked_again_with_the_very_same(status: int) -> None:
     with serving(Reply(status), Reply(status), GOOD) as server:
@@ -56,6 +57,7 @@ def test_a_busy_server_is_asked_again_with_the_very_same(status: int) -> None:
     assert server.requests == [("/v3/namespaces/my%2Fns%20%25/lineage", b'{"a": 1}')] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_no_sooner_than_it_says(form: str) -> None:
     date = int(time.time()) + 3

@@ -48,6 +48,7 @@ class TestOurs:
         monkeypatch.setenv("FLL_TOKEN", server.token + "\n")
         assert fll(*command).exit_code == 0
 
+    @pytest.mark.slow
     def test_the_command_line_shows_it_nowhere(self, server: TokenServer) -> None:
         wrong = server.token[:-1] + "\n" + server.token
         for token in (wrong, server.token[:-1], "é" + server.token):

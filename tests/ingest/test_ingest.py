@@ -60,6 +60,7 @@ def test_documents_of_one_run_in_one_call(store: LineageStore) -> None:
     assert outcomes(ingest(store, documents[:1])) == [REPLACED]
 
 
+@pytest.mark.slow
 def test_a_document_is_refused_where_one_of_its_runs_is(store: LineageStore) -> None:
     large = lineage("b")
     large["operations"][0]["description"] = random.Random(1).randbytes(9 * 2**20).hex()

@@ -27,6 +27,7 @@ def test_an_escaped_name_reads_back(name: str) -> None:
     assert codec.unescape(segment) == name
 
 
+@pytest.mark.slow
 def test_all_of_unicode_but_surrogates_reads_back() -> None:
     for begin in range(0, sys.maxunicode + 1, 4096):
         name = "".join(chr(code) for code in range(begin, begin + 4096) if not 0xD800 <= code <= 0xDFFF)

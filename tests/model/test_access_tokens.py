@@ -24,6 +24,7 @@ def test_a_token_is_read_as_written(token: AccessToken) -> None:
     assert parse_token(token.text()) == token
 
 
+@pytest.mark.slow
 @given(tokens, st.data())
 def test_a_single_wrong_character_is_found(token: AccessToken, data: st.DataObject) -> None:
     text = token.text()

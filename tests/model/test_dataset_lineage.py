@@ -51,6 +51,7 @@ def test_a_relation_without_known_fields_costs_as_much_as_a_pair() -> None:
     assert merge_counting([unknown[0], DatasetLineageSet({(direct.source, B): direct})]) == [1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1_000, 50_000])
 def test_merging_takes_work_for_each_content(count: int) -> None:
     small, large = contents(10), contents(count)

@@ -295,6 +295,7 @@ def test_a_dropped_generated_field_has_no_pair() -> None:
     assert relations_of(info, B, backward=True).by_datasets[None, B].direct == {(None, "made")}
 
 
+@pytest.mark.slow
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     info = lineage.build_lineage(chain(10_000))
     assert relations_of(info, B, backward=True).by_datasets == {

@@ -1,4 +1,4 @@
-"""Work and stored bytes grow with the operations: for few fields and for fifty thousand.
+"""Work and stored bytes grow with the operations: for few fields and, in long runs, for fifty thousand.
 
 Work is counted in function calls for each field, which a quadratic step would multiply by ten.
 """
@@ -17,6 +17,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.profiles import PROFILE
 from tests.support.sized_operations import (
     all_to_all,
     copy,
@@ -29,7 +30,8 @@ from tests.support.sized_operations import (
 )
 from tests.support.work import count_calls
 
-SMALL, LARGE = 1_000, 10_000
+SMALL, LARGE = (1_000, 10_000) if PROFILE == "long" else (300, 3_000)
+LARGEST = 50_000 if PROFILE == "long" else LARGE
 GROWTH_MAX = 3
 """Of calls for each field, from the small to the large size; with many operations no graphs are stored."""
 
@@ -80,6 +82,7 @@ SHAPES: list[Callable[[int], list[Operation]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_stored_bytes_grow_with_the_operations(shape: Callable[[int], list[Operation]]) -> None:
     def stored(count: int) -> tuple[int, int]:
@@ -88,11 +91,12 @@ def test_stored_bytes_grow_with_the_operations(shape: Callable[[int], list[Opera
         operations = sum(len(put.value) for put in puts if put.column.startswith(b"o:op|"))
         return operations, sum(len(put.value) for put in puts) - operations
 
-    for count in (10, SMALL, 50_000):
+    for count in (10, SMALL, LARGEST):
         operations, others = stored(max(count, 50))
         assert others < operations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_recording_and_questions_take_work_for_each_operation(
     shape: Callable[[int], list[Operation]],

@@ -189,6 +189,7 @@ def test_connections_are_bounded_and_truncation_is_reported(
         assert operations_in_set.nodes.keys() <= full.nodes.keys()
 
 
+@pytest.mark.slow
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     operations = chain(10_000)
     info = lineage.build_lineage(operations)
@@ -199,6 +200,7 @@ def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     assert len(operation_graph.downstream_graph(operations, source).connections) == 9_998
 
 
+@pytest.mark.slow
 def test_beyond_a_number_of_operations_no_graph_cells_are_made() -> None:
     assert operations_by_field(lineage.build_lineage(chain(10_001)).operations) == ({}, {})
 
@@ -211,6 +213,7 @@ def test_operations_and_fields_together_are_limited(monkeypatch: pytest.MonkeyPa
     assert operations_by_field(operations) == ({}, {})
 
 
+@pytest.mark.slow
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
     actual = operation_graph.upstream_graph(operations, DatasetField(B, "f0"), connections_max=50_000)

@@ -117,6 +117,7 @@ def test_a_read_wired_to_a_write_is_one_node_and_no_way() -> None:
         assert simple.nodes["r", "x"].destinations == {B}
 
 
+@pytest.mark.slow
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     operations = chain(10_000)
     ends = ("t0", "x"), ("t9998", "x")
@@ -130,6 +131,7 @@ def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     assert simple_view.derivation_signature(operations, DatasetField(B, "x"))
 
 
+@pytest.mark.slow
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
     simple = simple_view.upstream_simple_view(operations, DatasetField(B, "f0"))
@@ -164,6 +166,7 @@ def test_merging_ways_keeps_an_order_that_could_have_run() -> None:
     assert merged_path(newer, older, oldest) == OperationPath(tuple("xyazbcdew"), Influence.DIRECT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1_000, 20_000])
 def test_merging_ways_takes_work_for_each_content(count: int) -> None:
     def merge_versions(number_of_contents: int) -> None:
@@ -237,6 +240,7 @@ def simple_views(operations: list[Operation]) -> list[OperationGraph]:
 SHAPES = [written_chain, running_total, all_fields_to_all, fan_out, rename, copy]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "count"),
     [*((shape, count) for shape in SHAPES for count in (10, 1_000, 10_000)), (written_chain, 50_000)],

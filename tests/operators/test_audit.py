@@ -91,6 +91,7 @@ class TestLines:
         assert first["path"] == "/v3/namespaces/shop/lineage"
         assert second["path"] == f"{FIELDS}/total/tags/pii"
 
+    @pytest.mark.slow
     def test_a_denied_request(self, audited: Server) -> None:
         headers = {"Origin": "https://evil.example"}
         answer = ask(audited, "POST", "/v3/namespaces/shop/lineage", json=document("r2"), headers=headers)
@@ -98,6 +99,7 @@ class TestLines:
         line = lines(audited)[-1]
         assert (line["event"], line["status"]) == ("denied", 403)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("path", "field"),
         [
@@ -116,6 +118,7 @@ class TestLines:
         assert (line["event"], line["tags"], line["dataset"]) == ("question", "pii", "shop/invoices")
         assert line.get("field", "") == field
 
+    @pytest.mark.slow
     def test_a_batch_has_a_line_for_each(self, audited: Server) -> None:
         paths = [f"{FIELDS}/total/lineage{WINDOW}", f"{FIELDS}/lineage{WINDOW}"]
         questions = {"questions": [{"path": path} for path in [*paths, *paths]]}
@@ -123,6 +126,7 @@ class TestLines:
         audited_questions = [line for line in lines(audited) if line["event"] == "question"]
         assert [line.get("field", "") for line in audited_questions] == ["total", ""]
 
+    @pytest.mark.slow
     def test_other_questions_have_none(self, audited: Server) -> None:
         orders = "/v3/namespaces/shop/endpoints/orders/fields"
         for path in (
@@ -135,6 +139,7 @@ class TestLines:
         assert ask(audited, "GET", f"{orders}/nothing/lineage{WINDOW}").status_code == 404
         assert len(lines(audited)) == 2
 
+    @pytest.mark.slow
     def test_a_name_cannot_write_a_line(self, audited: Server) -> None:
         path = "/v3/namespaces/shop%0A%7B%7D/lineage"
         # The document names another namespace: an attempt is a line, too.
@@ -146,6 +151,7 @@ class TestLines:
         assert [line["event"] for line in written] == ["write"] * 4
         assert written[2]["path"] == path
 
+    @pytest.mark.slow
     def test_an_invalid_question_is_none(self, audited: Server) -> None:
         for names in (
             "namespace=shop&endpoint=invoices&field=%ff",
@@ -155,6 +161,7 @@ class TestLines:
             assert ask(audited, "GET", path).status_code == 400
         assert len(lines(audited)) == 2
 
+    @pytest.mark.slow
     def test_the_metric_counts_lines(self, audited: Server) -> None:
         assert scrape(audited.port).total("fll_audit_lines_total", event="write") == 2
 
@@ -171,6 +178,7 @@ class _Hanging(ObservedTable):
         raise deadline.unavailable("it hangs")
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_delays_a_batch_once(tmp_path: Path) -> None:
     table = _Hanging(open_table("sqlite:///:memory:"))
     store = LineageStore(table)
@@ -186,6 +194,7 @@ def test_a_store_that_hangs_delays_a_batch_once(tmp_path: Path) -> None:
 class TestTheFile:
     """Rotated, full, and shared."""
 
+    @pytest.mark.slow
     def test_after_rotation_it_is_a_new_file(self, audited: Server, tmp_path: Path) -> None:
         (tmp_path / "audit.log").rename(tmp_path / "audit.log.1")
         for number in range(10):
@@ -193,6 +202,7 @@ class TestTheFile:
         assert len((tmp_path / "audit.log.1").read_text().splitlines()) == 2
         assert len(lines(audited)) == 10
 
+    @pytest.mark.slow
     def test_a_full_disk_stops_no_request(self, start_server: StartServer) -> None:
         server = start_server(workers=1, FLL_AUDIT_LOG="/dev/full")
         for number in range(3):
@@ -232,5 +242,6 @@ class TestTheFile:
         assert path.read_text().splitlines() == ["x" * 2999] * 3
         assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
 
+    @pytest.mark.slow
     def test_it_is_not_for_everybody(self, audited: Server, tmp_path: Path) -> None:
         assert os.stat(tmp_path / "audit.log").st_mode & 0o007 == 0

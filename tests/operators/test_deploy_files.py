@@ -80,6 +80,7 @@ def test_manifests_are_those_of_the_schemas_of_kubernetes(path: str, version: st
 class TestMetrics:
     """The dashboard and the alerts ask for metrics and labels that exist."""
 
+    @pytest.mark.slow
     def test_every_metric_of_the_package_is_exported(self, scraped: Scrape) -> None:
         exported = {name for family in scraped.families for name in (family.name, f"{family.name}_total")}
         assert {metric.name for metric in metrics.all_metrics()} <= exported

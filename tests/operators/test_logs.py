@@ -70,11 +70,13 @@ class TestAccessLog:
         assert (third["route"], third["status"]) == ("none", 431)
         assert "secret" not in server.store.with_suffix(".log").read_text()
 
+    @pytest.mark.slow
     def test_none_by_default(self, start_server: StartServer) -> None:
         server = start_server()
         assert get(server, "/v3/namespaces").status_code == 200
         assert lines(server) == []
 
+    @pytest.mark.slow
     def test_text_on_a_terminal(self, tmp_path: Path) -> None:
         terminal, output = pty.openpty()
         port = free_port()
@@ -105,6 +107,7 @@ class TestAccessLog:
         assert "method=GET route=/healthz status=200" in text
         assert "{" not in text
 
+    @pytest.mark.slow
     def test_a_file_of_two_processes(self, start_server: StartServer, tmp_path: Path) -> None:
         server = start_server(FLL_ACCESS_LOG=str(tmp_path / "access.log"))
         ids = {f"id{number}" for number in range(60)}
@@ -114,6 +117,7 @@ class TestAccessLog:
         assert ids <= {line["request_id"] for line in written}
         assert os.stat(tmp_path / "access.log").st_mode & 0o777 == 0o640
 
+    @pytest.mark.slow
     def test_an_unsafe_id_is_replaced(self, start_server: StartServer) -> None:
         server = start_server(workers=1, FLL_ACCESS_LOG="-")
         assert (
@@ -126,6 +130,7 @@ class TestAccessLog:
 class TestWarnings:
     """An operator reads of each event that needs attention, once."""
 
+    @pytest.mark.slow
     def test_a_refused_document_has_no_names(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage"
@@ -140,6 +145,7 @@ class TestWarnings:
         assert all(line["request_id"] for line in lines(server))
         assert "secret" not in server.store.with_suffix(".log").read_text()
 
+    @pytest.mark.slow
     def test_a_worker_that_ends(self, start_server: StartServer) -> None:
         server = start_server()
         killed = server.workers()[0]
@@ -148,6 +154,7 @@ class TestWarnings:
         messages = [line["message"] for line in lines(server) if line["logger"] == "api.server"]
         assert messages == [f"worker process {killed} ended, another one starts"]
 
+    @pytest.mark.slow
     def test_a_stop_is_silent(self, start_server: StartServer) -> None:
         server = start_server()
         assert server.terminate(120) == 0
@@ -180,6 +187,7 @@ class TestWarnings:
 class TestSettings:
     """Wrong ones end the process with one line."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "value", "complaint"),
         [
@@ -204,6 +212,7 @@ class TestSettings:
         assert complaint in done.stderr
         assert len(done.stderr.splitlines()) == 1
 
+    @pytest.mark.slow
     def test_info_says_more(self, start_server: StartServer) -> None:
         server = start_server(workers=1, FLL_LOG_LEVEL="INFO")
         assert any("Booting worker" in line["message"] for line in lines(server))

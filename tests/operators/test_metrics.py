@@ -66,6 +66,7 @@ def metrics_directory(server: Server) -> Path:
 class TestSeveralProcesses:
     """Each answers for all."""
 
+    @pytest.mark.slow
     def test_the_sum_is_exact(self, start_server: StartServer) -> None:
         server = start_server()
         count = scrape(server.port).total("fll_http_requests_total", route="/v3/namespaces")
@@ -81,6 +82,7 @@ class TestSeveralProcesses:
         assert ended[-1].total("fll_workers") == 2
         assert len(list(metrics_directory(server).glob("counter_*.db"))) == 2
 
+    @pytest.mark.slow
     def test_a_killed_worker_loses_no_count_and_leaves_no_file(self, start_server: StartServer) -> None:
         server = start_server()
         directory = metrics_directory(server)
@@ -100,6 +102,7 @@ class TestSeveralProcesses:
         files = {path.stem.rpartition("_")[2] for path in directory.glob("*.db")}
         assert files <= running
 
+    @pytest.mark.slow
     def test_a_worker_that_is_killed_while_it_creates_its_files_stops_no_other(
         self, start_server: StartServer
     ) -> None:
@@ -117,6 +120,7 @@ class TestSeveralProcesses:
         assert scrape(server.port).total("fll_workers") == 2
         assert not list(directory.glob(f"*_{killed}.db"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_the_directory_goes_with_the_server(self, start_server: StartServer, number: int) -> None:
         server = start_server()
@@ -126,6 +130,7 @@ class TestSeveralProcesses:
         assert server.ends(120) == 0
         assert not directory.exists()
 
+    @pytest.mark.slow
     def test_a_killed_server_leaves_its_directory_until_the_next_start(
         self, start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -144,6 +149,7 @@ class TestSeveralProcesses:
                     assert scrape(other.port).total("fll_workers") == 1
         assert (tmp_path / "fll-metrics-unknown").exists()
 
+    @pytest.mark.slow
     def test_a_stopped_reader_does_not_stop_the_others(self, start_server: StartServer) -> None:
         server = start_server(workers=3)
         directory = metrics_directory(server)
@@ -161,6 +167,7 @@ class TestSeveralProcesses:
 class TestLabels:
     """Routes, not paths; and no name of anybody's data."""
 
+    @pytest.mark.slow
     def test_unknown_paths_and_methods_are_one(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         for number in range(50):
@@ -176,6 +183,7 @@ class TestLabels:
         assert "secret" not in scraped.text.lower()
         assert len(scraped.text) < 40_000
 
+    @pytest.mark.slow
     def test_both_ways_of_a_request_have_the_same_route(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         path = "/v3/namespaces/shop/endpoints/invoices/fields/lineage?start=0&end=now"
@@ -192,6 +200,7 @@ class TestLabels:
 class TestRefusals:
     """Requests that the app never sees count, too."""
 
+    @pytest.mark.slow
     def test_reasons(self, start_server: StartServer) -> None:
         server = start_server(workers=1, FLL_DOCUMENT_BYTES_MAX="1000")
         assert ask(server.port, "/", **{"X-Long": "x" * 2**18}) == 431
@@ -208,6 +217,7 @@ class TestRefusals:
         }
         assert scraped.total("fll_http_requests_total", route="none", status="431") == 1
 
+    @pytest.mark.slow
     def test_shed_requests_and_a_store_that_hangs(self, start_server: StartServer, tmp_path: Path) -> None:
         server = start_server(workers=1, FLL_THREADS="2", FLL_REQUEST_SECONDS="4")
         with locked(tmp_path / "store.db.lock", fcntl.LOCK_EX), ThreadPoolExecutor(12) as threads:
@@ -225,6 +235,7 @@ class TestRefusals:
 class TestTheStore:
     """Recording and asking are counted with their costs."""
 
+    @pytest.mark.slow
     def test_questions_commits_and_caches(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         assert record(server.port, document("r1")) == 201
@@ -252,6 +263,7 @@ class TestTheStore:
         assert scraped.total("fll_build_info") == 1
 
 
+@pytest.mark.slow
 def test_names_follow_the_conventions(start_server: StartServer) -> None:
     scraped = scrape(start_server(workers=1).port)
     assert lint(scraped) == []
@@ -277,6 +289,7 @@ def lint(scraped: Scrape) -> list[str]:
     return complaints
 
 
+@pytest.mark.slow
 def test_the_library_needs_neither_prometheus_nor_opentelemetry() -> None:
     done = subprocess.run([sys.executable, "-c", _WITHOUT], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

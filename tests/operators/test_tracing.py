@@ -78,6 +78,7 @@ class TestTheHeader:
         assert context is None or len(context.trace_id) == 32
 
 
+@pytest.mark.slow
 def test_a_command_passes_on_the_trace_of_its_scheduler(
     start_server: StartServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +128,7 @@ class TestSpans:
         }
         assert not request.status.is_ok
 
+    @pytest.mark.slow
     def test_a_server_sends_them_to_a_collector(self, start_server: StartServer) -> None:
         with collector() as (url, received):
             server = start_server(OTEL_TRACES_EXPORTER="otlp", OTEL_EXPORTER_OTLP_ENDPOINT=url)
@@ -142,12 +144,14 @@ class TestSpans:
         assert {span.parent_span_id for span in spans if span is not request} == {request.span_id}
         assert "secret" not in str(received)
 
+    @pytest.mark.slow
     def test_nothing_is_imported_without_the_variable(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
         maps = Path(f"/proc/{server.workers()[0]}/maps").read_text()
         assert "opentelemetry" not in maps
         assert "google/_upb" not in maps
 
+    @pytest.mark.slow
     def test_what_is_not_installed_is_named(self, tmp_path: Path) -> None:
         program = (
             "import sys; sys.modules['opentelemetry.exporter'] = None\n"

@@ -20,6 +20,7 @@ FIRST_SEED = int(os.environ.get("ORACLE_FIRST_SEED", "0"))
 QUESTIONS = 50  # about each history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_histories(chunk: int) -> None:
     """Each seed a new history, a new store and new questions."""

@@ -116,6 +116,7 @@ def stored_runs(url: str, dataset: Dataset = Dataset("myns", "mytableds")) -> se
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_all_calls_wait_for_the_budget_in_all(server: object, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
@@ -248,6 +249,7 @@ def recover(server: Scripted, recorder: LineageRecorder) -> list[object]:
     return outcomes
 
 
+@pytest.mark.slow
 def test_a_server_that_is_back_gets_later_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with serving(Reply(503)) as server:
         recorder = LineageRecorder(server.url, namespace="myns", timeout_seconds=0.2)
@@ -261,6 +263,7 @@ def test_a_server_that_is_back_gets_later_runs(tmp_path: Path, caplog: pytest.Lo
     )
 
 
+@pytest.mark.slow
 def test_a_run_in_the_spool_is_replaced_there_and_never_overtaken(tmp_path: Path) -> None:
     spool = tmp_path / "spool"
     with serving(Reply(503)) as server:
@@ -285,6 +288,7 @@ def test_a_run_in_the_spool_is_replaced_there_and_never_overtaken(tmp_path: Path
     assert "the run" not in run_ids(spool)
 
 
+@pytest.mark.slow
 def test_a_run_stays_in_the_spool_while_another_process_sends_it(tmp_path: Path) -> None:
     from fll_hbase.spool import SpoolLimits, open_spool
 
@@ -323,6 +327,7 @@ def start_job(spool: Path, name: str, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_killed_loses_no_run_that_it_reported(tmp_path: Path) -> None:
     spool, store = tmp_path / "spool", f"sqlite:///{tmp_path}/store.db"
     job = start_job(spool, "a", 10_000)
@@ -334,6 +339,7 @@ def test_a_job_that_is_killed_loses_no_run_that_it_reported(tmp_path: Path) -> N
     assert stored_runs(store) >= set(reported)
 
 
+@pytest.mark.slow
 def test_two_jobs_share_a_spool(tmp_path: Path) -> None:
     spool, store = tmp_path / "spool", f"sqlite:///{tmp_path}/store.db"
     jobs = [start_job(spool, name, 100) for name in ("a", "b")]
@@ -343,6 +349,7 @@ def test_two_jobs_share_a_spool(tmp_path: Path) -> None:
     assert stored_runs(store) == {f"{name}-{number}" for name in "ab" for number in range(100)}
 
 
+@pytest.mark.slow
 def test_a_job_ends_while_its_last_call_is_abandoned() -> None:
     program = """
 import sys

@@ -232,6 +232,7 @@ def test_after_a_server_was_away_the_next_time_says_all(store: LineageStore, url
     assert b'"other"' in server.requests[1][1]
 
 
+@pytest.mark.slow
 def test_a_driver_loads_no_web_framework_and_no_command_line() -> None:
     libraries = "{'flask', 'marshmallow', 'gunicorn', 'click', 'rich'}"
     program = f"import sys, fll_hbase.recorder; print({libraries} & sys.modules.keys())"

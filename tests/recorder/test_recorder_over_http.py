@@ -64,6 +64,7 @@ def test_faults_come_back_as_faults(served: tuple[str, LineageStore]) -> None:
     assert [fault.path for fault in outcome.error.errors] == ["operations.0.inputs.0", "operations"]
 
 
+@pytest.mark.slow
 def test_a_generation_from_no_source_is_refused_as_the_contract_says(
     served: tuple[str, LineageStore],
 ) -> None:

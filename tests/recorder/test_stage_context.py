@@ -164,6 +164,7 @@ def test_warnings_are_logged(store: LineageStore, caplog: pytest.LogCaptureFixtu
     assert "no argument is given for ${to}" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_same_lands_on_a_server(tmp_path: Path, store: LineageStore) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
         outcomes: list[Any] = []

@@ -48,6 +48,7 @@ def fields(store: LineageStore, *names: str, window: Window = WINDOW, failed: bo
     return reached - set(names)
 
 
+@pytest.mark.slow
 def test_loading_it_again_adds_nothing(store: LineageStore) -> None:
     again = load(store, END_MS)
     assert again.repeated == again.runs

@@ -8,9 +8,14 @@ from tests.simulation import faults, mutants, simulation
 from tests.simulation.simulation import Draw, Failure, Make, Sweep
 
 SCHEDULES = 1000
+RARE = frozenset({"no deadline", "index rows put once", "period index last"})
+"""Rules without which only one of hundreds of schedules breaks."""
 
 
-@pytest.mark.parametrize("rule", mutants.WRITERS)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rule", [pytest.param(rule, marks=pytest.mark.long) if rule in RARE else rule for rule in mutants.WRITERS]
+)
 def test_a_writer_that_drops_a_rule_is_found(rule: str) -> None:
     draw = faults.drowsy if rule in mutants.TIMED else faults.drawn
     assert _first_failure(mutants.WRITERS[rule], simulation.open_store, draw)

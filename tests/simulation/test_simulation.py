@@ -20,6 +20,7 @@ from tests.simulation.simulation import Simulation
 SEED = os.environ.get("FLL_SIMULATION_SEED", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_schedule_keeps_the_invariants(chunk: int) -> None:
     for seed in range(FIRST + chunk, FIRST + SCHEDULES, CHUNKS):
@@ -39,6 +40,7 @@ def test_a_seed_determines_its_schedule() -> None:
     assert traces[0] == traces[1] != traces[2]
 
 
+@pytest.mark.slow
 def test_schedules_meet_every_fault() -> None:
     kinds_of_steps = {step.doing.split(" ")[0] for seed in range(60) for step in simulation.run(seed).trace}
     assert kinds_of_steps >= {

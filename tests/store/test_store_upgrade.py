@@ -135,6 +135,7 @@ def test_it_is_asked_as_it_is(table: Table) -> None:
     assert all(view_row(key, row).is_readable for key, row in table.scan(b"", b"\xff"))
 
 
+@pytest.mark.slow
 def test_it_is_asked_with_contents_of_form_1(table: Table) -> None:
     for info in (FIRST, SECOND, THIRD):
         cells = table.get(layout.content_row(info.checksum))

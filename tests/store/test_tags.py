@@ -88,6 +88,7 @@ class CountedTable:
         return getattr(self._table, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["many tags of one field", "one tag of many fields"])
 def test_five_thousand_tags_cost_calls_by_the_hundred(shape: str) -> None:
     counted = CountedTable(open_table("sqlite:///:memory:"))

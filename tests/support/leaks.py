@@ -6,6 +6,7 @@ the session ends.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import tempfile
@@ -72,6 +73,9 @@ class Leaks:
         is_last = nextitem is None
         if is_last:
             self._allowed.clear()
+        if self._left(jvms=is_last):
+            # Libraries close files in finalizers, and cycles of their objects wait for the collector.
+            gc.collect()
         try:
             # A process that was told to end needs a moment.
             eventually(

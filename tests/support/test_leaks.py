@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CONFTEST = """
 import subprocess
@@ -40,6 +42,7 @@ def kill_all(command: str) -> None:
             os.kill(int(path.parent.name), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_what_is_left_fails_the_module_that_left_it(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for name, (statement, _) in LEAKS.items():

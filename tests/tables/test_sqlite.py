@@ -102,6 +102,7 @@ def test_making_a_file_gives_up_on_a_stopped_process(path: Path) -> None:
             SqliteTable(str(path), busy_seconds=BUSY_SECONDS)
 
 
+@pytest.mark.slow
 def test_writers_give_up_on_a_stranger_that_locks_the_database(impatient: Table, path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as stranger:
         stranger.execute("BEGIN IMMEDIATE")
@@ -261,6 +262,7 @@ def test_threads_that_ended_leave_nothing_open(impatient: Table) -> None:
     assert open_files() <= open_at_start + 4
 
 
+@pytest.mark.slow
 def test_closing_gives_back_all_files(path: Path) -> None:
     gc.collect()
     open_at_start = len(os.listdir("/dev/fd"))

@@ -84,6 +84,7 @@ def test_a_backup_beside_a_writer_is_one_moment(filled: Path, tmp_path: Path) ->
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".db", ".db", ".lock"]
 
 
+@pytest.mark.slow
 def test_a_restored_backup_is_a_store(filled: Path, tmp_path: Path) -> None:
     target, restored = tmp_path / "backup.db", tmp_path / "restored" / "store.db"
     back_up(url_of(filled), str(target), overwrite=False, report=no_report)

@@ -122,6 +122,7 @@ def test_a_file_that_a_process_left_with_a_log(folder: Path) -> None:
     assert "can only be read, so nothing was changed: a user needs the right to write to the file" in ended
 
 
+@pytest.mark.slow
 def test_it_is_read_whole_beside_a_writer(folder: Path) -> None:
     path = folder / "cells.db"
     with closing(SqliteTable(str(path))) as table:

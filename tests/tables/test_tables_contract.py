@@ -225,6 +225,7 @@ def test_a_scan_is_as_long_as_its_limit(table: Table) -> None:
     assert [(key, set(row)) for key, row in rows] == [(key, {b"o:y"}) for key in row_keys[:1_500]]
 
 
+@pytest.mark.slow
 def test_many_scans_are_as_one_by_one(table: Table) -> None:
     row_keys = [b"row%04d" % number for number in range(2_500)]
     table.write([MIXED, [put(key, column) for key in row_keys for column in (b"d:x", b"o:y")]])

@@ -49,6 +49,7 @@ def _first_gateway(addresses: list[GatewayAddress]) -> str:
     return re.match(r"\S+", str(caught.value))[0]  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_forked_processes_start_with_different_gateways(addresses: list[GatewayAddress]) -> None:
     with multiprocessing.get_context("fork").Pool(4, maxtasksperchild=1) as processes:
         called = Counter(processes.map(_first_gateway, [addresses] * PROCESSES, chunksize=1))

@@ -114,6 +114,7 @@ def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
     assert [future.exception(LONG) for future in patient] == [None] * turns.PATIENT_THREADS_MAX
 
 
+@pytest.mark.slow
 def test_where_the_turn_moves_on_nobody_gives_up_early(turn: WriteLock) -> None:
     """The last of them waits for longer than STUCK_SECONDS, each holder takes a twentieth of it."""
     waiting = outcomes(turn, LONG, threads=24, inside_seconds=turns.STUCK_SECONDS / 20)
@@ -229,6 +230,7 @@ def acquire_once(lock: WriteLock) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
     turn = WriteLock(lock)
     with process(acquires_the_lock, lock, LONG) as (child, reports):

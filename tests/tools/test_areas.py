@@ -20,7 +20,7 @@ def test_every_area_has_tests() -> None:
         ("tests/tools/test_areas.py", "tests/tools/test_areas.py"),
         ("tests/tables/conftest.py", "tests/tables"),
         ("tests/conftest.py", ""),
-        ("fll_hbase/errors.py", ""),
+        ("fll_hbase/retry.py", "tests/test_retry.py"),
         ("README.md", ""),
     ],
 )

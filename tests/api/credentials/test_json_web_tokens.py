@@ -385,6 +385,7 @@ def _has(keys: SigningKeys, key_id: str) -> bool:
 
 
 class TestAway:
+    @pytest.mark.slow
     def test_hanging_is_a_503_in_bounded_time(self, provider: IdentityProvider, client: FlaskClient) -> None:
         provider.hangs.set()
         statuses: list[int] = []
@@ -401,6 +402,7 @@ class TestAway:
         assert len(provider.paths) == 1
         assert client.get("/healthz").status_code == 200
 
+    @pytest.mark.slow
     def test_fetches_that_never_end_are_few(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(signing_keys, "WAIT_SECONDS", 0.05)
         clock, began, ends = [0.0], [], threading.Event()
@@ -479,6 +481,7 @@ _FUZZED_HEADERS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(_FUZZED_HEADERS, st.binary(max_size=50), st.binary(max_size=50))
 def test_any_token_of_the_form_is_refused(header: dict[str, Any], payload: bytes, signature: bytes) -> None:
     keys = SigningKeys(lambda: {"keys": [key.public() for key in KEYS.values()]})

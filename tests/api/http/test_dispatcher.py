@@ -124,6 +124,7 @@ def test_a_batch_counts_as_one_request() -> None:
     assert lane.mean_seconds == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_as_many_wait_as_there_may(requests: Requests) -> None:
     lane = requests.dispatcher.reads
     requests.fill(lane)
@@ -176,6 +177,7 @@ class TestReadiness:
         eventually(lambda: self.is_ready(checked), "a check has ended")
         store.close()
 
+    @pytest.mark.slow
     def test_of_a_store_that_fails(self) -> None:
         def fail() -> None:
             calls.append(1)

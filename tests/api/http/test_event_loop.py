@@ -163,6 +163,7 @@ def _has_ended(connection: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_a_stopping_server_answers_what_has_begun_and_closes() -> None:
     begun, go_on = threading.Event(), threading.Event()
 
@@ -198,6 +199,7 @@ def test_a_stopping_server_does_not_wait_for_slow_heads(monkeypatch: pytest.Monk
         assert _has_ended(idle)
 
 
+@pytest.mark.slow
 def test_a_worker_takes_what_exists_at_its_start_out_of_garbage_collection(tmp_path: Path) -> None:
     supervisor = _Server(Settings(store=f"sqlite:///{tmp_path}/store.db"), tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -270,6 +272,7 @@ def test_urgent_data_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     assert len(caplog.records) < 10
 
 
+@pytest.mark.slow
 def test_requests_sent_ahead_wait_while_answers_are_not_read() -> None:
     calls = []
 

@@ -202,6 +202,7 @@ class TestTls:
         body = server.get(path, headers=plain).json()
         assert len(body[0]["fieldmap"]) == len(FIELDS)
 
+    @pytest.mark.slow
     def test_a_client_that_reads_slowly_gets_all(self, server: TlsServer) -> None:
         path = "/v3/namespaces/ns1/endpoints/b/fields/lineage?start=0&end=now"
         plain = {**bearer(server.token), "Accept-Encoding": "identity"}
@@ -216,6 +217,7 @@ class TestTls:
                         answers(server)
         assert bytes(body) == expected
 
+    @pytest.mark.slow
     def test_many_at_once_on_open_connections(self, server: TlsServer) -> None:
         def ask(number: int) -> int:
             with requests.Session() as session:
@@ -287,5 +289,6 @@ class TestSettings:
         with pytest.raises(ConfigurationError, match="decrypt it"):
             tls_context(Settings(tls_cert=certificate, tls_key=key))
 
+    @pytest.mark.slow
     def test_none_by_default(self) -> None:
         assert tls_context(Settings()) is None

@@ -53,6 +53,7 @@ def test_documents_of_the_right_shape_are_accepted_by_both(payload: Any) -> None
     assert shape_accepted(payload)
 
 
+@pytest.mark.slow
 @given(st.data(), documents)
 def test_a_schema_accepts_what_the_strict_reading_accepts(data: st.DataObject, payload: Any) -> None:
     # Several changes of one document: a document takes far longer to draw than a change of it.

@@ -82,6 +82,7 @@ def validate(document: Json, operation: Json, answer: Any) -> None:
     jsonschema_rs.Draft202012Validator(schema).validate(answer.json)
 
 
+@pytest.mark.slow
 def test_the_examples_of_every_route_are_answered(client: FlaskClient, document: Json) -> None:
     refused = {}
     for method, path, operation in operations(document):

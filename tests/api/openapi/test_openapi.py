@@ -296,6 +296,7 @@ def _swapped(parameters: Json | None, instead: dict[str, list[str]]) -> Json | N
     return swapped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", GenerationMode)
 def test_whatever_is_asked_the_answer_is_as_documented(tried: Any, mode: GenerationMode) -> None:
     checks = CHECKS.get_by_names(CONFORMANCE)

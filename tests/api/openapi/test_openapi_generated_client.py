@@ -69,6 +69,7 @@ def recorded(generated: Any) -> Any:
 WINDOW = {"start": "0", "end": "now"}
 
 
+@pytest.mark.slow
 def test_it_has_a_function_for_every_route(generated: Any) -> None:
     assert set(OPERATION_IDS.values()) - vars(generated).keys() == {"record_runs"}
 

@@ -271,12 +271,14 @@ class TestManyNames:
         ):
             assert [item["name"] for page in pages(many, link, member) for item in page] == expected
 
+    @pytest.mark.slow
     def test_from_every_name_the_next_page_begins_right_after_it(self, many: FlaskClient) -> None:
         everything = sorted([*AWKWARD, "fields", "to"])
         for number in range(0, len(everything), 23):
             payload = path("ns1", "endpoints", limit=3, cursor=_cursor(everything[number]))
             assert names_of(many.get(payload).json["endpoints"]) == everything[number + 1 : number + 4]
 
+    @pytest.mark.slow
     def test_search_finds_in_any_case_in_order(self, many: FlaskClient) -> None:
         link = target("v3", "search", q="AB", limit=100)
         results = [item for page in pages(many, link, "results") for item in page]

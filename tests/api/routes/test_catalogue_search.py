@@ -51,6 +51,7 @@ def expected(datasets: dict[tuple[str, str], set[str]], text: str, kind: str) ->
     ]
 
 
+@pytest.mark.slow
 @given(
     DATASETS,
     st.sampled_from(["a", "AB", "b", "ss", "x", " "]),
@@ -82,6 +83,7 @@ def test_the_whole_name_comes_first(client: FlaskClient) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_fields_that_contain_a_text(client: FlaskClient) -> None:
     record_new(client, copying("a", "b", "uid", "my_UID", "my_name", "ui", "%"))
 

@@ -268,6 +268,7 @@ class TestHighLevel:
         assert (generated["source"], generated["fieldmap"]) == (None, [{"from": None, "to": "y"}])
         assert shaped["fieldmap"] == [{"from": "x", "to": "y", "influence": "indirect"}]
 
+    @pytest.mark.slow
     def test_end_points_whose_fields_none_reported_are_unknown_and_walked_through(
         self, client: FlaskClient
     ) -> None:
@@ -345,6 +346,7 @@ class TestBounds:
             assert payload["truncated"] is truncated
             assert len(payload["connections"]) <= most
 
+    @pytest.mark.slow
     def test_a_dry_run_is_complete_or_says_so(self, client: FlaskClient) -> None:
         fields = [f"f{number}" for number in range(510)]
         operations = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fll_hbase.config import Settings
 from tests.api.conftest import MakeClient
 from tests.support.api_client import ALL, get_json, path, record_new
@@ -33,6 +35,7 @@ def test_the_bound_of_steps(make_client: MakeClient) -> None:
         assert [entry["source"]["name"] for entry in answer.json] == ["a"], "datasets are complete"
 
 
+@pytest.mark.slow
 def test_the_bound_of_simple_views(make_client: MakeClient) -> None:
     listed = COUNT * (COUNT + 1) // 2
     for connections_max in (listed, listed - 1, 100, COUNT, 1):

@@ -49,6 +49,7 @@ def flags(pairs: Sequence[Json]) -> dict[Any, bool]:
     return {(pair["from"], pair["to"]): pair.get("failed", False) for pair in pairs if pair["to"] is not None}
 
 
+@pytest.mark.slow
 @given(RUNS)
 def test_pairs_and_connections_equal_the_oracle(runs: list[tuple[set[str], set[str], str]]) -> None:
     """The oracle is the documents: what a complete one has is not failed."""

@@ -125,6 +125,7 @@ def _ask_all(client: FlaskClient, operations: list[Json]) -> None:
         _ask(client, path("ns1", kind, dataset, *rest, **ALL, **query))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_the_work_follows_the_fields(shape: Callable[[int], list[Json]]) -> None:
     less, more = (work_by_question(shape, fields) for fields in FIELDS)

@@ -144,6 +144,7 @@ NAMES = st.sampled_from("abcde")
 EDGES = st.tuples(NAMES, NAMES, st.integers(0, 6)).filter(lambda edge: edge[0] != edge[1])
 
 
+@pytest.mark.slow
 @given(st.sets(EDGES, min_size=1, max_size=10), st.sets(NAMES, min_size=1, max_size=2))
 def test_the_report_is_that_of_a_search_over_old_runs(
     edges: set[tuple[str, str, int]], tagged: set[str]

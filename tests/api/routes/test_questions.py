@@ -214,6 +214,7 @@ class TestBounds:
         assert [len(answer["body"]) for answer in answers] == [n % 2 for n in range(questions)]
         return table.calls
 
+    @pytest.mark.slow
     def test_the_calls_of_100_questions_are_bounded(self) -> None:
         first, many = self.calls(10), self.calls(100)
         # Contents are loaded in growing batches; everything else takes the same calls.
@@ -268,6 +269,7 @@ class TestBounds:
         assert table.calls == once
         assert answers == [alone(client, question)] * 100
 
+    @pytest.mark.slow
     def test_what_the_time_does_not_reach_is_503(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             table = open_table(f"hbase://127.0.0.1:{silent.getsockname()[1]}/t")

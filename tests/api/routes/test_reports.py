@@ -153,6 +153,7 @@ def test_bad_questions_name_every_fault(uid: FlaskClient) -> None:
         assert_problem(missing, 404)
 
 
+@pytest.mark.slow
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.integers(0, 5), st.sampled_from("pq")),

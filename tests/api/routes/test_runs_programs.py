@@ -163,6 +163,7 @@ starts = st.integers(0, 20)
 recorded = st.lists(st.tuples(starts, st.sampled_from(["p", "q"]), st.booleans()), max_size=12)
 
 
+@pytest.mark.slow
 @given(recorded, starts, starts, st.integers(1, 25))
 def test_counts_and_programs_are_those_of_the_list_of_runs(
     runs: list[tuple[int, str, bool]], first: int, last: int, buckets: int

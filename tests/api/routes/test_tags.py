@@ -173,6 +173,7 @@ ACTIONS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ACTIONS)
 def test_any_sequence_of_puts_and_deletes_is_that_of_a_dictionary(
     actions: list[tuple[str, str, str, str]],

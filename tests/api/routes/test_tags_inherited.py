@@ -6,6 +6,7 @@ from collections import deque
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,6 +114,7 @@ NAMES = st.sampled_from("abcdef")
 GRAPHS = st.sets(st.tuples(NAMES, NAMES).filter(lambda edge: edge[0] != edge[1]), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @given(GRAPHS, st.sets(st.tuples(NAMES, st.sampled_from(["PII", "geo"])), max_size=5))
 def test_a_tag_is_inherited_from_where_a_search_finds_it(
     edges: set[tuple[str, str]], tagged: set[tuple[str, str]]

@@ -27,6 +27,7 @@ def test_a_case_is_exact(case: str, lines: list[bytes]) -> None:
     assert captured(event) == expected(CASES[case])
 
 
+@pytest.mark.slow
 def test_the_api_answers_with_exactly_these_inputs() -> None:
     """Each case is recorded and asked back: pairs of fields, and the kinds of influences."""
     store = LineageStore(open_table("sqlite:///:memory:"))

@@ -108,6 +108,7 @@ def many_joins(count: int) -> dict[str, Rows]:
     return plan(rows, 1, *nodes, output=range(count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "sizes"),
     [

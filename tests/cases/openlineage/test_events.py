@@ -52,6 +52,7 @@ def test_the_oracle_knows_all_that_was_recorded(recorded_events: list[Event], ru
     assert all(run.related for run in runs if run.outputs and run.sources)
 
 
+@pytest.mark.slow
 def test_every_run_is_answered_as_its_events_say(client: FlaskClient, runs: list[Run]) -> None:
     for run in runs:
         window = run.start_ms, run.start_ms + 1

@@ -74,6 +74,7 @@ def test_the_whole_time_is_one_end_point(client: FlaskClient, recorded_events: l
     assert [end_point["name"] for end_point in listed] == [LOGICAL[1]]
 
 
+@pytest.mark.slow
 def test_without_a_rule_each_day_is_its_own(recorded_events: list[Event]) -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     client = create_app(store).test_client()

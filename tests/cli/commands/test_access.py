@@ -123,6 +123,7 @@ class TestGrants:
 
 
 class TestServe:
+    @pytest.mark.slow
     @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
     def test_others_are_not_let_in_by_accident(self, store: str, host: str) -> None:
         done = subprocess.run(
@@ -133,6 +134,7 @@ class TestServe:
         assert "FLL_AUTH" in done.stderr
         assert len(done.stderr.splitlines()) == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("settings", "fault"),
         [

@@ -26,6 +26,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+@pytest.mark.slow
 def test_consumers_are_programs_that_read(target: tuple[str, str]) -> None:
     lines = printed("consumers", *UID, *target).splitlines()
     assert lines[0] == (

@@ -88,6 +88,7 @@ def test_none(hbase: Hbase) -> None:
         assert "create it with `fll table create`" in complaint(*command, "--store", url, code=2)
 
 
+@pytest.mark.slow
 def test_no_gateway() -> None:
     url = "hbase://127.0.0.1:1/t"
     for command in (("table", "create"), ("table", "describe"), ("find", "x"), ("serve", "--port", "1")):

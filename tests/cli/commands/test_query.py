@@ -24,6 +24,7 @@ def test_lineage_is_a_table_of_pairs_for_each_direction(sampled: str) -> None:
     assert ["1", "bank/CustomerAccounts", "UID", "(dropped)"] in rows
 
 
+@pytest.mark.slow
 def test_generated_fields_come_from_nothing(sampled: str) -> None:
     table = printed("lineage", "bank", "DailyTransactions", "--store", sampled)
     assert ["1", "(generated)", "bank/DailyTransactions", "ingestion_id"] in [

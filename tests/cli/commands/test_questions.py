@@ -39,6 +39,7 @@ def test_files_without_questions(server: str, text: bytes) -> None:
     assert "no questions" in result.stderr
 
 
+@pytest.mark.slow
 def test_from_python_more_than_a_request_has(server: str, sampled: str) -> None:
     with connect(server) as client:
         answers = client.questions(*(f"/v3/search?q={number}" for number in range(230))).body["answers"]

@@ -33,6 +33,7 @@ def runs(*target: str) -> list[str]:
     return [run["run"] for run in body["runs"]]
 
 
+@pytest.mark.slow
 def test_new_replaced_repeated_and_refused_are_counted(target: tuple[str, str], name: str) -> None:
     first = [document(f"{name} {number}") for number in range(3)]
     result = record(ndjson(*first), *target)
@@ -162,6 +163,7 @@ def test_nothing_is_nothing(target: tuple[str, str]) -> None:
         assert record(raw, *target).output == COUNTS.format(0, 0, 0, 0)
 
 
+@pytest.mark.slow
 def test_broken_gzip_is_reported_and_whole_lines_are_recorded(target: tuple[str, str], name: str) -> None:
     packed = gzip.compress(ndjson(*(document(f"{name} {number}") for number in range(2000))))
     result = record(packed[: len(packed) // 2], *target)
@@ -183,6 +185,7 @@ def test_a_document_that_is_too_large_stops_no_other(tmp_path: Path, monkeypatch
     assert "line 1: refused: longer than 2000" in record(pretty, "--store", "sqlite:///:memory:").stderr
 
 
+@pytest.mark.slow
 def test_many_documents_of_several_namespaces(target: tuple[str, str], name: str) -> None:
     many = [
         document(f"{name} {number}", namespace=("shop", "mall", "market")[number % 3])
@@ -214,6 +217,7 @@ def test_a_server_that_becomes_unavailable_is_reported_with_the_progress() -> No
     assert "documents before line 501 are done: 500 recorded" in line
 
 
+@pytest.mark.slow
 def test_a_proposal_of_datahub_is_a_line_as_any_other(target: tuple[str, str], name: str) -> None:
     source, destination = (
         f"urn:li:dataset:(urn:li:dataPlatform:hive,{name}.{end},PROD)" for end in ("a", "b")

@@ -21,6 +21,7 @@ def dbt_target(tmp_path: Path) -> str:
     return str(target_folder(CASE, folder))
 
 
+@pytest.mark.slow
 def test_every_model_is_a_run_and_recording_again_is_safe(
     target: tuple[str, str], dbt_target: str, name: str
 ) -> None:

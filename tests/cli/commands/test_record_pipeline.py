@@ -116,6 +116,7 @@ def test_options_that_do_not_go_together(options: tuple[str, ...], message: str)
     assert message in complaint("record", "/dev/null", *options, code=2)
 
 
+@pytest.mark.slow
 def test_a_schema_may_be_an_argument(tmp_path: Path) -> None:
     store = ("--store", f"sqlite:///{tmp_path}/store.db")
     file = {"name": "people", "plugin": {"type": "batchsource", "properties": {"schema": "${schema}"}}}

@@ -37,6 +37,7 @@ def ndjson(*documents: Any) -> bytes:
     return b"".join(json.dumps(payload).encode() + b"\n" for payload in documents)
 
 
+@pytest.mark.slow
 def test_a_script_is_one_run(target: tuple[str, str], name: str) -> None:
     options = ("--run", name, "--start", "1759999000")
     assert script(SCRIPT, *options, *target).output == COUNTS.format(1, 0, 0, 0)

@@ -44,6 +44,7 @@ def runs(*target: str) -> dict[str, str]:
     return {run["run"]: run["state"] for run in body["runs"]}
 
 
+@pytest.mark.slow
 def test_every_document_is_recorded_and_removed(target: tuple[str, str], name: str, spool: Spool) -> None:
     fill(spool, *(document(f"{name} {number}") for number in range(30)), EVENT)
     result = fll("replay", str(spool.path), *target)
@@ -111,6 +112,7 @@ def test_what_was_acknowledged_and_not_removed_is_recorded_once(tmp_path: Path, 
     assert fll("replay", str(spool.path), "--store", store).output == COUNTS.format(2, 0, 3, 0)
 
 
+@pytest.mark.slow
 def test_a_replay_that_is_killed_is_continued_by_the_next(tmp_path: Path, spool: Spool) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     count, remaining = 0, 0
@@ -165,6 +167,7 @@ def test_one_replay_at_a_time(tmp_path: Path, spool: Spool) -> None:
     assert len(spool.documents()) == 1
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_no_spool_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one.json").write_text(json.dumps(document()))

@@ -6,11 +6,14 @@ import json
 import shlex
 from typing import Any
 
+import pytest
+
 from fll_hbase.sample import documents
 from tests.support.commands import END_MS, fll, printed
 from tests.support.small_documents import document
 
 
+@pytest.mark.slow
 def test_it_loads_and_names_next_commands() -> None:
     lines = printed("sample").splitlines()
     count = sum(1 for _ in documents(END_MS))
@@ -23,6 +26,7 @@ def test_it_loads_and_names_next_commands() -> None:
     assert printed("sample").startswith(f"{count} runs in sqlite:///data/field_level_lineage.db, {count} of")
 
 
+@pytest.mark.slow
 def test_its_documents_can_be_recorded_elsewhere() -> None:
     printed_documents = printed("sample", "--json", "--end", "1700000000")
     payloads = [json.loads(line) for line in printed_documents.splitlines()]
@@ -34,6 +38,7 @@ def test_its_documents_can_be_recorded_elsewhere() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_sample_that_has_aged_is_renewed_beside_the_runs_of_others() -> None:
     payload = document(run="ours")
     for operation in payload["operations"]:

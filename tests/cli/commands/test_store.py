@@ -17,6 +17,7 @@ from tests.support.store_copies import answers, stamped_catalogue, stored
 from tests.support.waiting import eventually
 
 
+@pytest.mark.slow
 def test_a_copy_is_verified(sampled: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/copy.db"
     output = printed("store", "copy", "--from", sampled, "--to", url)
@@ -37,6 +38,7 @@ def test_a_copy_is_verified(sampled: str, tmp_path: Path) -> None:
     assert summary["kinds"]["runs"]["mark"] == summary["kinds"]["runs"]["targetMark"]
 
 
+@pytest.mark.slow
 def test_a_copy_that_needs_more_passes_fails(sampled: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/copy.db"
     result = fll("store", "copy", "--from", sampled, "--to", url, "--passes", "1")
@@ -49,6 +51,7 @@ def test_a_copy_that_needs_more_passes_fails(sampled: str, tmp_path: Path) -> No
     assert printed("store", "copy", "--from", sampled, "--to", url)
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_killed_goes_on(sampled: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/copy.db"
     arguments = ("store", "copy", "--from", sampled, "--to", url)

@@ -43,6 +43,7 @@ def chain(target: Target, name: str) -> Target:
     return target
 
 
+@pytest.mark.slow
 def test_a_tag_is_put_listed_and_removed(chain: Target, name: str) -> None:
     field, tag = f"shop/{name}/a.f", f"PII {name}"
     stored = json.loads(printed("tag", "set", field, tag, "--by", "ana", *chain, "--json"))
@@ -155,6 +156,7 @@ def test_from_python_arguments_are_checked(copy: Connection) -> None:
     assert copy.tags().rows == []
 
 
+@pytest.mark.slow
 def test_lists_are_cut_at_the_limit_and_say_so(copy: Connection) -> None:
     for tag in ("a", "b", "c"):
         copy.put_tag("bank", "DailyTransactions", "UID", tag)

@@ -28,6 +28,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server
 
 
+@pytest.mark.slow
 def test_documents_are_shown_oldest_first(url: str) -> None:
     lines = printed("watch", "--server", url).splitlines()
     assert [line.split("  ")[1] for line in lines[::2]] == ["recorded, warnings: 1", "refused", "refused"]
@@ -47,6 +48,7 @@ def test_an_empty_answer_is_reported(url: str) -> None:
     assert "nothing arrived since now-1h" in line
 
 
+@pytest.mark.slow
 def test_a_store_receives_nothing(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     assert fll("sample", "--store", store).exit_code == 0

@@ -9,6 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def test_a_terminal_gets_colours_and_its_own_width(sampled: str) -> None:
     assert max(map(len, plain.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_neither(sampled: str) -> None:
     completed = subprocess.run([FLL, *WIDE, "--store", sampled], capture_output=True, text=True, check=True)
     assert "\x1b" not in completed.stdout
@@ -56,6 +58,7 @@ def test_a_pipe_gets_neither(sampled: str) -> None:
     assert completed.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_pipe_that_cannot_say_a_name_gets_it_escaped(sampled: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     command = [FLL, "find", "🙂", "--store", sampled]
@@ -64,6 +67,7 @@ def test_a_pipe_that_cannot_say_a_name_gets_it_escaped(sampled: str) -> None:
     assert "\\U0001f642" in completed.stdout
 
 
+@pytest.mark.slow
 def test_a_bar_moves_where_somebody_watches(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/store.db"
     seen = on_terminal("sample", "--store", store)

@@ -200,6 +200,7 @@ SLOW: dict[str, Json] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_work_is_limited_for_every_config(name: str) -> None:
     raw = json.dumps(SLOW[name]).encode()

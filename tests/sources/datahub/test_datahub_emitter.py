@@ -146,6 +146,7 @@ def expected(source: str) -> set[tuple[str, str, str]]:
 class TestEmitter:
     """Both protocols of the emitter."""
 
+    @pytest.mark.slow
     def test_lineage(self, url: str, emitter: DatahubRestEmitter, db: str) -> None:
         source, target = f"{db}.orders", f"{db}.daily"
         emitter.emit(Proposal(entityUrn=dataset(target), aspect=lineage(dataset(source), dataset(target))))
@@ -356,6 +357,7 @@ class TestOthers:
         pipeline.raise_from_status()
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")
 
+    @pytest.mark.slow
     def test_the_command_with_a_recipe(self, url: str, db: str, tmp_path: Path) -> None:
         """`datahub ingest -c recipe.yml` as docs/sources/datahub.md has it, in a process of its own."""
         source, target = dataset(f"{db}.s"), dataset(f"{db}.t")
@@ -381,6 +383,7 @@ class TestOthers:
         (described,) = requested(url, "hive", "endpoints", prefix=f"{db}.t")["endpoints"]
         assert described["description"] == "Totals by day"
 
+    @pytest.mark.slow
     def test_gzip(self, url: str, db: str) -> None:
         source, target = dataset(f"{db}.s"), dataset(f"{db}.t")
         body = [{"urn": target, "upstreamLineage": {"value": lineage(source, target).to_obj()}}]

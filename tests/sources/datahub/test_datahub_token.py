@@ -22,6 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_the_token_is_sent(server: TokenServer) -> None:
     with DatahubRestEmitter(server.url, token=server.token, retry_max_times=1) as emitter:
         emitter.test_connection()

@@ -282,6 +282,7 @@ def test_everything_else_is_counted() -> None:
     assert warnings(given) == [f"manifest: ignored, so not recorded: {expected}"]
 
 
+@pytest.mark.slow
 def test_warnings_are_bounded() -> None:
     parsed = read(document(*(node(f"m{number}", "no sql") for number in range(1_200))))
     assert len(parsed.warnings) == 1_001
@@ -523,6 +524,7 @@ def count_calls(work: Callable[[], object]) -> int:
     return sum(entry.callcount for entry in profile.getstats())
 
 
+@pytest.mark.slow
 def test_cost_grows_with_the_number_of_models() -> None:
     """Four times as many models cost at most five times as many calls."""
     calls = {}
@@ -549,6 +551,7 @@ def chained_project(models: int) -> dict[str, Any]:
     return document(*chain, *tables, *blind)
 
 
+@pytest.mark.slow
 def test_a_chain_of_ephemeral_models_is_followed_within_bounds() -> None:
     """Beyond the bound on sources a longer chain costs no more than its own length."""
     calls = {}

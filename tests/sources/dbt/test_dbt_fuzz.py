@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,6 +125,7 @@ def test_any_json(document: object) -> None:
     check(document)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_document_with_anything_in_a_few_keys(data: st.DataObject) -> None:
     document = full_document()
@@ -142,6 +144,7 @@ def test_a_document_with_anything_in_a_few_keys(data: st.DataObject) -> None:
     check(document)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60) | st.text("()'\"`;,.*-/[] aselctfrom\n", max_size=60))
 def test_any_code_and_any_key(text: str) -> None:
     config = {"strategy": "timestamp", "unique_key": text or "k", "updated_at": text or "u"}

@@ -346,6 +346,7 @@ def test_an_event_sent_again_is_known(url: str, job: ol.Job) -> None:
     assert [run["run"] for run in result] == [event.run.runId]
 
 
+@pytest.mark.slow
 def test_many_events_at_once(url: str, job: ol.Job) -> None:
     """Everything that a client sends asynchronously arrives."""
     client = OpenLineageClient(
@@ -371,6 +372,7 @@ def test_many_events_at_once(url: str, job: ol.Job) -> None:
     assert {run["state"] for run in result} == {"COMPLETE"}
 
 
+@pytest.mark.slow
 def test_a_client_sent_to_the_wrong_place_is_reported_where_to_go(url: str, job: ol.Job) -> None:
     client = OpenLineageClient(config={"transport": {"type": "http", "url": url, "endpoint": "/"}})
     with pytest.raises(requests.HTTPError) as error:

@@ -257,6 +257,7 @@ def renamed(number: int) -> Any:
     return {"namespace": "a", "name": f"n{number}", "facets": {"lifecycleStateChange": change}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LARGE)
 def test_large_events_cause_their_share_of_work(client: FlaskClient, kind: str) -> None:
     event = {

@@ -90,6 +90,7 @@ def test_any_document(text: Any, dialect: Any, schema: Any) -> None:
     check(text, dialect, schema)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", statements())
 def test_every_statement_of_the_cases_is_understood(text: str) -> None:
     """Trees that lack a required part are refused; statements of the cases never are."""
@@ -169,6 +170,7 @@ WIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WIDE)
 def test_the_time_is_linear_in_the_columns(name: str) -> None:
     """Measured, since a table that is copied for each of its columns is one call each."""
@@ -185,6 +187,7 @@ def test_the_time_is_linear_in_the_columns(name: str) -> None:
     assert measure_s(8_000) < 24 * max(measure_s(1_000), 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_work_is_linear_in_the_length(name: str) -> None:
     """A million calls per 20 kB are above the usual number and far below a quadratic one."""

@@ -320,6 +320,7 @@ def rows_read(table: CountingTable, name: TableName, bounds: ScanBounds) -> Coun
     return Counter(table.seen)
 
 
+@pytest.mark.slow
 def test_rows_read_follow_the_bounds(counting_table: CountingTable) -> None:
     """Counts rows of the table by the letter of their key."""
     records = DatasetFilter("hospital", "PatientRecords")

@@ -298,6 +298,7 @@ def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> N
     assert "--overwrite" in repeated.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_distinct_is_of_edges() -> None:
     result = CliRunner().invoke(main, ["spark", "export", "out", "--format", "openlineage", "--distinct"])
     assert result.exit_code == 2

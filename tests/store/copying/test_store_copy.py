@@ -52,6 +52,7 @@ def test_what_runs_rely_on_stands_before_them() -> None:
     assert prefixes.index(layout.TAG_INDEX) < prefixes.index(layout.TAGS)
 
 
+@pytest.mark.slow
 @given(runs=st.lists(recorded_runs, min_size=1, max_size=5))
 def test_a_copy_has_every_cell_and_answer(runs: list[RecordedRun]) -> None:
     source, target = in_memory(), in_memory()
@@ -66,6 +67,7 @@ def test_a_copy_has_every_cell_and_answer(runs: list[RecordedRun]) -> None:
     assert sum(result.source.cells for result in report.kinds.values()) == len(stored(source))
 
 
+@pytest.mark.slow
 @given(history=HISTORIES, horizons=HORIZONS, writes=st.integers(0, 60))
 def test_a_copy_that_is_killed_goes_on(
     history: list[RecordedRun], horizons: RetentionPolicy, writes: int
@@ -107,6 +109,7 @@ class Recording:
         return self._table.scan(start, stop, **options)
 
 
+@pytest.mark.slow
 @given(history=HISTORIES, later=st.lists(recorded_runs, max_size=20))
 def test_a_copy_beside_writers_shows_only_runs_that_it_has(
     history: list[RecordedRun], later: list[RecordedRun]

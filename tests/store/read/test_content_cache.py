@@ -52,6 +52,7 @@ def calls_of_references(size: int) -> int:
     return 6 + 2 * size.bit_length()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simple", [False, True])
 @pytest.mark.parametrize("size", [10, 1_000])
 def test_operations_are_read_in_batches(table: Table, size: int, simple: bool) -> None:
@@ -70,6 +71,7 @@ def test_operations_are_read_in_batches(table: Table, size: int, simple: bool) -
     assert counting.calls.total() <= calls_of_references(size), "operations are cached"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 1_000])
 def test_derivations_are_read_in_batches(table: Table, size: int) -> None:
     record(table, [version(number) for number in range(size)])
@@ -91,6 +93,7 @@ def test_derivations_are_read_in_batches(table: Table, size: int) -> None:
     assert counting.calls.total() <= calls_of_references(size), "operations are cached"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 1_000])
 def test_contents_of_listed_runs_are_read_once_and_in_batches(table: Table, size: int) -> None:
     """Half of the runs have a content of their own, the others share one."""
@@ -114,6 +117,7 @@ def test_contents_of_listed_runs_are_read_once_and_in_batches(table: Table, size
     assert counting.items.total() <= 2 * half + 2 * half
 
 
+@pytest.mark.slow
 def test_operations_beyond_the_bound_are_not_read(table: Table) -> None:
     """The newest contents are merged first; those that have no room are not even read."""
     size, most = 1_000, 20

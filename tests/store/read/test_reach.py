@@ -206,6 +206,7 @@ def test_datasets_without_known_fields_are_listed_apart() -> None:
     assert (result.edges, result.unknown) == ((), ((first, other),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", Direction)
 def test_one_field_of_a_wide_transform(direction: Direction) -> None:
     """A transform of 3,000 by 3,000 fields has nine million pairs, and a field of it 3,000 edges."""

@@ -152,6 +152,7 @@ def test_a_hop_whose_index_rows_are_stale(table: Table, size: int) -> None:
     assert counted.calls["get"] == counted.calls["scan"] == 0
 
 
+@pytest.mark.slow
 def test_long_histories_are_read_one_by_one(table: Table) -> None:
     """More days than are read beside other datasets; the newest and the oldest content show."""
     runs = [copying("first", START, *map(middle, range(3)))]

@@ -107,6 +107,7 @@ def test_sizes_of_passes(count: int, passes: list[int]) -> None:
     assert sorted(table.sizes) == sorted(passes * reads_of_a_pass)
 
 
+@pytest.mark.slow
 def test_documents_of_one_run_stay_in_order() -> None:
     table, sequential = ParallelTable(), SqliteTable(":memory:")
     sent = [run for field in ("f", "g", "f", "h") for run in runs(1_000, field=field)]

@@ -139,6 +139,7 @@ def test_long_windows_have_the_answers_of_the_day_index(
     assert by_period == answers(without_period_index(table), window)
 
 
+@pytest.mark.slow
 @given(runs=st.lists(RUNS, min_size=1, max_size=10), dropped=st.sets(st.integers(0, 9)))
 def test_an_old_table_is_repaired(runs: list[RecordedRun], dropped: set[int]) -> None:
     """Rows of the period index that an earlier release did not put are missing, and put by a repair."""

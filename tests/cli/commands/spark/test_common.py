@@ -248,6 +248,7 @@ def web_server() -> Iterator[Listener]:
     listener.close()
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer_is_reported_before_spark_starts(
     hanging: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,6 +262,7 @@ def test_a_store_that_does_not_answer_is_reported_before_spark_starts(
     )
 
 
+@pytest.mark.slow
 def test_a_store_that_is_none_is_reported_before_spark_starts(web_server: Listener, tmp_path: Path) -> None:
     assert "is not the port of a Thrift gateway" in complaint(*CHECK, "--store", web_server.url, code=2)
     assert "no HBase gateway can be reached" in complaint(*CHECK, "--store", "hbase://127.0.0.1:1/t", code=1)
@@ -268,6 +270,7 @@ def test_a_store_that_is_none_is_reported_before_spark_starts(web_server: Listen
     assert "not a database" in complaint(*CHECK, "--store", f"sqlite:///{tmp_path}/text.db", code=1)
 
 
+@pytest.mark.slow
 def test_another_gateway_is_tried_when_one_hangs(hanging: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one refuses, so that it is named."""
     monkeypatch.setattr(common, "STORE_CHECK_MS", 200)

@@ -45,6 +45,7 @@ def test_a_file_that_is_no_database_is_refused_and_stays(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.slow
 def test_a_gateway_that_never_answers_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"hbase://127.0.0.1:{silent.getsockname()[1]}/lineage"
@@ -52,6 +53,7 @@ def test_a_gateway_that_never_answers_is_reported() -> None:
             reach_store(Settings(store=url), create=False)
 
 
+@pytest.mark.slow
 def test_a_gateway_that_is_not_there_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"hbase://127.0.0.1:{listening.getsockname()[1]}/lineage"

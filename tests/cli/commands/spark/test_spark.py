@@ -58,6 +58,7 @@ def test_help_lists_every_job() -> None:
         assert printed("spark", name, "--help").startswith(f"Usage: fll spark {name} ")
 
 
+@pytest.mark.slow
 def test_help_needs_no_spark() -> None:
     command = [sys.executable, "-c", _NONE, "spark", "load", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -65,12 +66,14 @@ def test_help_needs_no_spark() -> None:
     assert "INPUT" in done.stdout
 
 
+@pytest.mark.slow
 def test_without_pyspark_it_says_what_to_install(load_command: list[str]) -> None:
     line = failed([sys.executable, "-c", _NONE, *load_command], code=2)
     assert "pip install '.[spark]'" in line
     assert "pyspark" in line
 
 
+@pytest.mark.slow
 def test_without_a_jdk_it_says_what_to_install(load_command: list[str], tmp_path: Path) -> None:
     """A PATH with all that Spark's scripts need but `java`."""
     tools = tmp_path / "bin"

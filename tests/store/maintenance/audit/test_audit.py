@@ -81,6 +81,7 @@ def one_input_per_run(history: Sequence[RunInput]) -> list[RunInput]:
 _ABOUT_SCHEMAS = (b"e|", b"a|")
 
 
+@pytest.mark.slow
 @given(history=HISTORIES.map(one_input_per_run), data=st.data())
 def test_a_deleted_cell_is_repaired_or_reported_as_lost(history: list[RunInput], data: st.DataObject) -> None:
     table = recorded_table(history)
@@ -104,6 +105,7 @@ DEEP = b"[" * 100_000
 """JSON beyond what a parser recurses into."""
 
 
+@pytest.mark.slow
 @given(history=HISTORIES.map(one_input_per_run), data=st.data())
 def test_an_altered_cell_is_reported(history: list[RunInput], data: st.DataObject) -> None:
     table = recorded_table(history)
@@ -224,6 +226,7 @@ def test_a_dataset_that_no_content_names_is_noted(table: Table) -> None:
     assert findings(table) == []
 
 
+@pytest.mark.slow
 def test_an_operation_beyond_the_limit_of_a_cell_is_reported(table: Table) -> None:
     text = canonical(Read("x", "long" * CELL_BYTES_MAX, SOURCE, "", (Field("id"),)))
     content = layout.content_row(checksum_of_texts({"x": text}))
@@ -359,6 +362,7 @@ def test_a_run_that_is_recorded_while_it_is_looked_at_is_no_fault(table: Table, 
     assert not wrong(confirm(changing, mismatches(changing)))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_writers_at_work_cause_no_alarm() -> None:
     table = open_table("sqlite:///:memory:")
     done = threading.Event()
