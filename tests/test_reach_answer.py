@@ -19,7 +19,7 @@ from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.tables import open_table
 from tests.support.reach_histories import NOON_MS, chain_field, copy_chain, histories, queries, store_of
 from tests.support.reach_oracle import Edge, Run
-from tests.support.table_calls import CountingTable
+from tests.support.table_calls import CountingTable, stopped_clock
 
 BACKWARD, FORWARD = Direction.BACKWARD, Direction.FORWARD
 
@@ -120,7 +120,7 @@ class TestTypes:
                 for field in fields
             )
             counting = CountingTable(table)
-            catalogue = LineageStore(counting).catalogue
+            catalogue = LineageStore(counting, clock=stopped_clock).catalogue
             assert catalogue.types(fields) == dict.fromkeys(fields, "int")
             assert counting.calls == {"rows": 4}
             # Another field of a dataset that is read already costs no call.

@@ -72,7 +72,7 @@ def make_table(engine: str, request: pytest.FixtureRequest) -> Iterator[MakeTabl
             url = request.getfixturevalue("hbase").emptied(next(numbers))
         else:
             url = "sqlite:///:memory:"
-        opened.append(open_table(url))
+        opened.append(open_table(url, timeout_ms=int(1_000 * PATIENCE_SECONDS)))
         return opened[-1]
 
     yield make

@@ -182,10 +182,7 @@ def _listening() -> Left:
 
 
 class Tree:
-    """Hooks of pytest that fail a run which changes the tree of the project or the home of the user.
-
-    For CI, where nobody else does.
-    """
+    """Hooks of pytest that fail a run which changes the project's tree; for CI, where nobody else does."""
 
     def __init__(self) -> None:
         self._earlier = _tree()
@@ -205,6 +202,6 @@ class Tree:
 
 
 def _tree() -> set[str]:
-    """Return what differs from the last commit, and the names of hidden files in the home of the user."""
+    """Return what differs from the last commit."""
     status = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True)
-    return {*status.stdout.splitlines(), *(str(path) for path in Path.home().glob(".*"))}
+    return set(status.stdout.splitlines())

@@ -12,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
+from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient, MakeUrl
@@ -28,6 +29,7 @@ from tests.support.api_client import (
     target,
 )
 from tests.support.lineage_documents import Json, copying, encoded, input_fields, reading, run, writing
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.hbase
 
@@ -222,8 +224,8 @@ class TestCursors:
 @pytest.fixture(scope="module")
 def many(fresh_url: MakeUrl) -> Iterator[FlaskClient]:
     """End points, namespaces and fields of every awkward name."""
-    store = LineageStore(open_table(fresh_url()))
-    client = create_app(store).test_client()
+    store = LineageStore(open_table(fresh_url(), timeout_ms=int(1_000 * PATIENCE_SECONDS)))
+    client = create_app(store, Settings(request_seconds=int(PATIENCE_SECONDS))).test_client()
     body = encoded(_all_in_one([{"name": name} for name in AWKWARD], "names"))
     body += encoded(_all_in_one([{"namespace": name, "name": "e"} for name in AWKWARD], "namespaces"))
     body += encoded(copying("fields", "to", *AWKWARD, run=run("fields")))

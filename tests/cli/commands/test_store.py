@@ -14,7 +14,7 @@ from fll_hbase.tables import Put, open_table
 from tests.support.commands import FLL, complaint, fll, printed
 from tests.support.engines import Hbase
 from tests.support.store_copies import answers, stamped_catalogue, stored
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 
 @pytest.mark.slow
@@ -99,6 +99,13 @@ def test_a_backup_is_a_store(sampled: str) -> None:
     assert "snapshots" in complaint("store", "backup", "b.db", "--store", "hbase://localhost/t", code=2)
 
 
+@pytest.fixture
+def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls to a store may take as long as a busy machine needs."""
+    monkeypatch.setenv("FLL_STORE_TIMEOUT_MS", str(int(1_000 * PATIENCE_SECONDS)))
+
+
+@pytest.mark.usefixtures("patient_store")
 def test_to_hbase_and_back(sampled: str, hbase: Hbase, tmp_path: Path) -> None:
     url, back = hbase.fresh(), f"sqlite:///{tmp_path}/back.db"
     assert "complete after 2 passes" in printed("store", "copy", "--from", sampled, "--to", url)
@@ -111,6 +118,7 @@ def test_to_hbase_and_back(sampled: str, hbase: Hbase, tmp_path: Path) -> None:
             assert answers(middle) == answers(source)
 
 
+@pytest.mark.usefixtures("patient_store")
 def test_a_copy_on_hbase_follows_its_source(sampled: str, hbase: Hbase, tmp_path: Path) -> None:
     """Runs that are purged from the source go from the copy, too."""
     url, source = hbase.fresh(), f"sqlite:///{tmp_path}/source.db"

@@ -17,7 +17,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import content_cache
 from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX, FieldOfContent
 from fll_hbase.tables import Put, Table, open_table
-from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record
+from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record, stopped_clock
 
 FIELD = DatasetField(end(0), "x")
 
@@ -57,7 +57,7 @@ def calls_of_references(size: int) -> int:
 @pytest.mark.parametrize("size", [10, 1_000])
 def test_operations_are_read_in_batches(table: Table, size: int, simple: bool) -> None:
     record(table, [version(number) for number in range(size)])
-    store = LineageStore(counting := CountingTable(table))
+    store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     store.lineage(FIELD.dataset, WINDOW)
     counting.calls.clear()
     result = store.field_lineage(FIELD, WINDOW, simple=simple)
@@ -75,7 +75,7 @@ def test_operations_are_read_in_batches(table: Table, size: int, simple: bool) -
 @pytest.mark.parametrize("size", [10, 1_000])
 def test_derivations_are_read_in_batches(table: Table, size: int) -> None:
     record(table, [version(number) for number in range(size)])
-    store = LineageStore(counting := CountingTable(table))
+    store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     result = store.field_derivations(FIELD, WINDOW)
     assert [listed.runs for listed in result.derivations] == [
         (f"run {number:05}",) for number in reversed(range(size))
@@ -102,7 +102,7 @@ def test_contents_of_listed_runs_are_read_once_and_in_batches(table: Table, size
         replace(version(0), run=replace(version(0).run, run=f"shared {number:05}")) for number in range(half)
     ]
     record(table, [version(number) for number in range(half)] + shared)
-    store = LineageStore(counting := CountingTable(table))
+    store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     page = store.runs(FIELD.dataset, WINDOW, limit=size)
     counting.calls.clear()
     counting.items.clear()
@@ -136,7 +136,7 @@ def test_large_operations_are_read_one_by_one(table: Table, monkeypatch: pytest.
     """A batch is no larger than the size that a call aims at, which one content may exceed."""
     monkeypatch.setattr(content_cache, "LOAD_BYTES", 1)
     record(table, [version(number) for number in range(FIRST_OPERATIONS + 5)])
-    store = LineageStore(counting := CountingTable(table))
+    store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     contents = [FieldOfContent(checksum, FIELD) for checksum in store.field_lineage(FIELD, WINDOW).checksums]
     store = LineageStore(counting)
     counting.calls.clear()

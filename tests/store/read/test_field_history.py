@@ -37,7 +37,7 @@ from fll_hbase.store.results import Stretch
 from fll_hbase.tables import open_table
 from tests.support.cancellation import cancelled_after
 from tests.support.strategies import FEW_END_POINTS, operation_sets
-from tests.support.table_calls import CountingTable
+from tests.support.table_calls import CountingTable, stopped_clock
 
 A, B, OTHER = FEW_END_POINTS
 NAMES = (A, B)
@@ -378,7 +378,7 @@ def test_what_they_read_from_the_table(size: int) -> None:
         for number in range(size)
     ]
     LineageStore(table).record([RecordedRun(program_run(item), infos[item.version]) for item in documents])
-    store = LineageStore(counting := CountingTable(table))
+    store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     history = store.history(FIELD, EVER)
     assert [stretch.runs for stretch in history.stretches] == [size // 2] * 2
     pages = size // 1_000 + 1

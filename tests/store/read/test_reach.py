@@ -31,7 +31,7 @@ from tests.support.reach_histories import (
     store_of,
 )
 from tests.support.reach_oracle import Edge, Run
-from tests.support.table_calls import CountingTable
+from tests.support.table_calls import CountingTable, stopped_clock
 from tests.support.work import count_calls
 
 
@@ -129,7 +129,9 @@ def test_cost_follows_edges_and_levels_not_paths(direction: Direction, *, causal
     with closing(open_table("sqlite:///:memory:")) as table:
         LineageStore(table).record([run.recorded() for run in history])
         counting = CountingTable(table)
-        result = LineageStore(counting).reach(ReachQuery(first, window, direction, causal=causal))
+        result = LineageStore(counting, clock=stopped_clock).reach(
+            ReachQuery(first, window, direction, causal=causal)
+        )
     assert len(result.edges) == 10 + 29 * 100
     assert max(result.hops.values()) == 30
     # Ten calls a level at most, however many fields, edges and paths it has.

@@ -20,7 +20,7 @@ from fll_hbase.store.results import DatasetLineageResult
 from fll_hbase.tables import CellKey, Put, Table, open_table
 from fll_hbase.tables.hbase import SCANS_PER_CALL
 from tests.support.engines import Hbase
-from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record
+from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record, stopped_clock
 from tests.support.thrift_calls import count_thrift_calls
 
 SIZES, FEWER = (1, 100, 3_000), (1, 100, 600)
@@ -64,7 +64,7 @@ def calls_of_second_hop(table: Table, *, size: int, warm: bool = False) -> Count
     counts = []
     for level in (1, 2):
         counting = CountingTable(table)
-        store = LineageStore(counting)
+        store = LineageStore(counting, clock=stopped_clock)
         if warm:
             ask(store, level)
             counting.calls.clear()
@@ -168,7 +168,9 @@ def test_long_histories_are_read_one_by_one(table: Table) -> None:
     table.delete([CellKey(periods.COMPLETE_ROW, periods.COMPLETE_COLUMN)], until_ms=2**62)
     counting = CountingTable(table)
     window = Window(0, 2 * INDEX_ROWS_MAX * DAY_MS)
-    answer = LineageStore(counting).lineage(START, window, directions=(Direction.FORWARD,), level=2)
+    answer = LineageStore(counting, clock=stopped_clock).lineage(
+        START, window, directions=(Direction.FORWARD,), level=2
+    )
     pairs = {entry.relation.destination: entry.relation.direct for entry in answer.entries}
     assert pairs[end(0)] == pairs[end(1)] == {("x", "x"), ("y", "y")}
     assert pairs[end(2)] == {("x", "x")}
@@ -204,7 +206,7 @@ def test_a_hop_on_hbase_waits_as_often_as_it_has_calls_of_scans(hbase: Hbase) ->
 
 def test_a_walk_that_is_cut_reads_little_beyond_the_cut() -> None:
     counting = CountingTable(recorded(3_000))
-    store = LineageStore(counting, Settings(pairs_max=3_100))
+    store = LineageStore(counting, Settings(pairs_max=3_100), clock=stopped_clock)
     answer = ask(store, 2)
     assert answer.truncated_by == ("pairs_max=3100",)
     assert len(answer.entries) == 3_100

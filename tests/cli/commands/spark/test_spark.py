@@ -34,7 +34,7 @@ def failed(command: list[str], *, code: int, **environment: str) -> str:
     """The one line that a command in a process of its own ends with; Spark's own words may go before it."""
     inherited = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**inherited, **environment}, check=False, timeout=120
+        command, capture_output=True, text=True, env={**inherited, **environment}, check=False, timeout=600
     )
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert "Traceback" not in done.stderr
