@@ -19,7 +19,7 @@ NOON_MS = DAY_MS + DAY_MS // 2
 
 
 def stopped_clock() -> int:
-    """Return always the same time: what a store caches for a second stays cached while a test counts calls."""
+    """Return the same time at each call: what a store caches for a second stays cached meanwhile."""
     return 0
 
 
