@@ -59,10 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or JAVA_FOLDERS & set(item.path.relative_to(TESTS).parts)
         ):
             item.add_marker(pytest.mark.java)
-    left_out = [item for item in items if profiles.LEFT_OUT & {mark.name for mark in item.iter_markers()}]
+    kept, left_out = [], []
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        (left_out if profiles.LEFT_OUT & marks else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")
