@@ -33,7 +33,7 @@ NPM := npm --prefix page
 # Stages of the tests run side by side; three of them keep two cores busy.
 STAGES_AT_ONCE := 3
 # The longest first: what is short fills the gaps.
-STAGES := spark hbase python slow page capture spark35 lint servers
+STAGES := python spark hbase uncovered page capture spark35 lint servers
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
 	quick lint format ruff types imports house $(addprefix tests-,$(STAGES)) $(addprefix stage-,$(STAGES)) \
@@ -174,13 +174,20 @@ house: $(RUNNABLE)
 
 tests-lint: lint
 
-# Coverage makes tests slower: those that take longest run without it, as they execute what others do.
-tests-python: setup
-	$(PYTEST) --durations=30 -m 'not slow and not java and not servers and not browser' \
-		--cov --cov-report=term:skip-covered
+# Coverage doubles the time of tests; what these execute the other tests execute, too.
+UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model test_openlineage_export.py \
+	access/test_non_interference.py api/test_direct_routes.py api/openapi/test_openapi.py \
+	api/routes/test_lineage_wide.py capture/resolver/test_resolver_cost.py \
+	store/read/test_traversal.py store/read/test_reach.py sources/datahub/test_datahub_fuzz.py \
+	sources/dbt/test_dbt_fuzz.py sources/openlineage/test_openlineage_fuzz.py \
+	sources/openlineage/test_openlineage_order.py sources/cdap/test_cdap_any.py sources/sql/test_sql_fuzz.py)
 
-tests-slow: setup
-	$(PYTEST) --durations=30 -m 'slow and not java and not servers and not browser'
+tests-python: setup
+	$(PYTEST) --durations=30 -m 'not java and not servers and not browser' \
+		--cov --cov-report=term:skip-covered $(addprefix --ignore=,$(UNCOVERED))
+
+tests-uncovered: setup
+	$(PYTEST) --durations=30 -m 'not java' $(UNCOVERED)
 
 tests-hbase: system-java setup hbase-jars
 	$(PYTEST) --durations=30 -m java $(addprefix tests/,api cli docker faults store tables)
