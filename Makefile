@@ -30,8 +30,8 @@ COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-un
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
-# Stages of the tests run side by side; three of them keep two cores busy.
-STAGES_AT_ONCE := 3
+# Stages of the tests run side by side: with more than two on two cores, some would wait for too long.
+STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
 STAGES := python spark hbase uncovered page capture spark35 lint servers
 

@@ -141,7 +141,7 @@ def test_the_directory_is_listed_a_few_times_for_many_writes(tmp_path: Path) -> 
 
 def test_two_writers_at_once_lose_nothing_and_stay_within_the_limit(tmp_path: Path) -> None:
     writers = [start_writer(tmp_path / "spool", name, files_max=200) for name in ("a", "b")]
-    outputs = [writer.communicate(timeout=60) for writer in writers]
+    outputs = [writer.communicate(timeout=300) for writer in writers]
     written = [name for output, _ in outputs for name in output.split()]
     assert all("is full" in error for _, error in outputs)
     documents = open_spool(tmp_path / "spool", ROOMY).documents()

@@ -34,7 +34,7 @@ def script(tmp_path: Path) -> Path:
 
 def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -108,7 +108,7 @@ def clean(folder: Path, texts: list[tuple[str, str]]) -> list[str]:
         input="\n".join(lines),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -29,7 +29,7 @@ ANSWER_SECONDS = 90.0
 A request has 10 s; the rest is what a busy machine adds.
 """
 
-HEAL_SECONDS = 120.0
+HEAL_SECONDS = 300.0
 PROGRESS = 2
 """How often each client must have been served to count as at work."""
 

@@ -24,7 +24,7 @@ from tests.support.small_documents import START_MS, document
 from tests.support.waiting import eventually
 
 FLL = str(Path(sys.executable).with_name("fll"))
-SECONDS_MAX = 240.0
+SECONDS_MAX = 600.0
 
 Rows = dict[bytes, dict[bytes, bytes]]
 

@@ -36,7 +36,7 @@ def run(*command: str, text: str = "") -> str:
     """The output of a program that must succeed."""
     environment = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
     done = subprocess.run(
-        command, input=text, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, input=text, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

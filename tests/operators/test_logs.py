@@ -205,7 +205,7 @@ class TestSettings:
         command = [FLL, "serve", "--store", f"sqlite:///{tmp_path}/s.db", "--port", str(free_port())]
         environment = {**os.environ, name: value}
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=False
+            command, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 2
         assert name in done.stderr

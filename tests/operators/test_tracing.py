@@ -163,7 +163,7 @@ class TestSpans:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 2

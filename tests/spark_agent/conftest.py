@@ -20,7 +20,7 @@ from tests.support.jvm_options import SPARK_JVM
 
 FOLDER = Path(__file__).parent
 JARS = FOLDER / "target" / "jars"
-JOB_SECONDS_MAX = 300
+JOB_SECONDS_MAX = 900
 
 
 SPARK = {

@@ -31,7 +31,7 @@ ROOT = Path(spark.__file__).parents[2]
 PACKAGE = ROOT / "fll_hbase"
 EXCLUDED = (ROOT / "tools" / "worker-archive.exclude").read_text(encoding="utf-8").split()
 
-SECONDS_MAX = 120.0
+SECONDS_MAX = 600.0
 
 
 class StandaloneCluster:

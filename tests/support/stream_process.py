@@ -19,7 +19,7 @@ from tests.support.commands import FLL, fll
 from tests.support.jvm_options import JVM_ENVIRONMENT
 from tests.support.small_documents import document
 
-END_SECONDS_MAX = 180
+END_SECONDS_MAX = 600
 
 Rows = dict[bytes, dict[bytes, bytes]]
 

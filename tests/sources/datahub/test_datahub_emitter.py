@@ -374,7 +374,7 @@ class TestOthers:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

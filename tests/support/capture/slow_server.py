@@ -55,7 +55,7 @@ def gated(server: str, *, delay_seconds: float = 0.0, busy: int = 0, port: int =
             if "Authorization" in self.headers:
                 headers["Authorization"] = self.headers["Authorization"]
             method, url = self.command, f"{server}{self.path}"
-            reply = requests.request(method, url, data=body, headers=headers, timeout=60)
+            reply = requests.request(method, url, data=body, headers=headers, timeout=300)
             self._reply(reply.status_code, {"Content-Type": reply.headers["Content-Type"]}, reply.content)
 
         def _reply(self, status: int, headers: Mapping[str, str], body: bytes) -> None:

@@ -32,7 +32,7 @@ def record(site: Site) -> None:
         f"{site.url}/v3/namespaces/{NAMESPACE}/lineage/batch",
         b"\n".join(documents),
         headers={"Content-Type": "application/x-ndjson"},
-        timeout=60,
+        timeout=300,
     )
     assert response.text.count('"status":201') == len(documents), response.text[:500]
 

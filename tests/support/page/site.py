@@ -78,7 +78,7 @@ class Site:
 
     def send(self, method: str, path: str, document: object) -> None:
         """Send a document to a route below `/v3/`; raises AssertionError where it is refused."""
-        response = requests.request(method, f"{self.url}/v3/{path}", json=document, timeout=60)
+        response = requests.request(method, f"{self.url}/v3/{path}", json=document, timeout=300)
         assert response.ok, response.text
 
     def link(self, **state: object) -> str:
