@@ -195,7 +195,9 @@ class TestTls:
         document = copying("big", "bigger", *FIELDS, run=run("big"))
         url = f"{server.url}/v3/namespaces/ns1/lineage"
         headers = {**bearer(server.token), "Content-Type": "application/json"}
-        answer = requests.post(url, encoded(document), headers=headers, verify=server.certificate, timeout=300)
+        answer = requests.post(
+            url, encoded(document), headers=headers, verify=server.certificate, timeout=300
+        )
         assert answer.status_code in (200, 201), answer.text
         path = "/v3/namespaces/ns1/endpoints/bigger/fields/lineage?start=0&end=now"
         plain = {**bearer(server.token), "Accept-Encoding": "identity"}
