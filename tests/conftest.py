@@ -59,13 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or JAVA_FOLDERS & set(item.path.relative_to(TESTS).parts)
         ):
             item.add_marker(pytest.mark.java)
-    kept, left_out = [], []
+    selected, left_out = [], []
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
-        (left_out if profiles.LEFT_OUT & marks else kept).append(item)
+        (left_out if profiles.LEFT_OUT & marks else selected).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+        items[:] = selected
 
 
 @pytest.fixture(scope="session")
