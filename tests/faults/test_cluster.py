@@ -63,7 +63,7 @@ def site(begun: Site, report: Report) -> Site:
     return begun
 
 
-@pytest.mark.parametrize("name", REGION_SERVERS)
+@pytest.mark.parametrize("name", [REGION_SERVERS[0], pytest.param(REGION_SERVERS[1], marks=pytest.mark.long)])
 def test_region_server_killed(site: Site, report: Report, name: str) -> None:
     with site.at_work(report) as work:
         regions = len(site.regions()[name])
@@ -97,7 +97,9 @@ def test_region_server_killed_during_a_load(site: Site, report: Report, tmp_path
     assert same_rows(url, expected) == expected
 
 
-@pytest.mark.parametrize("seconds", STOPPED_SECONDS)
+@pytest.mark.parametrize(
+    "seconds", [STOPPED_SECONDS[0], pytest.param(STOPPED_SECONDS[1], marks=pytest.mark.long)]
+)
 def test_region_server_stopped(site: Site, report: Report, seconds: float) -> None:
     name = site.holder(HOT[1])
     with site.at_work(report) as work:
@@ -153,6 +155,7 @@ def test_all_gateways_killed(site: Site, report: Report) -> None:
             site.cluster.restart(name)
 
 
+@pytest.mark.long
 def test_master_killed(site: Site, report: Report) -> None:
     with site.at_work(report) as work:
         site.cluster.kill("master")
@@ -172,6 +175,7 @@ def test_zookeeper_killed_and_started_again(site: Site, report: Report) -> None:
         report(f"afterwards: {site.cluster.status()}")
 
 
+@pytest.mark.long
 def test_api_workers_killed(site: Site, report: Report) -> None:
     chance = random.Random(7)
     with site.at_work(report, api_hurt=True) as work:

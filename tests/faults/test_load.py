@@ -70,6 +70,7 @@ def test_workers_killed(given: Input, expected: Rows, store: Path, url: str) -> 
     assert_complete(store, expected)
 
 
+@pytest.mark.long
 def test_two_at_once(given: Input, expected: Rows, store: Path, url: str) -> None:
     rejects = [store.with_name(name) for name in ("one", "other")]
     with Load(given.path, url, rejects[0], cores="1") as first, Load(given.path, url, rejects[1]) as second:

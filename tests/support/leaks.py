@@ -75,7 +75,7 @@ class Leaks:
             self._allowed.clear()
         if item.get_closest_marker("java") is not None:
             # Drivers of Spark that a test kills leave directories of pyspark.
-            self._allowed |= self._files().keys()
+            self._reported |= self._files().keys()
         if self._left(jvms=is_last):
             # Libraries close files in finalizers, and cycles of their objects wait for the collector.
             gc.collect()
