@@ -42,7 +42,7 @@ STAGES := python spark hbase uncovered page capture spark35 lint servers
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
 	@echo 'make hbase         a real HBase on this machine, and the table; also hbase-cluster, hbase-stop'
-	@echo 'make quick         fast tests of what git diff touches, under a minute; AREA=store selects a package, api or page'
+	@echo 'make quick         fast tests of what git diff touches; AREA=store selects a package, api or page'
 	@echo 'make lint          format, lint, types, import contracts, house rules'
 	@echo 'make test          every check; prints the seconds of each stage: $(STAGES)'
 	@echo 'make tests-python  one of these stages; tests-spark, tests-hbase ... likewise'
