@@ -60,6 +60,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     parser_class = RequestParser
     # The client sends nothing more: it has closed the connection, or its half.
     input_ended = False
+    # Whether an answer is being written, and is not yet counted and logged.
+    is_answering = False
     # Whether there was something to send when the event loop asked for the last time.
     is_sending = False
     # Whether the next request waits until the client takes its answers.
@@ -71,7 +73,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Return whether the event loop sends or closes."""
         # A snapshot: a request thread may send all of it between this call and that of `readable`, and the
         # connection would wait for nothing any more.
-        self.is_sending = bool(self.total_outbufs_len)
+        # The end of an answer is sent after it is counted and logged: whoever has it finds it in the log.
+        self.is_sending = self.total_outbufs_len >= (SEND_BYTES if self.is_answering else 1)
         # Paused, too: the event loop may have sent everything just before the thread paused.
         return self.is_sending or self.is_paused or self.will_close or self.close_when_flushed
 
@@ -130,6 +133,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             # A buffer for each answer: one that has grown into a file stays one until it is thrown away.
             self.outbufs.append(OverflowableBuffer(self.adj.outbuf_overflow))
         token = request_id.set(responses.request_id(request.headers.get("X_REQUEST_ID", "")))
+        self.is_answering = True
         try:
             with tracing.request(request.headers.get("TRACEPARENT", "")) as span:
                 answered = self._answer(task)
@@ -137,6 +141,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
                 span.end(answered.method, answered.route, answered.status)
         finally:
             request_id.reset(token)
+            self.is_answering = False
             # Also after an error of what observes it: the client waits for its answer.
             self._finish(task)
 

@@ -24,7 +24,7 @@ from waitress.buffers import OverflowableBuffer
 
 from api.http.connection import Connection
 from api.http.event_loop import EventLoop
-from api.http.observer import RequestObserver
+from api.http.observer import AnsweredRequest, RequestObserver
 from api.http.server import HttpServer
 from api.http.worker import HttpWorker
 from api.server import _Server
@@ -91,10 +91,12 @@ def test_a_closed_connection_is_forgotten() -> None:
 
 
 @contextmanager
-def serving(app: WSGIApplication, settings: Settings | None = None) -> Iterator[Server]:
+def serving(
+    app: WSGIApplication, settings: Settings | None = None, observer: RequestObserver | None = None
+) -> Iterator[Server]:
     """A server of this app in a thread."""
     listener = socket.create_server(("127.0.0.1", 0))
-    http = HttpServer(app, listener, settings or Settings(threads=2), RequestObserver())
+    http = HttpServer(app, listener, settings or Settings(threads=2), observer or RequestObserver())
     stopped = threading.Event()
     thread = threading.Thread(target=http.serve, args=[lambda: not stopped.is_set()])
     thread.start()
@@ -141,6 +143,33 @@ def test_a_long_answer_in_many_pieces_arrives_as_it_was_sent() -> None:
     with serving(stream) as server:
         assert server.get("/x").body == b"".join(pieces)
         assert server.exchange("HEAD", "/x").status == 200
+
+
+class _SlowLog(RequestObserver):
+    """Takes as long to log the first request as the test says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.may_end = threading.Event(), threading.Event()
+
+    def observe(self, answered: AnsweredRequest) -> None:
+        if not self.began.is_set():
+            self.began.set()
+            self.may_end.wait(PATIENCE_SECONDS)
+        super().observe(answered)
+
+
+def test_whoever_has_an_answer_finds_it_in_the_log() -> None:
+    slow = _SlowLog()
+    with serving(hello, Settings(threads=4), slow) as server, server.connected() as connection:
+        connection.sendall(head("GET", "/a", Connection="keep-alive"))
+        assert slow.began.wait(PATIENCE_SECONDS)
+        connection.sendall(b"GET /b")
+        # The event loop has looked at both connections when it answers here.
+        assert server.get("/c").body == b"hello"
+        assert not _has_answer(connection)
+        slow.may_end.set()
+        assert answer(connection).body == b"hello"
 
 
 def test_connections_beyond_the_limit_replace_silent_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,6 +385,6 @@ def test_an_answer_that_no_file_takes_ends_the_connection(monkeypatch: pytest.Mo
 
 def test_a_paused_connection_is_continued_even_if_nothing_is_left_to_send() -> None:
     sent_meanwhile = SimpleNamespace(
-        total_outbufs_len=0, is_paused=True, will_close=False, close_when_flushed=False
+        total_outbufs_len=0, is_answering=False, is_paused=True, will_close=False, close_when_flushed=False
     )
     assert Connection.writable(sent_meanwhile)
