@@ -10,8 +10,10 @@ import pytest
 
 from tests.support import profiles
 from tests.support.clusters import Cluster
+from tests.support.commands import serving
 from tests.support.engines import Hbase
 from tests.support.leaks import Leaks, Tree
+from tests.support.sampled_store import load_sampled
 from tests.support.waiting import patience
 
 profiles.load()
@@ -78,3 +80,16 @@ def hbase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hbase]:
     with Cluster(tmp_path_factory.mktemp("hbase")) as cluster:
         (port,) = cluster.start().gateways
         yield Hbase(f"127.0.0.1:{port}")
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a store with the sample, that no test writes to."""
+    return load_sampled(tmp_path_factory.mktemp("sampled"))
+
+
+@pytest.fixture(scope="session")
+def server(sampled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server over that store."""
+    with serving(sampled, tmp_path_factory.mktemp("server")) as url:
+        yield url

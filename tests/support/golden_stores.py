@@ -18,7 +18,7 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.sample import load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.tables import Table
+from fll_hbase.tables import Put, Table
 from fll_hbase.tables.sqlite import SqliteTable
 from tests.support.golden_http import GOLDEN, GoldenFile, read_file
 
@@ -133,6 +133,13 @@ class GoldenStores:
     def _broken(self) -> Table:
         self._opened.append(FailingTable(RuntimeError("of the inside, which no answer may show")))
         return self._opened[-1]
+
+    def _corrupt(self) -> Table:
+        """The hard store with other values in all of its columns."""
+        table = self._hard()
+        cells = ((row, column) for row, columns in table.scan(b"", b"\xff") for column in columns)
+        table.write([[Put(row, column, b"\xffno value")] for row, column in list(cells)])
+        return table
 
     def _sample(self) -> Table:
         table = self._empty()

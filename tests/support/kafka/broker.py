@@ -6,9 +6,11 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+
+from tests.support.ports import free_port
 
 FETCHED = Path(__file__).parent / "target"
 CLUSTER_ID = "bGluZWFnZS1vZi1maWVsZA"
@@ -29,7 +31,7 @@ class Broker:
         self._home = home
         self._properties = home / "server.properties"
         self._process: subprocess.Popen[bytes] | None = None
-        self._port, self._controller_port = _free_ports(2)
+        self._port, self._controller_port = free_port(), free_port()
 
     @property
     def address(self) -> str:
@@ -123,18 +125,3 @@ def _jars(folder: str) -> list[Path]:
             f"{FETCHED / folder} contains no jars: `mvn -q -B -f {FETCHED.parent}/pom.xml package`"
         )
     return jars
-
-
-def _free_ports(count: int) -> Sequence[int]:
-    """Free ports below the ephemeral range, apart from those of the HBase tests."""
-    free: list[int] = []
-    for port in range(16_000 + os.getpid() % 3_000, 20_000):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        free.append(port)
-        if len(free) == count:
-            return free
-    raise OSError("no free ports below 20000")
