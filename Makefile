@@ -27,6 +27,9 @@ LOCKED := --no-deps --require-hashes
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
+# Every program that a test starts would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 

@@ -136,7 +136,7 @@ class GoldenStores:
 
     def _corrupt(self) -> Table:
         """The hard store with other values in all of its columns."""
-        table = self._hard()
+        table = self._purged()
         cells = ((row, column) for row, columns in table.scan(b"", b"\xff") for column in columns)
         table.write([[Put(row, column, b"\xffno value")] for row, column in list(cells)])
         return table
@@ -148,6 +148,16 @@ class GoldenStores:
 
     def _hard(self) -> Table:
         """The store that hard/store.txt records, after a purge, with tokens."""
+        table = self._purged()
+        for name, grants in GRANTS.items():
+            # Expired long ago on any clock: whoever checks a token does not ask this one.
+            expiry, clock = (1, lambda: 0) if name == "expired" else (None, self._clock)
+            access = LineageStore(table, clock=clock).access
+            _, secret = access.create_token(name, grants, lifetime_ms=expiry)
+            self.tokens[name] = secret.text()
+        return table
+
+    def _purged(self) -> Table:
         table = self._empty()
         golden = read_file(GOLDEN / "hard" / "store.txt")
         with self._clock.showing(golden.about["Now"]):
@@ -156,10 +166,4 @@ class GoldenStores:
         garbage_collection.purge(table, policy, until_ms=NOW_MS)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=NOW_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=NOW_MS)
-        for name, grants in GRANTS.items():
-            # Expired long ago on any clock: whoever checks a token does not ask this one.
-            expiry, clock = (1, lambda: 0) if name == "expired" else (None, self._clock)
-            access = LineageStore(table, clock=clock).access
-            _, secret = access.create_token(name, grants, lifetime_ms=expiry)
-            self.tokens[name] = secret.text()
         return table
