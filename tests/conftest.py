@@ -13,10 +13,12 @@ from tests.support.clusters import Cluster
 from tests.support.commands import serving
 from tests.support.engines import Hbase
 from tests.support.leaks import Leaks, Tree
-from tests.support.sampled_store import load_sampled
+from tests.support.sampled_store import load_recent, load_sampled
+from tests.support.url_rules import compile_once
 from tests.support.waiting import patience
 
 profiles.load()
+compile_once()
 
 TESTS = Path(__file__).parent
 
@@ -86,6 +88,12 @@ def hbase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hbase]:
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a store with the sample, that no test writes to."""
     return load_sampled(tmp_path_factory.mktemp("sampled"))
+
+
+@pytest.fixture(scope="session")
+def recent(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a store with the last runs of the sample, that no test writes to."""
+    return load_recent(tmp_path_factory.mktemp("recent"))
 
 
 @pytest.fixture(scope="session")

@@ -108,12 +108,14 @@ def test_a_compaction_is_suggested_for_hbase_alone() -> None:
 
 
 @pytest.mark.slow
-def test_retention_without_spark(sampled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retention_without_spark(recent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
-    printed("store", "copy", "--from", sampled, "--to", url)
+    printed("store", "copy", "--from", recent, "--to", url)
     young = json.loads(printed("retention", "--store", url, "--before", "now", "--dry-run", "--json"))
     assert (young["counts"]["runs"], young["dry_run"]) == (0, True)
-    assert "in the grace period: 7" in printed("retention", "--store", url, "--before", "now", "--dry-run")
+    assert "in the grace period: 109 runs" in printed(
+        "retention", "--store", url, "--before", "now", "--dry-run"
+    )
     assert "deleted nothing" in printed("retention", "--store", url, "--before", "now")
     assert "there is no store" in complaint("retention", "--store", "sqlite:///none.db", code=2)
     monkeypatch.setenv("FLL_GRACE_MS", "0")

@@ -18,37 +18,37 @@ from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 
 @pytest.mark.slow
-def test_a_copy_is_verified(sampled: str, tmp_path: Path) -> None:
+def test_a_copy_is_verified(recent: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/copy.db"
-    output = printed("store", "copy", "--from", sampled, "--to", url)
+    output = printed("store", "copy", "--from", recent, "--to", url)
     assert "complete after 2 passes" in output
     for line in output.splitlines():
         if line.startswith("runs "):
             marks = line.split()[-2:]
             assert marks[0] == marks[1]
-    with closing(open_table(sampled)) as source, closing(open_table(url)) as target:
+    with closing(open_table(recent)) as source, closing(open_table(url)) as target:
         assert stored(target) == stored(source)
         assert stamped_catalogue(target) == stamped_catalogue(source)
         assert answers(target) == answers(source)
-    assert "--update" in complaint("store", "copy", "--from", sampled, "--to", url, code=2)
+    assert "--update" in complaint("store", "copy", "--from", recent, "--to", url, code=2)
     summary = json.loads(
-        printed("store", "copy", "--from", sampled, "--to", url, "--update", "--format", "json")
+        printed("store", "copy", "--from", recent, "--to", url, "--update", "--format", "json")
     )
     assert (summary["complete"], summary["put"], summary["passes"]) == (True, 0, 1)
     assert summary["kinds"]["runs"]["mark"] == summary["kinds"]["runs"]["targetMark"]
 
 
 @pytest.mark.slow
-def test_a_copy_that_needs_more_passes_fails(sampled: str, tmp_path: Path) -> None:
+def test_a_copy_that_needs_more_passes_fails(recent: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/copy.db"
-    result = fll("store", "copy", "--from", sampled, "--to", url, "--passes", "1")
+    result = fll("store", "copy", "--from", recent, "--to", url, "--passes", "1")
     assert result.exit_code == 1
     assert "not complete after 1 passes" in result.stdout
     assert "give the same command again" in result.stderr
     assert "complete it with `fll store copy`" in complaint(
         "store", "copy", "--from", url, "--to", "sqlite:///other.db", code=2
     )
-    assert printed("store", "copy", "--from", sampled, "--to", url)
+    assert printed("store", "copy", "--from", recent, "--to", url)
 
 
 @pytest.mark.slow
@@ -74,28 +74,28 @@ def test_a_copy_that_is_killed_goes_on(sampled: str, tmp_path: Path) -> None:
         assert stored(target) == stored(source)
 
 
-def test_other_targets_are_refused(sampled: str, tmp_path: Path) -> None:
+def test_other_targets_are_refused(recent: str, tmp_path: Path) -> None:
     foreign = tmp_path / "notes.db"
     foreign.write_text("notes, not a database: longer than the header of one" * 10)
-    assert "notes.db" in complaint("store", "copy", "--from", sampled, "--to", f"sqlite:///{foreign}", code=1)
-    assert "one store" in complaint("store", "copy", "--from", sampled, "--to", sampled, code=2)
-    assert "names no engine" in complaint("store", "copy", "--from", sampled, "--to", "x.db", code=2)
+    assert "notes.db" in complaint("store", "copy", "--from", recent, "--to", f"sqlite:///{foreign}", code=1)
+    assert "one store" in complaint("store", "copy", "--from", recent, "--to", recent, code=2)
+    assert "names no engine" in complaint("store", "copy", "--from", recent, "--to", "x.db", code=2)
     assert "there is no store" in complaint(
         "store", "copy", "--from", "sqlite:///none.db", "--to", "sqlite:///new.db", code=2
     )
-    assert "in memory" in complaint("store", "copy", "--from", sampled, "--to", "sqlite:///:memory:", code=2)
+    assert "in memory" in complaint("store", "copy", "--from", recent, "--to", "sqlite:///:memory:", code=2)
     full = f"sqlite:///{tmp_path}/full.db"
     with closing(open_table(full)) as table:
         table.write([[Put(b"z", b"d:x", b"")]])
-    assert "rows of its own" in complaint("store", "copy", "--from", sampled, "--to", full, code=2)
+    assert "rows of its own" in complaint("store", "copy", "--from", recent, "--to", full, code=2)
 
 
-def test_a_backup_is_a_store(sampled: str) -> None:
-    assert "MiB of" in printed("store", "backup", "backup.db", "--store", sampled)
-    assert "--overwrite" in complaint("store", "backup", "backup.db", "--store", sampled, code=2)
-    assert printed("store", "backup", "backup.db", "--overwrite", "--store", sampled)
+def test_a_backup_is_a_store(recent: str) -> None:
+    assert "MiB of" in printed("store", "backup", "backup.db", "--store", recent)
+    assert "--overwrite" in complaint("store", "backup", "backup.db", "--store", recent, code=2)
+    assert printed("store", "backup", "backup.db", "--overwrite", "--store", recent)
     question = ("lineage", "bank", "DailyTransactions", "--json", "--store")
-    assert printed(*question, "sqlite:///backup.db") == printed(*question, sampled)
+    assert printed(*question, "sqlite:///backup.db") == printed(*question, recent)
     assert "snapshots" in complaint("store", "backup", "b.db", "--store", "hbase://localhost/t", code=2)
 
 
@@ -106,11 +106,11 @@ def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patient_store")
-def test_to_hbase_and_back(sampled: str, hbase: Hbase, tmp_path: Path) -> None:
+def test_to_hbase_and_back(recent: str, hbase: Hbase, tmp_path: Path) -> None:
     url, back = hbase.fresh(), f"sqlite:///{tmp_path}/back.db"
-    assert "complete after 2 passes" in printed("store", "copy", "--from", sampled, "--to", url)
+    assert "complete after 2 passes" in printed("store", "copy", "--from", recent, "--to", url)
     assert "complete after 2 passes" in printed("store", "copy", "--from", url, "--to", back)
-    with closing(open_table(sampled)) as source, closing(open_table(back)) as target:
+    with closing(open_table(recent)) as source, closing(open_table(back)) as target:
         assert stored(target) == stored(source)
         assert stamped_catalogue(target) == stamped_catalogue(source)
         with closing(open_table(url)) as middle:
@@ -119,10 +119,10 @@ def test_to_hbase_and_back(sampled: str, hbase: Hbase, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("patient_store")
-def test_a_copy_on_hbase_follows_its_source(sampled: str, hbase: Hbase, tmp_path: Path) -> None:
+def test_a_copy_on_hbase_follows_its_source(recent: str, hbase: Hbase, tmp_path: Path) -> None:
     """Runs that are purged from the source go from the copy, too."""
     url, source = hbase.fresh(), f"sqlite:///{tmp_path}/source.db"
-    printed("store", "copy", "--from", sampled, "--to", source)
+    printed("store", "copy", "--from", recent, "--to", source)
     printed("store", "copy", "--from", source, "--to", url)
     with closing(open_table(source)) as table:
         cells = [(key, column) for key, row in table.scan(b"r|", b"r|8") for column in row]
