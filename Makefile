@@ -27,9 +27,6 @@ LOCKED := --no-deps --require-hashes
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-# Every program that a test starts would compile all modules again.
-unexport PYTHONDONTWRITEBYTECODE
-
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
@@ -130,8 +127,10 @@ hbase-stop:
 # What a stage of the tests installs or builds first, so that its seconds are those of the tests.
 PREPARED := $(AGENT) $(KAFKA) $(GENERATOR) $(LAKE) $(SPARK35)/installed page/node_modules hbase-jars
 
+# Compiled once: where Python writes no bytecode, each program that a test starts would compile all modules again.
 test test-long: system-tests setup
 	@$(MAKE) --jobs 2 --output-sync=target $(PREPARED)
+	@$(BIN)/python -m compileall -q api fll_hbase
 	@rm -rf build/test
 	@FLL_TEST_PROFILE=$(if $(findstring long,$@),long,push) \
 		$(MAKE) --no-print-directory --jobs $(STAGES_AT_ONCE) --keep-going $(addprefix stage-,$(STAGES))
