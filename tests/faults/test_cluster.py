@@ -1,6 +1,8 @@
 """Failures of HBase processes lose no acknowledged run, and no answer is ever wrong.
 
-All in one file, because tests run in parallel by files: there is one cluster.
+All in one file, because tests run in parallel by files: there is one cluster. On a push a region server is
+killed, alone and during a load, and stopped while many ask; gateways are killed one after the other, and all
+processes at once, among them those that only long runs kill alone.
 """
 
 from __future__ import annotations
@@ -97,9 +99,8 @@ def test_region_server_killed_during_a_load(site: Site, report: Report, tmp_path
     assert same_rows(url, expected) == expected
 
 
-@pytest.mark.parametrize(
-    "seconds", [STOPPED_SECONDS[0], pytest.param(STOPPED_SECONDS[1], marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", STOPPED_SECONDS)
 def test_region_server_stopped(site: Site, report: Report, seconds: float) -> None:
     name = site.holder(HOT[1])
     with site.at_work(report) as work:
@@ -146,6 +147,7 @@ def test_gateways_killed_one_after_the_other(site: Site, report: Report) -> None
             site.cluster.restart(name)
 
 
+@pytest.mark.long
 def test_all_gateways_killed(site: Site, report: Report) -> None:
     with site.at_work(report) as work:
         for name in GATEWAYS:
@@ -165,6 +167,7 @@ def test_master_killed(site: Site, report: Report) -> None:
         site.cluster.restart("master")
 
 
+@pytest.mark.long
 def test_zookeeper_killed_and_started_again(site: Site, report: Report) -> None:
     with site.at_work(report) as work:
         site.cluster.kill("zk")
