@@ -33,7 +33,7 @@ NPM := npm --prefix page
 # Stages of the tests run side by side: with more than two on two cores, some would wait for too long.
 STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
-STAGES := python spark hbase uncovered page capture spark35 lint servers
+STAGES := python spark hbase capture uncovered page spark35 lint servers
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
 	quick lint format ruff types imports house $(addprefix tests-,$(STAGES)) $(addprefix stage-,$(STAGES)) \
