@@ -87,8 +87,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def new_lines(shared: Server) -> NewLines:
     """Returns the lines that the audit log has since the test began."""
-    before = len(lines(shared))
-    return lambda: lines(shared)[before:]
+    start = len(lines(shared))
+    return lambda: lines(shared)[start:]
 
 
 def record_tagged(server: Server) -> None:
