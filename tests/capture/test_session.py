@@ -21,6 +21,9 @@ from tests.support.jvm_options import SPARK_JVM
 
 pytestmark = pytest.mark.java
 
+DROPPING_ROUNDS_MAX = 30
+"""Of twenty writes each: mostly the first drops the end of one."""
+
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
@@ -188,17 +191,28 @@ def test_threads_install_and_flush_at_once(spark: SparkSession, server: Lineage,
 def test_executions_that_spark_drops_are_counted(
     spark: SparkSession, server: Lineage, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The queue of the listener has room for one event, so that those of most writes do not fit."""
+    """The queue of the listener has room for one event, so that those of some writes do not fit."""
+    missed = 0
+    for number in range(DROPPING_ROUNDS_MAX):
+        folder = tmp_path / str(number)
+        caplog.clear()
+        install_with_a_short_queue(spark, server, tmp_path / "spool")
+        for write_number in range(20):
+            write(spark, folder / f"out{write_number}")
+        assert capture.uninstall(30)
+        missed = sum(int(count) for count in re.findall(r"up to (\d+) executions", caplog.text))
+        assert outputs(server, folder) + missed == 20
+        # A listener that is quick may see the end of every write.
+        if missed:
+            break
+    assert missed
+
+
+def install_with_a_short_queue(spark: SparkSession, server: Lineage, spool: Path) -> None:
     setting = "spark.scheduler.listenerbus.eventqueue.fll.capacity"
     conf = spark.sparkContext._jsc.sc().conf()
     conf.set(setting, "1")
     try:
-        assert capture.install(spark, server.url, spool=tmp_path / "spool")
+        assert capture.install(spark, server.url, spool=spool)
     finally:
         conf.remove(setting)
-    for number in range(20):
-        write(spark, tmp_path / f"out{number}")
-    assert capture.uninstall(30)
-    counts = [int(count) for count in re.findall(r"up to (\d+) executions", caplog.text)]
-    assert sum(counts) > 0
-    assert outputs(server, tmp_path) + sum(counts) == 20
