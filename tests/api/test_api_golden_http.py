@@ -19,6 +19,8 @@ from fll_hbase.tables import open_table
 from tests.support.golden_http import Exchange, GoldenFile, differences, read_files, send
 from tests.support.golden_stores import Clock, GoldenStores
 
+pytestmark = pytest.mark.slow
+
 FILES = read_files()
 LINES_MAX = 1_000
 """Of one file: more than that nobody reads."""

@@ -19,6 +19,8 @@ from tests.support.lineage_documents import Json, copying, encoded, run
 from tests.support.raw_http import Server, answer, head
 from tests.support.work import count_calls
 
+pytestmark = pytest.mark.slow
+
 ROUTE = "lineage/batch"
 ERRORS_MAX = DEFAULTS.batch_errors_max
 

@@ -14,7 +14,7 @@ from tests.support.api_client import ALL, assert_problem_body, path
 from tests.support.lineage_documents import Json, copying, encoded, run
 from tests.support.raw_http import Answer, Server
 
-pytestmark = pytest.mark.hbase
+pytestmark = [pytest.mark.hbase, pytest.mark.slow]
 
 NAMES = [
     "a/b",

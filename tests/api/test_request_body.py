@@ -27,6 +27,8 @@ from tests.support.api_client import (
 from tests.support.lineage_documents import Json, copying, encoded, run, worked
 from tests.support.raw_http import Server, answer, chunk, head
 
+pytestmark = pytest.mark.slow
+
 MIB = 2**20
 
 

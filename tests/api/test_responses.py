@@ -43,6 +43,7 @@ def fleeting(payload: TestResponse) -> dict[str, str]:
     return {name: value for name, value in payload.headers.items() if name not in ("X-Request-ID", "Date")}
 
 
+@pytest.mark.slow
 class TestEntityTags:
     """Strong tags on read answers, and `If-None-Match`."""
 
@@ -93,6 +94,7 @@ class TestEntityTags:
         assert payload.status_code == 200
 
 
+@pytest.mark.slow
 class TestCompression:
     """gzip where the client takes it and there is something to gain."""
 

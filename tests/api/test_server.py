@@ -33,6 +33,8 @@ from tests.support.ports import free_port
 from tests.support.raw_http import Server, answer, chunk, head
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
+pytestmark = pytest.mark.slow
+
 THREADS, REQUEST_SECONDS = 4, 10
 SLOW_CLIENTS = 40
 PROBES = ("/healthz", "/readyz", "/v3/namespaces")

@@ -37,6 +37,8 @@ from tests.support.ports import free_port
 from tests.support.token_clients import EVERYTHING, LISTS, bearer
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
+pytestmark = pytest.mark.slow
+
 STALLED = 60
 FIELDS = [f"{number} {'x' * 500}" for number in range(1_500)]
 

@@ -20,6 +20,8 @@ from fll_hbase.sample.load import load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 PAGE = Path(__file__).parents[3] / "docs" / "rest.md"

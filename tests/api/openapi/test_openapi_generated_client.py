@@ -19,6 +19,8 @@ from fll_hbase.config import Settings
 from tests.support.lineage_documents import copying, run
 from tests.support.threaded_server import serving_in_thread
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "generated_lineage_client"
 
 

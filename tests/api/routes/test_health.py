@@ -68,6 +68,7 @@ class TestHealth:
         eventually(lambda: server.get("/readyz").status == 200, "a check has ended")
 
 
+@pytest.mark.slow
 class TestAStoreThatIsAway:
     """503 with `Retry-After`, and nothing is lost or half done."""
 

@@ -43,6 +43,7 @@ def engine() -> str:
     return "sqlite"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("position", "value"), WRONG, ids=stated)
 def test_what_is_wrong_in_shape_is_400_at_its_place(client: FlaskClient, position: str, value: Any) -> None:
     assert error_paths(record(client, with_wrong(worked(), position, value)), 400) == [position]
