@@ -73,7 +73,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Return whether the event loop sends or closes."""
         # A snapshot: a request thread may send all of it between this call and that of `readable`, and the
         # connection would wait for nothing any more.
-        # The end of an answer is sent after it is counted and logged: whoever has it finds it in the log.
+        # A short answer is sent after it is counted and logged: whoever has it finds it in the log.
         self.is_sending = self.total_outbufs_len >= (SEND_BYTES if self.is_answering else 1)
         # Paused, too: the event loop may have sent everything just before the thread paused.
         return self.is_sending or self.is_paused or self.will_close or self.close_when_flushed

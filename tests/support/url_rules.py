@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from werkzeug.routing import Rule
 
@@ -17,10 +16,10 @@ def compile_once() -> None:
 
 
 def _shared_builder(rule: Rule, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-    # Such a function has the text of its rule, and is told the rule itself when it is called.
+    # Such a function contains the text of its rule only; the rule itself is an argument of each call.
     if rule.defaults or rule.subdomain or rule.host:
         return _compile(rule, append_unknown)
-    key: Any = (rule.rule, append_unknown)
+    key = (rule.rule, append_unknown)
     if key not in _compiled:
         _compiled[key] = _compile(rule, append_unknown)
     return _compiled[key]

@@ -159,7 +159,7 @@ class _SlowLog(RequestObserver):
         super().observe(answered)
 
 
-def test_whoever_has_an_answer_finds_it_in_the_log() -> None:
+def test_a_short_answer_is_sent_after_it_is_logged() -> None:
     slow = _SlowLog()
     with serving(hello, Settings(threads=4), slow) as server, server.connected() as connection:
         connection.sendall(head("GET", "/a", Connection="keep-alive"))
