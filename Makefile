@@ -30,8 +30,8 @@ COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-un
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
-# Stages of the tests run side by side: with more than two on two cores, some would wait for too long.
-STAGES_AT_ONCE := 2
+# Stages of the tests run side by side: each waits for servers and processes a third of its time.
+STAGES_AT_ONCE := 3
 # The longest first: what is short fills the gaps.
 STAGES := python spark hbase capture uncovered page spark35 lint servers
 
@@ -212,9 +212,10 @@ tests-page: system-page setup page/node_modules
 tests-servers: system-servers setup
 	$(PYTEST) --durations=30 -m servers tests/operators
 
-# Without the other tests' conftest, which needs what only $(VENV) has.
+# Without the other tests' conftest, which needs what only $(VENV) has, and leaves out what is long.
 tests-spark35: system-java $(LAKE) $(SPARK35)/installed
-	$(SPARK35)/bin/python -m pytest --durations=30 --confcutdir tests/spark35 tests/spark35
+	$(SPARK35)/bin/python -m pytest --durations=30 -m '$(if $(filter long,$(FLL_TEST_PROFILE)),,not long)' \
+		--confcutdir tests/spark35 tests/spark35
 
 $(SPARK35)/installed: requirements-spark35.lock
 	@echo 'Installing Spark 3.5 into $(SPARK35): about 800 MB, which takes minutes'

@@ -49,6 +49,7 @@ def test_check_records_a_write_and_shows_its_lineage(tmp_path: Path, server: Lin
 
 
 @pytest.mark.java
+@pytest.mark.long
 def test_cached_classes_that_the_jvm_refuses_are_compiled_again(
     tmp_path: Path, server: Lineage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

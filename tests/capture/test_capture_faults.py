@@ -33,6 +33,7 @@ def test_a_captured_job_is_as_one_without(jobs: JobRunner, server: Lineage) -> N
     assert jobs.plans() == []
 
 
+@pytest.mark.long
 def test_an_interrupted_job_is_recorded(jobs: JobRunner, server: Lineage) -> None:
     done = jobs.run("interrupted", 2, "interrupt", url=server.url)
     assert done.returncode != 0
@@ -79,6 +80,7 @@ def test_a_killed_driver_leaves_its_plans(jobs: JobRunner, server: Lineage) -> N
     assert jobs.plans() == []
 
 
+@pytest.mark.long
 def test_a_full_spool_is_reported_and_the_job_goes_on(jobs: JobRunner, server: Lineage) -> None:
     bound = {"FLL_CAPTURE_BYTES_MAX": "65536"}
     with gated(server.url, busy=10**6) as gate:
@@ -104,6 +106,7 @@ def test_a_full_disk_is_reported_and_the_job_goes_on(jobs: JobRunner, server: Li
     assert jobs.plans() == []
 
 
+@pytest.mark.long
 def test_a_full_disk_loses_nothing_while_the_server_records(jobs: JobRunner, server: Lineage) -> None:
     """Lines wait in memory until those before them are recorded, also beyond the end of the session."""
     done = jobs.run("room", 30, "stop", "wide", url=server.url, file_kib_max=300)
@@ -135,6 +138,7 @@ def test_secrets_never_reach_the_spool(jobs: JobRunner, server: Lineage) -> None
     assert not re.search(r"s3cret|t0ken", done.stdout + done.stderr)
 
 
+@pytest.mark.long
 def test_a_small_share_is_enough_for_a_long_job(jobs: JobRunner, server: Lineage) -> None:
     """The file starts again whenever half of its share is recorded."""
     done = jobs.run("long", 80, "stop", "threads", url=server.url, FLL_CAPTURE_BYTES_MAX="65536")

@@ -14,6 +14,7 @@ from tests.support.kafka.broker import Broker, connector
 pytestmark = pytest.mark.java
 
 
+@pytest.mark.long
 def test_jobs_have_the_recorded_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Broker(tmp_path / "broker") as broker:
         for topic in TOPICS:

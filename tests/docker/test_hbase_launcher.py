@@ -152,6 +152,7 @@ class TestDdl:
             hbase.tool("describe", "good")
 
 
+@pytest.mark.long
 def test_snapshots_bring_a_table_back_here_and_from_elsewhere(
     hbase: Cluster, table: happybase.Table, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def test_region_server_killed(site: Site, report: Report, name: str) -> None:
     assert work.longest_seconds() >= NOTICED_SECONDS
 
 
+@pytest.mark.long
 def test_region_server_killed_during_a_load(site: Site, report: Report, tmp_path: Path) -> None:
     """Spark waits for the other one: nobody starts anything again, and another load finds all there."""
     given, url, rejects = Input(tmp_path / "runs", runs=LOADED_RUNS), site.cluster.url, tmp_path / "rejects"

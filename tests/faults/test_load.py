@@ -13,7 +13,7 @@ from tests.faults.loading import Input, Load, Rows, count, rejected, rows
 
 pytestmark = pytest.mark.java
 
-RUNS = 6_000
+RUNS = 4_000
 UNDER_WAY = 300
 
 FULL_BYTES = 16 * 2**20
@@ -81,6 +81,7 @@ def test_two_at_once(given: Input, expected: Rows, store: Path, url: str) -> Non
     assert_complete(store, expected)
 
 
+@pytest.mark.long
 def test_no_room_for_rejects(store: Path, url: str) -> None:
     """A full disk, simulated by a file size limit: everything else was recorded before."""
     small_input = Input(store.with_name("few"), runs=50)

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HOME = Path(__file__).parents[2]
 RUNS = [[1, "one"], [1, "two"], [2, "three"], [2, "two"], [3, "four"]]
 FIELDS = {1: "x", 2: "y", 3: "z"}
 
 
+@pytest.mark.long
 def test_each_batch_is_in_the_tables_once(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, HOME / "tests/support/lake/process.py", tmp_path],

@@ -12,9 +12,9 @@ import os
 from hypothesis import settings
 
 PROFILE = os.environ.get("FLL_TEST_PROFILE", "push")
-EXAMPLES = {"quick": 10, "push": 30, "long": 500}
+EXAMPLES = {"quick": 10, "push": 20, "long": 500}
 
-COSTLY = {"quick": 1, "push": 3, "long": 50}[PROFILE]
+COSTLY = {"quick": 1, "push": 2, "long": 50}[PROFILE]
 """Examples of a test that needs about a second for each."""
 
 LEFT_OUT = {"quick": {"slow", "long", "java", "browser", "servers"}, "push": {"long"}, "long": set()}[PROFILE]

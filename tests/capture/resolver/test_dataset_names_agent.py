@@ -39,6 +39,7 @@ def symlinks(events: Iterable[Json]) -> dict[str, set[str]]:
     return tables
 
 
+@pytest.mark.long
 def test_names_are_those_of_the_agent(tmp_path: Path) -> None:
     (jar,) = JARS.glob("*.jar")
     target = tmp_path / "jobs.ndjson"

@@ -12,8 +12,9 @@ import pytest
 
 from fll_hbase.capture.resolver.lineage import ColumnLineage
 from fll_hbase.capture.resolver.plans import resolve
+from tests.support.profiles import PROFILE
 
-SIZES = (10, 1_000, 50_000)
+SIZES = (10, 1_000, 50_000 if PROFILE == "long" else 10_000)
 DEPTHS = (10, 300, 3_000)
 
 Rows = list[list[Any]]

@@ -551,7 +551,7 @@ def chained_project(models: int) -> dict[str, Any]:
     return document(*chain, *tables, *blind)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_chain_of_ephemeral_models_is_followed_within_bounds() -> None:
     """Beyond the bound on sources a longer chain costs no more than its own length."""
     calls = {}

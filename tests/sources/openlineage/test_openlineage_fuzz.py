@@ -21,10 +21,12 @@ from fll_hbase.sources.openlineage import ParsedEvent
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.openlineage_events import run_events
+from tests.support.profiles import PROFILE
 from tests.support.recorded_events import events
 from tests.support.work import calls_allowed, count_calls
 
 CALLS_PER_100_KB = 3_000_000
+LARGE_COUNT = 3_000 if PROFILE == "long" else 1_000
 RULES = parse_rules(r"/\d{4}-\d\d-\d\d/ => /{date}/ ;; day=\d+ => day")
 
 ODD_TEXTS = (
@@ -266,7 +268,7 @@ def test_large_events_cause_their_share_of_work(client: FlaskClient, kind: str) 
         "run": {"runId": kind},
         "job": {"namespace": "a", "name": "j"},
     }
-    body = json.dumps({**event, **LARGE[kind](3_000)}).encode()
+    body = json.dumps({**event, **LARGE[kind](LARGE_COUNT)}).encode()
     read(json.loads(body))
 
     def send() -> None:

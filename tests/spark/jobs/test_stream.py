@@ -162,6 +162,7 @@ def test_sigterm_ends_the_stream_after_the_current_batch(tmp_path: Path) -> None
     assert rows(url) == record_online(f"sqlite:///{tmp_path}/online.db", files)
 
 
+@pytest.mark.long
 def test_a_stream_killed_in_a_batch_records_the_same_rows(tmp_path: Path) -> None:
     folder, url = tmp_path / "incoming", f"sqlite:///{tmp_path}/store.db"
     files = [move_file(folder, "many", [*documents(0, 3_000), b"{}"], time_s=1)]

@@ -14,6 +14,7 @@ import pytest
 from api.command import main
 from tests.support.commands import FLL, complaint, printed
 from tests.support.engines import Hbase
+from tests.support.jvm_options import JVM_ENVIRONMENT
 
 LOAD = ("spark", "load")
 
@@ -34,7 +35,12 @@ def failed(command: list[str], *, code: int, **environment: str) -> str:
     """The one line that a command in a process of its own ends with; Spark's own words may go before it."""
     inherited = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**inherited, **environment}, check=False, timeout=600
+        command,
+        capture_output=True,
+        text=True,
+        env={**inherited, **JVM_ENVIRONMENT, **environment},
+        check=False,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert "Traceback" not in done.stderr
@@ -95,6 +101,7 @@ def test_what_is_not_there_is_reported(load_command: list[str], tmp_path: Path) 
 
 
 @pytest.mark.java
+@pytest.mark.long
 def test_rejects_that_cannot_be_written_are_reported(load_command: list[str], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     below = str(tmp_path / "file" / "rejects")
@@ -104,6 +111,7 @@ def test_rejects_that_cannot_be_written_are_reported(load_command: list[str], tm
 
 
 @pytest.mark.java
+@pytest.mark.long
 def test_parquet_without_the_column_is_reported(load_command: list[str], tmp_path: Path) -> None:
     pq.write_table(pa.table({"other": ["x"]}), tmp_path / "in")
     line = failed([FLL, *load_command, "--format", "parquet"], code=1)
