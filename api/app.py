@@ -66,6 +66,7 @@ from fll_hbase.store.lineage_store import LineageStore
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
+_VERSION = version("fll-hbase")
 _CONVERTERS = {
     "namespace": NamespaceConverter,
     "name": NameConverter,
@@ -114,7 +115,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         app.url_map.converters[name] = converter
     app.config.update(
         API_TITLE="Field lineage",
-        API_VERSION=version("fll-hbase"),
+        API_VERSION=_VERSION,
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )

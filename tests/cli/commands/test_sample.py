@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shlex
 from typing import Any
@@ -11,6 +12,12 @@ import pytest
 from fll_hbase.sample import documents
 from tests.support.commands import END_MS, fll, printed
 from tests.support.small_documents import document
+
+
+@pytest.fixture
+def few_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample has the runs of its last five days only."""
+    monkeypatch.setattr(importlib.import_module("fll_hbase.sample.documents"), "DAYS", 5)
 
 
 @pytest.mark.slow
@@ -27,6 +34,7 @@ def test_it_loads_and_names_next_commands() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_days")
 def test_its_documents_can_be_recorded_elsewhere() -> None:
     printed_documents = printed("sample", "--json", "--end", "1700000000")
     payloads = [json.loads(line) for line in printed_documents.splitlines()]
@@ -39,6 +47,7 @@ def test_its_documents_can_be_recorded_elsewhere() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_days")
 def test_a_sample_that_has_aged_is_renewed_beside_the_runs_of_others() -> None:
     payload = document(run="ours")
     for operation in payload["operations"]:
