@@ -30,8 +30,8 @@ COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-un
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
-# Stages of the tests run side by side: each waits for servers and processes a third of its time.
-STAGES_AT_ONCE := 3
+# Stages of the tests run side by side, the longest in two processes: each waits a third of its time.
+STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
 STAGES := python spark hbase capture uncovered page spark35 lint servers
 
@@ -185,7 +185,7 @@ UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model test_o
 	sources/openlineage/test_openlineage_order.py sources/cdap/test_cdap_any.py sources/sql/test_sql_fuzz.py)
 
 tests-python: setup
-	$(PYTEST) --durations=30 -m 'not java and not servers and not browser' \
+	$(PYTEST) --durations=30 --numprocesses 2 --dist loadfile -m 'not java and not servers and not browser' \
 		--cov --cov-report=term:skip-covered $(addprefix --ignore=,$(UNCOVERED))
 
 tests-uncovered: setup

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.sample import documents, load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.sampled_store import shorten_sample
 from tests.support.tour import END_MS
 
 WINDOW = Window(END_MS - 30 * DAY_MS, END_MS)
@@ -19,14 +21,8 @@ EVERYTHING = Window(0, END_MS)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LineageStore]:
-    path: Path = tmp_path_factory.mktemp("sample") / "store.db"
-    store = LineageStore(open_table(f"sqlite:///{path}"))
-    progress: list[int] = []
-    loaded = load(store, END_MS, progress.append)
-    count = sum(1 for _ in documents(END_MS))
-    assert (loaded.runs, loaded.repeated) == (count, 0)
-    assert progress == [*range(500, count, 500), count]
+def store(sampled: str) -> Iterator[LineageStore]:
+    store = LineageStore(open_table(sampled))
     yield store
     store.close()
 
@@ -49,9 +45,17 @@ def fields(store: LineageStore, *names: str, window: Window = WINDOW, failed: bo
 
 
 @pytest.mark.slow
-def test_loading_it_again_adds_nothing(store: LineageStore) -> None:
-    again = load(store, END_MS)
-    assert again.repeated == again.runs
+def test_loading_it_again_adds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_sample(monkeypatch, days=20)
+    count = sum(1 for _ in documents(END_MS))
+    assert count > 1_000
+    with closing(LineageStore(open_table(f"sqlite:///{tmp_path}/store.db"))) as store:
+        progress: list[int] = []
+        loaded = load(store, END_MS, progress.append)
+        assert (loaded.runs, loaded.repeated) == (count, 0)
+        assert progress == [*range(500, count, 500), count]
+        again = load(store, END_MS)
+        assert (again.runs, again.repeated) == (count, count)
 
 
 def test_uid_reaches_the_report_and_the_campaigns(store: LineageStore) -> None:

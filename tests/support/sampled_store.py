@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fll_hbase.sample import documents, load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -31,6 +33,11 @@ def load_recent(folder: Path) -> str:
     url = f"sqlite:///{folder}/store.db"
     _record(url, [*list(documents(END_MS))[-RECENT_RUNS:], *AWKWARD])
     return url
+
+
+def shorten_sample(monkeypatch: pytest.MonkeyPatch, *, days: int) -> None:
+    """Leave only the runs of its last days in the sample, for tests of how it is loaded."""
+    monkeypatch.setitem(documents.__globals__, "DAYS", days)
 
 
 def _record(url: str, payloads: Iterable[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shlex
 from typing import Any
@@ -11,13 +10,13 @@ import pytest
 
 from fll_hbase.sample import documents
 from tests.support.commands import END_MS, fll, printed
+from tests.support.sampled_store import shorten_sample
 from tests.support.small_documents import document
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def few_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sample has the runs of its last five days only."""
-    monkeypatch.setattr(importlib.import_module("fll_hbase.sample.documents"), "DAYS", 5)
+    shorten_sample(monkeypatch, days=5)
 
 
 @pytest.mark.slow
@@ -34,7 +33,6 @@ def test_it_loads_and_names_next_commands() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_days")
 def test_its_documents_can_be_recorded_elsewhere() -> None:
     printed_documents = printed("sample", "--json", "--end", "1700000000")
     payloads = [json.loads(line) for line in printed_documents.splitlines()]
@@ -47,7 +45,6 @@ def test_its_documents_can_be_recorded_elsewhere() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_days")
 def test_a_sample_that_has_aged_is_renewed_beside_the_runs_of_others() -> None:
     payload = document(run="ours")
     for operation in payload["operations"]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -40,7 +37,7 @@ from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.spark.conftest import SAMPLE_END_MS
-from tests.support.jvm_options import JVM_ENVIRONMENT
+from tests.support.shared_session import SharedSession
 from tests.support.strategies import AWKWARD
 
 ALWAYS = Window(0, START_LIMIT_MS)
@@ -275,17 +272,15 @@ def test_an_empty_store_is_an_export_of_nothing(spark: SparkSession, tmp_path: P
     assert done.rows == {"runs": 0, "edges": 0, "catalogue": 0}
 
 
-@pytest.mark.java
-def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> None:
-    fll, out = Path(sys.executable).with_name("fll"), tmp_path / "out"
-    command = ["spark", "export", str(out), "--store", sample_url, "--master", "local[2]"]
+def test_the_command_reports_what_it_wrote(
+    spark: SparkSession, sample_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fll_hbase.cli.commands.spark.common.session", SharedSession(spark))
+    out = tmp_path / "out"
+    command = ["spark", "export", str(out), "--store", sample_url]
     bounds = ["--format", "csv", "--namespace", "bank", "--start", "1759500000", "--distinct"]
-    environment = {**os.environ, **JVM_ENVIRONMENT}
-    done, repeated = (
-        subprocess.run([fll, *command, *bounds], capture_output=True, text=True, check=False, env=environment)
-        for _ in range(2)
-    )
-    assert done.returncode == 0, done.stderr
+    done, repeated = (CliRunner().invoke(main, [*command, *bounds]) for _ in range(2))
+    assert done.exit_code == 0, done.stderr
     (line,) = done.stdout.splitlines()
     report = json.loads(line)
     assert (report["job"], report["format"], report["out"]) == ("export", "csv", str(out))
@@ -294,7 +289,7 @@ def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> N
     window = Window(1_759_500_000_000, START_LIMIT_MS)
     assert {row["run"] for row in rows} == runs_of(open_sqlite(sample_url), window, "bank")
     assert report["edges"] == len(read_csv(out / "edges"))
-    assert repeated.returncode == 2
+    assert repeated.exit_code == 2
     assert "--overwrite" in repeated.stderr.splitlines()[-1]
 
 
