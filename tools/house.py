@@ -56,7 +56,14 @@ ESCAPED = _words("bool hash id list type").union(keyword.kwlist)
 QUESTIONS = _words("Are Can Do Does Is What Which Who Whose Why")
 QUESTIONS_OF_MODULES = QUESTIONS | _words("How When Where Whether")
 
-MIRRORS = {"api": "api", "docker": "docker", "page": "page/src", "support": "tests/support", "tools": "tools"}
+MIRRORS = {
+    "api": "api",
+    "bench": "bench",
+    "docker": "docker",
+    "page": "page/src",
+    "support": "tests/support",
+    "tools": "tools",
+}
 """Where the subjects of a folder of tests are; those of all others are in `fll_hbase`."""
 
 WHOLE_SYSTEM = {
