@@ -1,4 +1,4 @@
-"""History and diff of a field as JSON of the REST contract, and history as rows of a table."""
+"""Histories and diffs as JSON of the REST contract, and history as rows of a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fll_hbase.json_types import Json
 from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Influence
-from fll_hbase.store.results import FieldDiff, FieldHistory
+from fll_hbase.store.results import DatasetDiff, FieldDiff, FieldHistory
 
 STRETCH_MEMBERS = (
     "checksum",
@@ -40,12 +40,22 @@ def history_rows(result: FieldHistory) -> list[tuple[object, ...]]:
 
 def diff(result: FieldDiff) -> Json:
     """Return the parts that the derivations of a field gained and lost; `omitted` names those not known."""
+    return rest_json.truncatable(_difference(result), result.truncated_by)
+
+
+def dataset_diff(result: DatasetDiff) -> Json:
+    """Return the fields whose derivations differ, each with what `diff` says of it."""
+    fields = [{"field": field.name, **_difference(field.diff)} for field in result.fields]
+    return rest_json.truncatable({"fields": fields}, result.truncated_by)
+
+
+def _difference(result: FieldDiff) -> Json:
     parts = {"gained": result.gained, "lost": result.lost}
     body: Json = {name: _parts(_NO_PARTS if value is None else value) for name, value in parts.items()}
     body["kept"] = result.common
     if omitted := [name for name, value in parts.items() if value is None]:
         body["omitted"] = omitted
-    return rest_json.truncatable(body, result.truncated_by)
+    return body
 
 
 def _parts(parts: DerivationParts) -> Json:

@@ -1,4 +1,4 @@
-"""Shapes and examples of the history and the diff of a field, for the OpenAPI document alone."""
+"""Shapes and examples of the history of a field and of diffs, for the OpenAPI document alone."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class DerivationPartsSchema(ma.Schema):
     sources = fields.List(fields.Nested(SourceSchema), required=True)
 
 
-class DiffSchema(ma.Schema):
-    """Parts that are in the derivations of one of two windows only."""
+class DifferenceSchema(ma.Schema):
+    """Parts that are in the derivations of a field in one of two windows only."""
 
     gained = fields.Nested(DerivationPartsSchema, required=True)
     lost = fields.Nested(DerivationPartsSchema, required=True)
@@ -78,6 +78,25 @@ class DiffSchema(ma.Schema):
         fields.String(validate=validate.OneOf(["gained", "lost"])),
         metadata={"description": "Members that are empty because a limit cut the window they depend on"},
     )
+
+
+class DiffSchema(DifferenceSchema):
+    """What differs between the derivations of a field in two windows."""
+
+    truncated = fields.Boolean(required=True)
+    truncatedBy = fields.List(fields.String())
+
+
+class ChangedFieldSchema(DifferenceSchema):
+    """A field whose derivations differ."""
+
+    field = fields.String(required=True)
+
+
+class DatasetDiffSchema(ma.Schema):
+    """The fields of a dataset whose derivations differ between two windows."""
+
+    changed = fields.List(fields.Nested(ChangedFieldSchema), data_key="fields", required=True)
     truncated = fields.Boolean(required=True)
     truncatedBy = fields.List(fields.String())
 
@@ -121,5 +140,15 @@ DIFF_EXAMPLE: dict[str, Any] = {
     },
     "lost": {"operations": [], "edges": [], "sources": []},
     "kept": 19,
+    "truncated": False,
+}
+
+DATASET_DIFF_EXAMPLE: dict[str, Any] = {
+    "fields": [
+        {
+            "field": "patient_medical_score",
+            **{name: value for name, value in DIFF_EXAMPLE.items() if name != "truncated"},
+        }
+    ],
     "truncated": False,
 }

@@ -46,6 +46,7 @@ OPERATION_IDS = {
     "get /v3/namespaces/{namespace}/endpoints/{name}/programs": "list_programs",
     "get /v3/namespaces/{namespace}/endpoints/{name}/openlineage": "list_openlineage_events",
     f"{_FIELD}/reach": "get_field_reach",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/diff": "get_dataset_diff",
     f"{_FIELD}/history": "get_field_history",
     f"{_FIELD}/diff": "get_field_diff",
     f"{_FIELD}/tags": "list_field_tags",

@@ -1,21 +1,31 @@
-"""Changes of a field: the history of how it was derived, and the diff of two windows."""
+"""Changes: the history of how a field was derived, and the diff of a field or a dataset in two windows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import Response, request
 
 from api import csv_response, responses
 from api.change_params import DiffParams, HistoryParams
-from api.openapi.change_answers import DIFF_EXAMPLE, HISTORY_CSV, HISTORY_EXAMPLE, DiffSchema, HistorySchema
+from api.openapi.change_answers import (
+    DATASET_DIFF_EXAMPLE,
+    DIFF_EXAMPLE,
+    HISTORY_CSV,
+    HISTORY_EXAMPLE,
+    DatasetDiffSchema,
+    DiffSchema,
+    HistorySchema,
+)
 from api.routes.blueprint import Blueprint, store
 from fll_hbase import change_json
 from fll_hbase.base_window import base_window
+from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Window
 
-blueprint = Blueprint("changes", __name__, description="When and how the derivation of a field changed")
+blueprint = Blueprint("changes", __name__, description="When and how the derivations of fields changed")
 
 _FIELD_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields/<field:field>"
 
@@ -54,15 +64,50 @@ def diff(query: dict[str, Any], namespace: str, name: str, field: str) -> Respon
 
     The base window is by default as long as the window, and just before it.
     """
-    window = query["window"]
-    base = base_window(window, query.pop("base_start"), query.pop("base_end"))
     dataset = Dataset(namespace, name)
+    return _diff_response(
+        query,
+        dataset,
+        lambda window, base, options: change_json.diff(
+            store().diff(DatasetField(dataset, field), window, base, **options)
+        ),
+    )
+
+
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/diff")
+@blueprint.arguments(DiffParams(), location="query")
+@blueprint.response(
+    200, DatasetDiffSchema, description="Changed fields by name", example=DATASET_DIFF_EXAMPLE
+)
+@blueprint.problems(400, 404, 503)
+def dataset_diff(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Return the fields of a dataset whose derivations differ from those of a base window, and what differs.
+
+    The base window is by default as long as the window, and just before it. Cost follows the contents of both
+    windows and the fields that differ.
+    """
+    dataset = Dataset(namespace, name)
+    return _diff_response(
+        query,
+        dataset,
+        lambda window, base, options: change_json.dataset_diff(
+            store().dataset_diff(dataset, window, base, **options)
+        ),
+    )
+
+
+def _diff_response(
+    query: dict[str, Any], dataset: Dataset, answer: Callable[[Window, Window, dict[str, bool]], Json]
+) -> Response:
+    """Return the answer about a window and its base window, with both in its headers."""
+    window = query.pop("window")
+    base = base_window(window, query.pop("base_start"), query.pop("base_end"))
     # Of both windows: a base window before the horizon has lost runs, too.
     both = Window(min(window.start_ms, base.start_ms), max(window.stop_ms, base.stop_ms))
     retained_from_ms = store().retained_from_ms(dataset, both)
-    result = store().diff(DatasetField(dataset, field), base=base, **query)
-    body = change_json.diff(result)
-    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+    response = responses.windowed_response(
+        answer(window, base, query), window, retained_from_ms=retained_from_ms
+    )
     response.headers["Base-Start"] = responses.epoch_seconds(base.start_ms)
     response.headers["Base-End"] = responses.epoch_seconds(base.stop_ms)
     return response

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fll_hbase import config
 from fll_hbase.client.base import (
     Answer,
+    DatasetDiffQuery,
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
@@ -35,6 +36,7 @@ from fll_hbase.store.lineage_store import LineageStore
 __all__ = [
     "Answer",
     "Connection",
+    "DatasetDiffQuery",
     "DiffQuery",
     "FieldQuery",
     "FieldReachQuery",

@@ -122,6 +122,18 @@ class DiffQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class DatasetDiffQuery:
+    """A window compared with a base window, as in `DiffQuery`, for all fields of a dataset."""
+
+    dataset: Dataset
+    window: WindowText
+    base_start: str | None
+    base_end: str | None
+    indirect: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NamespaceRunsQuery:
     """Runs of the programs of a namespace, "" for all; an empty `program` or `state` is any."""
 
@@ -226,6 +238,10 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_diff(self, query: DiffQuery) -> Answer:
         """Return what the derivations of a field gained and lost since a base window."""
+
+    @abstractmethod
+    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        """Return the fields of a dataset whose derivations differ from those of a base window."""
 
     @abstractmethod
     def ask_dataset(self, dataset: Dataset) -> Answer:

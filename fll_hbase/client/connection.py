@@ -14,6 +14,7 @@ from fll_hbase.client.arguments import (
     window_text,
 )
 from fll_hbase.client.base import (
+    DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
     FieldQuery,
@@ -170,7 +171,7 @@ class Connection(TagConnection, LineageClient):
         self,
         namespace: str,
         name: str,
-        field: str,
+        field: str = "",
         *,
         start: Time = START,
         end: Time = END,
@@ -181,13 +182,18 @@ class Connection(TagConnection, LineageClient):
     ) -> TypedAnswer[shapes.Members]:
         """Return what the derivations of a field gained and lost since a base window, or the one before.
 
+        Without `field`, `fields` of the body has all fields of the dataset that gained or lost something.
+
         >>> client.diff("bank", "RiskScores", "segment").body["gained"]
         {'operations': [], 'edges': [], 'sources': []}
         """
-        query = DiffQuery(
-            _field(namespace, name, field), window_text(start, end), base_start, base_end, indirect, failed
-        )
-        return as_typed(self.ask_diff(query), shapes.Members)
+        options = window_text(start, end), base_start, base_end, indirect, failed
+        compared = _field(namespace, name, field)
+        if not field:
+            answer = self.ask_dataset_diff(DatasetDiffQuery(compared.dataset, *options))
+        else:
+            answer = self.ask_diff(DiffQuery(compared, *options))
+        return as_typed(answer, shapes.Members)
 
     def report(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 from fll_hbase.client.base import (
     Answer,
+    DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
     FieldQuery,
@@ -166,11 +167,12 @@ class HttpClient(HttpTagClient, Connection):
         return truncatable(body, retained_from_ms(response))
 
     def ask_diff(self, query: DiffQuery) -> Answer:
-        times = {"baseStart": query.base_start, "baseEnd": query.base_end}
-        base = {name: time for name, time in times.items() if time is not None}
-        params = {**_change_params(query), **base}
-        response = self._session.get(*_field_path(query.field), "diff", params=params)
+        response = self._session.get(*_field_path(query.field), "diff", params=_diff_params(query))
         return truncatable(problems.json_body(response, "gained", "lost", "kept", "truncated"))
+
+    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        response = self._session.get(*_dataset_path(query.dataset), "diff", params=_diff_params(query))
+        return truncatable(problems.json_body(response, "fields", "truncated"))
 
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Send GET …/datasets/<name>/fields/<field>/lineage."""
@@ -298,13 +300,18 @@ def _field_path(field: DatasetField) -> tuple[str, ...]:
     return *_dataset_path(field.dataset), "fields", field.name
 
 
-def _change_params(query: HistoryQuery | DiffQuery) -> dict[str, str]:
+def _change_params(query: HistoryQuery | DiffQuery | DatasetDiffQuery) -> dict[str, str]:
     return {
         "start": query.window.start,
         "end": query.window.end,
         "indirect": str(query.indirect).lower(),
         "failed": str(query.failed).lower(),
     }
+
+
+def _diff_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
+    times = {"baseStart": query.base_start, "baseEnd": query.base_end}
+    return {**_change_params(query), **{name: time for name, time in times.items() if time is not None}}
 
 
 def _params(query: LineageQuery | FieldQuery | FieldReachQuery, **others: str | int) -> dict[str, str]:

@@ -22,6 +22,7 @@ from fll_hbase.base_window import parse_base_window
 from fll_hbase.client.base import (
     LIMIT_REACHED,
     Answer,
+    DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
     FieldQuery,
@@ -173,12 +174,22 @@ class LocalClient(LocalTagClient, Connection):
         return self._answer(change_json.history(result), hint, query.field.dataset, window)
 
     def ask_diff(self, query: DiffQuery) -> Answer:
-        # One `now` for both windows.
-        now = self._clock()
-        window = _parse(query.window, now)
-        base = parse_base_window(window, query.base_start, query.base_end, now_ms=now)
+        window, base = self._windows(query)
         result = self._store.diff(query.field, window, base, indirect=query.indirect, failed=query.failed)
         return Answer(change_json.diff(result), truncation_hint(result.truncated_by))
+
+    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        window, base = self._windows(query)
+        result = self._store.dataset_diff(
+            query.dataset, window, base, indirect=query.indirect, failed=query.failed
+        )
+        return Answer(change_json.dataset_diff(result), truncation_hint(result.truncated_by))
+
+    def _windows(self, query: DiffQuery | DatasetDiffQuery) -> tuple[Window, Window]:
+        """Return the window and the base window, by one `now` for both."""
+        now = self._clock()
+        window = _parse(query.window, now)
+        return window, parse_base_window(window, query.base_start, query.base_end, now_ms=now)
 
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Read the derivations of a field."""

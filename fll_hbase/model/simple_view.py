@@ -141,7 +141,7 @@ def _canonical(value: object) -> bytes:
     return repr(value).encode()
 
 
-def _input_influences(operation: Operation) -> dict[NodeId, Influence]:
+def input_influences(operation: Operation) -> dict[NodeId, Influence]:
     """Return the influence of each input; direct if one is both."""
     influences: dict[NodeId, Influence] = {}
     for field in inputs_of(operation):
@@ -168,7 +168,7 @@ class _Steps:
         # How many connections of operations were followed so far, a measure of the work.
         self.followed = 0
         for operation in self.operations.values():
-            inputs = _input_influences(operation)
+            inputs = input_influences(operation)
             # Before indirect inputs are left out: a field that is only used indirectly is a source field too.
             self._used.update(inputs)
             if not indirect:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 
 from fll_hbase import deadline
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
-from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import BOTH, Direction, Window
@@ -21,6 +18,8 @@ from fll_hbase.store.components import build_components
 from fll_hbase.store.policies import PolicyStore
 from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
+from fll_hbase.store.read.dataset_diff import DatasetDiffReader
+from fll_hbase.store.read.dataset_hops import DATASETS_PER_READ, DatasetLineageReader
 from fll_hbase.store.read.derivations import DerivationReader
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_diff import FieldDiffReader
@@ -38,9 +37,9 @@ from fll_hbase.store.read.run_bounds import RunBoundsReader
 from fll_hbase.store.read.run_heads import RunHeadReader
 from fll_hbase.store.read.run_reader import RunReader
 from fll_hbase.store.read.run_spans import RunSpanReader
-from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (
+    DatasetDiff,
     DatasetLineageResult,
     Derivations,
     FieldDiff,
@@ -62,9 +61,6 @@ from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 from fll_hbase.tables.observed import counted
-
-DATASETS_PER_READ = 128
-"""Datasets of one hop that are read together: on HBase 32 on each of four connections."""
 
 
 class LineageStore:
@@ -94,6 +90,7 @@ class LineageStore:
         )
         self._contents = self._components.contents
         self._windows = self._components.windows
+        self._datasets = DatasetLineageReader(self._windows, self._contents, self._settings)
         self._field_graphs = FieldGraphReader(self._windows, self._contents, self._settings)
         self._group_commit = GroupCommit(self._components.committer.record)
         self.catalogue = self._components.catalogue
@@ -108,6 +105,9 @@ class LineageStore:
         heads = RunHeadReader(table, self._contents, self._components.requests)
         self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
         self._diffs = FieldDiffReader(self._field_graphs, self.catalogue, self._settings)
+        self._dataset_diffs = DatasetDiffReader(
+            self._windows, self._contents, self._diffs, self.catalogue, self._settings
+        )
         self._derivations = DerivationReader(self._windows, self._contents, self.catalogue, self._settings)
         self.retention = RetentionRequests(self._components, self._runs)
         self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
@@ -175,18 +175,14 @@ class LineageStore:
         Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
         known dataset without lineage in the window; raises NotFound for one that was never recorded.
         """
-        limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
-        results = []
-        for direction in directions:
-            one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed)
-            results.append(walk(one_hop, dataset, direction=direction, limits=limits))
+        result = self._datasets.lineage(
+            dataset, window, directions=directions, level=level, indirect=indirect, failed=failed
+        )
         # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
-        entries = sort_entries(entry for result in results for entry in result.entries)
-        if not entries:
+        if not result.entries:
             deadline.check()
             self.catalogue.require_dataset(dataset)
-        truncated_by = {limit for result in results for limit in result.truncated_by}
-        return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
+        return result
 
     @retry_on_missing_content
     def read_ahead(self, queries: Sequence[WindowQuery]) -> None:
@@ -259,6 +255,19 @@ class LineageStore:
     ) -> FieldDiff:
         """Return how the derivations of the field differ between two windows, see `FieldDiffReader`."""
         return self._diffs.diff(field, window, base, indirect=indirect, failed=failed)
+
+    @retry_on_missing_content
+    def dataset_diff(
+        self,
+        dataset: Dataset,
+        window: Window,
+        base: Window,
+        *,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> DatasetDiff:
+        """Return the fields whose derivations differ between two windows, see `DatasetDiffReader`."""
+        return self._dataset_diffs.diff(dataset, window, base, indirect=indirect, failed=failed)
 
     @retry_on_missing_content
     def runs(
@@ -356,45 +365,3 @@ class LineageStore:
     def close(self) -> None:
         """Close the table."""
         self._table.close()
-
-    def _hop(
-        self,
-        datasets: Sequence[Dataset],
-        *,
-        direction: Direction,
-        window: Window,
-        indirect: bool,
-        failed: bool,
-    ) -> Iterator[HopLineage]:
-        """Yield the lineage of datasets under all their names, of several names of one only for the first."""
-        seen: set[Dataset] = set()
-        for begin in range(0, len(datasets), DATASETS_PER_READ):
-            chunk = datasets[begin : begin + DATASETS_PER_READ]
-            queries = [WindowQuery(direction, name, window, failed) for name in chunk if name not in seen]
-            # If failed runs count, the contents of complete ones are read beside them, in the same calls.
-            complete = [replace(query, failed=False) for query in queries] if failed else []
-            by_names = self._windows.checksums_by_name([*queries, *complete])
-            for number, query in enumerate(queries):
-                by_name = by_names[number]
-                if query.dataset not in seen:
-                    seen |= by_name.keys()
-                    # Here, because a hop whose contents are all cached never waits for the store.
-                    deadline.check()
-                    relations = [
-                        self._relations(query, checksums, indirect=indirect)
-                        for checksums in by_names[number :: len(queries)]
-                    ]
-                    yield HopLineage(by_name.keys(), *relations)
-
-    def _relations(
-        self, query: WindowQuery, by_name: Mapping[Dataset, frozenset[str]], *, indirect: bool
-    ) -> DatasetLineageSet:
-        """Return the lineage of a dataset from its contents by name; its aliases are renamed to it."""
-        # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
-        relations = merge_lineages(
-            [
-                self._contents.relations(checksums, query.direction, name).rename(name, query.dataset)
-                for name, checksums in by_name.items()
-            ]
-        )
-        return relations if indirect else relations.without_indirect()

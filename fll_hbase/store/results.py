@@ -179,6 +179,22 @@ class FieldDiff:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedField:
+    """A field whose derivations differ between two windows, and what differs."""
+
+    name: str
+    diff: FieldDiff
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDiff:
+    """Fields whose derivations differ between two windows, by name; `truncated_by` has limits that cut it."""
+
+    fields: tuple[ChangedField, ...]
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ListedRun:
     """A run that wrote a dataset (backward), read it (forward), or both; in a list of no dataset neither."""
 

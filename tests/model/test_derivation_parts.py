@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +12,7 @@ from fll_hbase.model.derivation_parts import DerivationParts, derivation_parts
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.simple_view import derivation_signature, signature_digest
 from tests.support.graph_ends import written_fields
-from tests.support.strategies import FEW_END_POINTS, operation_sets
+from tests.support.strategies import FEW_END_POINTS, two_versions
 from tests.support.work import count_calls
 
 A, B, _ = FEW_END_POINTS
@@ -24,21 +22,6 @@ TARGET = DatasetField(B, "x")
 def parts(operations: tuple[Operation, ...], target: DatasetField, *, indirect: bool) -> DerivationParts:
     graph = operation_graph.upstream_graph(operations, target, indirect=indirect)
     return derivation_parts(graph, target.name)
-
-
-@st.composite
-def two_versions(draw: st.DrawFn) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
-    """Two sets of operations, of which the second differs from the first in one operation or not at all."""
-    operations = draw(operation_sets())
-    position = draw(st.integers(0, len(operations) - 1))
-    operation = operations[position]
-    changes: list[Operation] = [operation, replace(operation, description="another")]
-    if not isinstance(operation, Read):
-        changes.append(replace(operation, inputs=operation.inputs[1:]))
-    if not isinstance(operation, Write):
-        changes.append(replace(operation, outputs=(*operation.outputs, Field("beside"))))
-    changed = draw(st.sampled_from(changes))
-    return operations, (*operations[:position], changed, *operations[position + 1 :])
 
 
 @given(two_versions(), st.booleans())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from fll_hbase.model import lineage
@@ -126,6 +128,21 @@ def _inputs(draw: st.DrawFn, givers: tuple[Operation, ...]) -> tuple[InputField,
         kind = "" if direct else draw(st.sampled_from(["", *sorted(KINDS)]))
         inputs.append(InputField(giver.name, name, Influence.DIRECT if direct else Influence.INDIRECT, kind))
     return tuple(inputs)
+
+
+@st.composite
+def two_versions(draw: st.DrawFn) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
+    """Two sets of operations, of which the second differs from the first in one operation or not at all."""
+    operations = draw(operation_sets())
+    position = draw(st.integers(0, len(operations) - 1))
+    operation = operations[position]
+    changes: list[Operation] = [operation, replace(operation, description="another")]
+    if not isinstance(operation, Read):
+        changes.append(replace(operation, inputs=operation.inputs[1:]))
+    if not isinstance(operation, Write):
+        changes.append(replace(operation, outputs=(*operation.outputs, Field("beside"))))
+    changed = draw(st.sampled_from(changes))
+    return operations, (*operations[:position], changed, *operations[position + 1 :])
 
 
 def infos(*, transforms_max: int = 5) -> st.SearchStrategy[FieldLineageInfo]:

@@ -1,8 +1,9 @@
-"""Commands about the changes of a field: its history, and the diff of two windows."""
+"""Commands about changes: the history of a field, and the diff of a field or dataset in two windows."""
 
 from __future__ import annotations
 
 import functools
+from functools import partial
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from fll_hbase.cli.options import (
     NAME,
     Command,
     dataset_arguments,
+    dataset_or_field_arguments,
     failed_option,
     indirect_option,
     open_target,
@@ -21,7 +23,7 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import changes
-from fll_hbase.client import DiffQuery, HistoryQuery, WindowText, shapes, tables
+from fll_hbase.client import DatasetDiffQuery, DiffQuery, HistoryQuery, WindowText, shapes, tables
 from fll_hbase.client.answers import as_table
 from fll_hbase.model.datasets import Dataset, DatasetField
 
@@ -83,9 +85,10 @@ def history(
 Examples:
   fll diff hospital PatientRecords patient_medical_score
   fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d
+  fll diff bank/RiskScores --start now-14d
 """,
 )
-@_field_arguments
+@dataset_or_field_arguments
 @click.option(
     "--base-start",
     metavar="TIME",
@@ -102,7 +105,9 @@ Examples:
 @format_options(TABLE, JSON)
 def diff(
     *,
-    field: DatasetField,
+    namespace: str,
+    name: str,
+    field: str,
     base_start: str | None,
     base_end: str | None,
     window: WindowText,
@@ -112,13 +117,22 @@ def diff(
     server: str | None,
     output_format: str,
 ) -> None:
-    """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-)."""
+    """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-).
+
+    Without FIELD, show this of every field of the dataset that is produced in another way.
+    """
     base = {"base-start": base_start, "base-end": base_end}
     start, end = resolve_times(base, zone=window.zone).values()
-    query = DiffQuery(field, window, start, end, indirect, failed)
+    dataset, options = Dataset(namespace, name), (window, start, end, indirect, failed)
     with open_target(store, server) as client:
-        answer = client.ask_diff(query)
-    print_answer(answer, output_format, table=lambda: changes.diff_table(answer.body, query))
+        if field:
+            query = DiffQuery(DatasetField(dataset, field), *options)
+            answer, render = client.ask_diff(query), partial(changes.diff_table, query=query)
+        else:
+            all_fields = DatasetDiffQuery(dataset, *options)
+            answer = client.ask_dataset_diff(all_fields)
+            render = partial(changes.dataset_diff_table, query=all_fields)
+    print_answer(answer, output_format, table=lambda: render(answer.body))
 
 
 COMMANDS = (history, diff)

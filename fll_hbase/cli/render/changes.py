@@ -1,4 +1,4 @@
-"""History and diff of a field rendered as tables."""
+"""Histories and diffs rendered as tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.graph_view import dataset_name
 from fll_hbase.cli.render.tables import TextTable, empty_message
-from fll_hbase.client import DiffQuery, HistoryQuery
+from fll_hbase.client import DatasetDiffQuery, DiffQuery, HistoryQuery
 from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
@@ -32,12 +32,26 @@ def diff_table(body: Json, query: DiffQuery) -> RenderableType:
     """Render what the window has alone (+) and what the base window has alone (-)."""
     field = escape_control(f"{query.field.dataset}.{query.field.name}")
     title = Text(f"How {field} is produced, {query.window} compared with {_base_text(query)}", style="bold")
-    parts: list[RenderableType] = [title]
+    return Group(title, *_difference(body))
+
+
+def dataset_diff_table(body: Json, query: DatasetDiffQuery) -> RenderableType:
+    """Render each field that is produced in another way, with what `diff_table` has of it."""
+    dataset = escape_control(str(query.dataset))
+    title = f"How fields of {dataset} are produced, {query.window} compared with {_base_text(query)}"
+    parts: list[RenderableType] = [Text(title, style="bold")]
+    for field in body["fields"]:
+        parts += [Text(), Text(escape_control(field["field"]), style="bold"), *_difference(field)]
+    if not body["fields"]:
+        parts.append(Text("No difference."))
+    return Group(*parts)
+
+
+def _difference(body: Json) -> list[RenderableType]:
     rows = [[sign, *row] for member, sign in _SIGNS.items() for row in _part_rows(body[member])]
-    if rows:
-        parts.append(TextTable(_PART_COLUMNS, rows))
-    parts += [Text(line) for line in _notes(body, is_empty=not rows)]
-    return Group(*parts, Text(f"{body['kept']} operations and edges in both", style="dim"))
+    table = [TextTable(_PART_COLUMNS, rows)] if rows else []
+    notes = [Text(line) for line in _notes(body, is_empty=not rows)]
+    return [*table, *notes, Text(f"{body['kept']} operations and edges in both", style="dim")]
 
 
 def _notes(body: Json, *, is_empty: bool) -> Iterator[str]:
@@ -48,7 +62,7 @@ def _notes(body: Json, *, is_empty: bool) -> Iterator[str]:
         yield "No difference."
 
 
-def _base_text(query: DiffQuery) -> str:
+def _base_text(query: DiffQuery | DatasetDiffQuery) -> str:
     if query.base_start is None and query.base_end is None:
         return "the window of the same length before"
     start = query.base_start or "the same length before"

@@ -15,15 +15,15 @@ from cachetools import LRUCache
 from fll_hbase import deadline, metrics
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
-from fll_hbase.model import field_relations, lineage
+from fll_hbase.model import field_relations
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, LineageUnion
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
-from fll_hbase.store.field_map_codec import decode_field_map
-from fll_hbase.store.read import shared_reads
+from fll_hbase.store.read import content_decoding, shared_reads
+from fll_hbase.store.read.content_decoding import DatasetOfContent, FieldOfContent
 from fll_hbase.tables import Row, Scan, Table
 from fll_hbase.tables.observed import counted
 
@@ -34,8 +34,7 @@ K = TypeVar("K", bound=Hashable)
 ATTEMPTS_MAX = 3
 """Attempts of a query that finds a content missing; content that stays missing is corruption."""
 
-# Estimates of decoded sizes, measured: so many bytes in memory for each byte stored, or for each field pair.
-_BYTES_PER_STORED_BYTE = 8
+# Estimates of sizes in memory, measured.
 _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
@@ -69,13 +68,6 @@ def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
         return query(*args, **options)
 
     return counted(attempt)
-
-
-class FieldOfContent(NamedTuple):
-    """A field, under the name that its dataset has in a content."""
-
-    checksum: str
-    field: DatasetField
 
 
 class Content(NamedTuple):
@@ -130,7 +122,7 @@ class ContentCache:
             rows = self._table.rows(chunk, columns=(layout.FIELD_MAP,))
             for key, row in rows.items():
                 checksum = keys[key]
-                self._cached(("map", checksum), partial(_decode_field_map, checksum, row))
+                self._cached(("map", checksum), partial(content_decoding.decode_field_map, checksum, row))
             size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
             count = _next_count(count, len(chunk), size_bytes)
 
@@ -167,7 +159,7 @@ class ContentCache:
             contents,
             key=lambda content: ("operations", direction, content),
             read=lambda missing: self._field_cells(missing, direction),
-            decode=_decode_operations,
+            decode=content_decoding.decode_operations,
         )
 
     def iter_all_operations(self, checksums: Sequence[str]) -> Iterator[dict[str, Operation]]:
@@ -179,7 +171,21 @@ class ContentCache:
             checksums,
             key=lambda checksum: ("all", checksum),
             read=self._operation_cells,
-            decode=_decode_all_operations,
+            decode=content_decoding.decode_all_operations,
+        )
+
+    def derivation_digests(
+        self, contents: Sequence[DatasetOfContent], *, indirect: bool
+    ) -> Iterator[dict[str, str]]:
+        """Yield for each content the digests of how it derives the fields of a dataset, by field.
+
+        Contents are read as by `iter_operations`.
+        """
+        return self._iter_cached(
+            contents,
+            key=lambda content: ("digests", indirect, content),
+            read=self._cells_of_datasets,
+            decode=partial(content_decoding.decode_digests, indirect=indirect),
         )
 
     def content(self, checksum: str) -> Content:
@@ -194,7 +200,7 @@ class ContentCache:
             distinct,
             key=lambda checksum: ("content", checksum),
             read=self._operation_cells,
-            decode=_decode_content,
+            decode=content_decoding.decode_content,
         )
         return {
             checksum: Content(listed, self.field_map(checksum))
@@ -254,7 +260,7 @@ class ContentCache:
             )
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
-        return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
+        return content_decoding.decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
     def _iter_cached(
         self,
@@ -277,7 +283,9 @@ class ContentCache:
                 cells = read(missing)
                 for item, row in cells.items():
                     values[item] = self._cached(key(item), partial(decode, item, row))
-                count = _next_count(count, len(missing), sum(map(_stored_bytes, cells.values())))
+                count = _next_count(
+                    count, len(missing), sum(map(content_decoding.stored_bytes, cells.values()))
+                )
             for item in chunk:
                 yield values[item]
 
@@ -319,6 +327,10 @@ class ContentCache:
         for checksum, key in keys.items():
             _check_exists(checksum, rows.get(key), (layout.HEAVY,))
         return {checksum: _operations_only(rows[key]) for checksum, key in keys.items()}
+
+    def _cells_of_datasets(self, contents: Sequence[DatasetOfContent]) -> dict[DatasetOfContent, Row]:
+        cells = self._operation_cells(list(dict.fromkeys(content.checksum for content in contents)))
+        return {content: cells[content.checksum] for content in contents}
 
     def _row(self, checksum: str, columns: Sequence[bytes]) -> Row:
         row = self._table.get(layout.content_row(checksum), columns=columns)
@@ -365,32 +377,3 @@ def _operations_only(row: Row) -> Row:
 def _next_count(count: int, contents: int, size_bytes: int) -> int:
     """Return how many contents the next call reads, if `contents` of the one before had `size_bytes`."""
     return max(1, min(2 * count, LOAD_MAX, LOAD_BYTES * contents // max(size_bytes, 1)))
-
-
-def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
-    with in_row(layout.content_row(checksum)):
-        size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
-        return size_bytes, decode_field_map(row)
-
-
-def _decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[Operation, ...]]:
-    with in_row(layout.content_row(content.checksum)):
-        operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
-    return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), operations
-
-
-def _decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
-    size_bytes, operations = _decode_content(checksum, cells)
-    return size_bytes, lineage.declare_missing_outputs(operations)
-
-
-def _decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...]]:
-    """Return the operations of a content, sorted by name, with their size in memory."""
-    with in_row(layout.content_row(checksum)):
-        operations = map(content_rows.decode_operation, cells.values())
-        in_order = tuple(sorted(operations, key=lambda operation: operation.name))
-        return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), in_order
-
-
-def _stored_bytes(cells: Row) -> int:
-    return sum(len(cell.value) for cell in cells.values())

@@ -14,7 +14,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_reader import BATCH_RUNS
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
 from fll_hbase.store.results import Derivation, Derivations

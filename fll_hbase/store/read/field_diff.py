@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
@@ -10,10 +12,13 @@ from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity, derivation_parts
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import FieldOfContent
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldDiff
+
+ContentsOfWindows: TypeAlias = tuple[frozenset[FieldOfContent], frozenset[FieldOfContent]]
+"""The contents of a window, and of its base window, that write one field."""
 
 
 class _WindowUnion:
@@ -63,28 +68,45 @@ class FieldDiffReader:
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
         ]
-        unions = [_WindowUnion(contents) for contents in self._graphs.contents_of_field(queries, field.name)]
-        if not any(union.contents for union in unions):
+        contents, base_contents = self._graphs.contents_of_field(queries, field.name)
+        if not contents | base_contents:
             self._catalogue.require_field(field)
-        self._read(unions, indirect=indirect)
+        unions = _WindowUnion(contents), _WindowUnion(base_contents)
+        # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
+        listed, count = sorted(contents | base_contents), 0
+        late: set[str] = set()
+        parts = deadline.until_over(self._parts(listed, indirect=indirect), truncated_by=late)
+        for count, item in enumerate(parts, 1):  # noqa: B007 (used below)
+            self._add(unions, *item)
+        for union in unions:
+            union.truncated_by |= late if union.contents.intersection(listed[count:]) else set()
         return _compare(*unions)
 
-    def _read(self, unions: Sequence[_WindowUnion], *, indirect: bool) -> None:
-        """Add the parts of all contents to the windows that have them, until the deadline."""
-        # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
-        contents = sorted(frozenset[FieldOfContent]().union(*(union.contents for union in unions)))
-        late: set[str] = set()
-        remaining = set(contents)
-        for content, parts, limits in deadline.until_over(
-            self._parts(contents, indirect=indirect), truncated_by=late
-        ):
-            remaining.discard(content)
-            for union in unions:
-                if content in union.contents:
-                    union.add(parts, connections_max=self._settings.connections_max)
-                    union.truncated_by |= limits
+    def diffs(self, fields: Sequence[ContentsOfWindows], *, indirect: bool) -> Iterator[FieldDiff]:
+        """Yield for each field what differs between its windows; contents are read together.
+
+        Raises DeadlineExceeded.
+        """
+        contents = [sorted(window | base) for window, base in fields]
+        parts = self._parts(list(chain(*contents)), indirect=indirect)
+        for (window, base), listed in zip(fields, contents, strict=True):
+            unions = _WindowUnion(window), _WindowUnion(base)
+            for item in islice(parts, len(listed)):
+                self._add(unions, *item)
+            yield _compare(*unions)
+
+    def _add(
+        self,
+        unions: Sequence[_WindowUnion],
+        content: FieldOfContent,
+        parts: DerivationParts,
+        limits: frozenset[str],
+    ) -> None:
+        """Add the parts of a content to the windows that have it."""
         for union in unions:
-            union.truncated_by |= late if remaining & union.contents else set()
+            if content in union.contents:
+                union.add(parts, connections_max=self._settings.connections_max)
+                union.truncated_by |= limits
 
     def _parts(
         self, contents: Sequence[FieldOfContent], *, indirect: bool

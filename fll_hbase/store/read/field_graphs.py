@@ -13,7 +13,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
-from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.results import FieldLineageResult
 

@@ -11,7 +11,8 @@ from fll_hbase.model import simple_view
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_heads import BATCH_RUNS, RunHead, RunHeadReader
 from fll_hbase.store.read.stretches import StretchUnion
 from fll_hbase.store.results import FieldHistory

@@ -16,7 +16,8 @@ from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent, retry_on_missing_content
+from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_reader import BATCH_RUNS
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
 from fll_hbase.store.run_rows import CommittedRun

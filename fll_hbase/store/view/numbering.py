@@ -19,7 +19,15 @@ from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
 from fll_hbase.store.read.field_summaries import RelatedFields
-from fll_hbase.store.results import Derivation, FieldDiff, Reach, RetentionReport, RunDetails
+from fll_hbase.store.results import (
+    ChangedField,
+    DatasetDiff,
+    Derivation,
+    FieldDiff,
+    Reach,
+    RetentionReport,
+    RunDetails,
+)
 
 T = TypeVar("T")
 
@@ -29,7 +37,9 @@ _names: ContextVar[dict[str, str]] = ContextVar("hidden_names")
 _LABEL = re.compile(rf"{MARK}([a-z]+?)[0-9a-f]{{24}}{MARK_END}")
 
 _COMPOSED = (
+    ChangedField,
     Content,
+    DatasetDiff,
     Derivation,
     DerivationParts,
     FieldDiff,

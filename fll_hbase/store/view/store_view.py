@@ -27,6 +27,7 @@ from fll_hbase.store.read.reach_walk import ReachQuery, edge_key
 from fll_hbase.store.read.retention_report import RetentionQuery
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
+    DatasetDiff,
     DatasetLineageResult,
     Derivations,
     ExpiredField,
@@ -159,6 +160,11 @@ class StoreView(LineageStore):
     def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
         """Return how the derivations of the field, as they are shown, differ between two windows."""
         result, limits = self._numbered(super().diff(field, window, base, **query))
+        return replace(result, truncated_by=_union(result.truncated_by, limits))
+
+    def dataset_diff(self, dataset: Dataset, window: Window, base: Window, **query: Any) -> DatasetDiff:
+        """Return the fields whose derivations, as they are shown, differ between two windows."""
+        result, limits = self._numbered(super().dataset_diff(dataset, window, base, **query))
         return replace(result, truncated_by=_union(result.truncated_by, limits))
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:

@@ -275,6 +275,50 @@ class TestDiff:
         assert (diff["gained"], diff["omitted"]) == (NO_PARTS, ["gained"])
 
 
+class TestDiffOfADataset:
+    DATASET = FIELD[:3]
+
+    def test_fields_that_changed_have_what_their_own_diff_has(self, orders: FlaskClient) -> None:
+        query = {**hours(3, 6), **hours(0, 2, base=True)}
+        answer = orders.get(path(*self.DATASET, "diff", **query))
+        single = get_json(orders, *FIELD, "diff", **query)
+        del single["truncated"]
+        assert answer.json == {"fields": [{"field": "total", **single}], "truncated": False}
+        names = ("Window-Start", "Window-End", "Base-Start", "Base-End")
+        seconds = [str((FIRST_MS + hour * HOUR_MS) // 1000) for hour in (3, 6, 0, 2)]
+        assert [answer.headers[name] for name in names] == [f"{second}.000" for second in seconds]
+
+    def test_a_column_added_beside_is_the_only_change(self, client: FlaskClient) -> None:
+        record_new(
+            client,
+            copying("raw", "orders", "a", run=run("r0", start_ms=FIRST_MS)),
+            copying("raw", "orders", "a", "b", run=run("r1", start_ms=FIRST_MS + HOUR_MS)),
+        )
+        (changed,) = get_json(client, *self.DATASET, "diff", **hours(1, 2))["fields"]
+        assert changed["field"] == "b"
+        assert changed["gained"]["sources"] == [{"namespace": "ns1", "name": "raw", "field": "b"}]
+        assert changed["lost"] == NO_PARTS
+
+    def test_what_a_limit_cut_is_named(self, make_client: MakeClient) -> None:
+        client = make_client(Settings(list_limit_max=1))
+        record_new(client, copying("raw", "orders", "a", "b", run=run("r0", start_ms=FIRST_MS)))
+        answer = get_json(client, *self.DATASET, "diff", **hours(0, 1))
+        assert [field["field"] for field in answer["fields"]] == ["a"]
+        assert (answer["truncated"], answer["truncatedBy"]) == (True, ["list_limit_max=1"])
+
+    def test_misuse(self, orders: FlaskClient) -> None:
+        assert_problem(orders.get(path("ns1", "endpoints", "nothing", "diff", **ALL)), 404)
+        # Read and never written: known, so empty.
+        assert get_json(orders, "ns1", "endpoints", "raw", "diff", **ALL)["fields"] == []
+        query = {"start": "9", "end": "8", "field": "x", "baseStart": "soon"}
+        assert error_paths(orders.get(path(*self.DATASET, "diff", **query)), 400) == [
+            "baseStart",
+            "field",
+            "start",
+        ]
+        assert_problem(orders.post(path(*self.DATASET, "diff")), 405)
+
+
 @pytest.mark.parametrize("route", ROUTES)
 class TestBoth:
     def test_names_that_were_never_recorded(self, orders: FlaskClient, route: str) -> None:

@@ -35,6 +35,7 @@ QUESTIONS = {
     "reach": ("endpoints", "b", "fields", "x", "reach"),
     "history": ("endpoints", "b", "fields", "x", "history"),
     "diff": ("endpoints", "b", "fields", "x", "diff"),
+    "diff of a dataset": ("endpoints", "b", "diff"),
     "inherited tags": ("endpoints", "b", "fields", "x", "tags"),
     "ancestor's fields": ("datasets", "b", "lineage", "fields"),
     "ancestor's field": ("datasets", "b", "lineage", "fields", "x"),
@@ -68,7 +69,7 @@ def test_a_window_before_the_horizon(purged: FlaskClient, question: str) -> None
     answer = purged.get(path("ns1", *segments, start=early, end="now", **more))
     assert (answer.status_code, answer.headers.get("Retained-From")) == (200, SECONDS)
     # By default the base window of a diff is before the window.
-    base = {"baseStart": SECONDS, "baseEnd": SECONDS} if question == "diff" else {}
+    base = {"baseStart": SECONDS, "baseEnd": SECONDS} if question.startswith("diff") else {}
     for start, end in ((SECONDS, "now"), *((("5", "5"),) if not base else ())):
         answer = purged.get(path("ns1", *segments, start=start, end=end, **base, **more))
         assert answer.status_code == 200

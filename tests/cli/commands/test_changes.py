@@ -85,6 +85,16 @@ def test_both_sides_of_a_diff_have_signs(store: str) -> None:
     ]
 
 
+def test_every_changed_field_of_a_dataset_has_its_diff(store: str) -> None:
+    window = ("--start", "1750000400", "--end", "1750000500", "--base-start", "0", "--store", store)
+    field = printed("diff", "shop", NAME, "total", *window).splitlines()
+    lines = printed("diff", "shop", NAME, *window).splitlines()
+    assert lines[0].endswith("1750000400 to 1750000500 compared with 0 to 1750000400")
+    assert lines[lines.index("total") + 1 :][: len(field) - 1] == field[1:]
+    same = printed("diff", "shop", NAME, "--start", "5", "--end", "6", "--store", store)
+    assert same.splitlines()[-1] == "No difference."
+
+
 def test_what_a_limit_cut_is_not_reported_as_no_difference(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,8 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import content_cache
-from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX, FieldOfContent
+from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record, stopped_clock
 

@@ -1,0 +1,44 @@
+"""Digests of how a content derives each field of a dataset: compared instead of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fll_hbase.model import checksum, simple_view, topology
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Influence, Operation, Write, dataset_of, type_of
+
+
+def derivation_digests(
+    operations: Sequence[Operation], dataset: Dataset, *, indirect: bool
+) -> dict[str, str]:
+    """Return a digest of 32 hex digits for each field that the operations of a content write to the dataset.
+
+    The digests of two contents are equal if, and only if, their signatures of the field are: see
+    `simple_view.derivation_signature`. The work follows the operations and their inputs, not the fields.
+    """
+    # Names identify the operations of a content, so that the digest of one says all that leads into it.
+    digests: dict[str, str] = {}
+    ways: dict[str, set[tuple[str, ...]]] = {}
+    for operation in topology.sort_operations(operations):
+        inputs = simple_view.input_influences(operation)
+        if isinstance(operation, Write):
+            if operation.destination == dataset:
+                for (origin, name), influence in inputs.items():
+                    if influence is Influence.DIRECT:
+                        way = operation.name, operation.description, origin, digests[origin]
+                        ways.setdefault(name, set()).add(way)
+            continue
+        members = sorted(
+            (origin, name, influence.value, digests[origin])
+            for (origin, name), influence in inputs.items()
+            if indirect or influence is Influence.DIRECT
+        )
+        head = operation.name, type_of(operation), operation.description, dataset_of(operation)
+        digests[operation.name] = _digest((head, members))
+    return {name: _digest((dataset, sorted(members))) for name, members in ways.items()}
+
+
+def _digest(value: object) -> str:
+    # `repr` quotes every text, so that only equal values have equal bytes.
+    return checksum.digest(repr(value).encode())
