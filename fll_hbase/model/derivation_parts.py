@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from fll_hbase.model import simple_view
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.operation_graph import NodeId, OperationGraph
-from fll_hbase.model.operations import Influence, Write, dataset_of, type_of
+from fll_hbase.model.operation_graph import NodeId
+from fll_hbase.model.operations import Influence, Operation, Read, Write, dataset_of, type_of
 
 
 class OperationIdentity(NamedTuple):
@@ -48,29 +50,69 @@ class DerivationParts:
         return len(self.operations & other.operations) + len(self.edges & other.edges)
 
 
-def derivation_parts(graph: OperationGraph, field: str) -> DerivationParts:
-    """Return the parts of the upstream graph of a destination field.
+class ContentDerivations:
+    """Derivations of the fields that the operations of a content write; they share an index.
 
-    Two complete graphs have equal parts if, and only if, their operations have equal signatures, see
-    `simple_view.derivation_signature`.
+    The work of each follows its own graph, not the content. Without `indirect`, indirect inputs are left out.
+    `size` is the number of inputs in the index.
     """
-    return DerivationParts(
-        frozenset(
-            OperationIdentity(name, type_of(operation), operation.description, dataset_of(operation))
-            for name, operation in graph.operations.items()
-        ),
-        frozenset(_edges(graph, field)),
-        frozenset(DatasetField(node.source, node.id[1]) for node in graph.nodes.values() if node.source),
-    )
+
+    def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
+        self._operations = {operation.name: operation for operation in operations}
+        self._inputs: dict[str, dict[NodeId, Influence]] = {}
+        self._writes: dict[DatasetField, list[tuple[Write, NodeId]]] = {}
+        for operation in self._operations.values():
+            inputs = simple_view.input_influences(operation)
+            if isinstance(operation, Write):
+                for node, influence in inputs.items():
+                    # Indirect inputs of a Write influence rows of the whole dataset, not a value.
+                    if influence is Influence.DIRECT:
+                        field = DatasetField(operation.destination, node[1])
+                        self._writes.setdefault(field, []).append((operation, node))
+            elif not indirect:
+                inputs = {node: kind for node, kind in inputs.items() if kind is Influence.DIRECT}
+            self._inputs[operation.name] = inputs
+        self.size = sum(map(len, self._inputs.values()))
+
+    def parts(self, field: DatasetField, *, connections_max: int) -> tuple[DerivationParts, bool]:
+        """Return the parts of the derivation of a field, and whether `connections_max` cut them.
+
+        Breadth first: what is cut has what is nearest to the field. Two complete derivations have equal parts
+        if, and only if, their signatures are equal, see `simple_view.derivation_signature`.
+        """
+        edges: dict[tuple[NodeId, NodeId, str], Influence] = {}
+        operations: set[OperationIdentity] = set()
+        writes: list[Edge] = []
+        nodes: dict[NodeId, None] = {}
+        # The graph of an answer has no connection into a Write. Without one, a field that is written as it
+        # was read has none at all, and another origin of the field would be no difference.
+        for write, node in self._writes.get(field, ()):
+            operations.add(_identity(write))
+            writes.append(Edge(node, (write.name, field.name), write.name, Influence.DIRECT))
+            nodes[node] = None
+        queue, truncated = deque(nodes), False
+        while queue and not truncated:
+            node = queue.popleft()
+            producer = self._operations[node[0]]
+            operations.add(_identity(producer))
+            for start, influence in self._inputs[producer.name].items():
+                # Each node is visited once, so that no connection comes twice.
+                if len(edges) == connections_max:
+                    truncated = True
+                    break
+                edges[start, node, producer.name] = influence
+                if start not in nodes:
+                    nodes[start] = None
+                    queue.append(start)
+        sources = {
+            DatasetField(read.source, node[1])
+            for node in nodes
+            if isinstance(read := self._operations[node[0]], Read)
+        }
+        connections = (Edge(*edge, influence) for edge, influence in edges.items())
+        parts = DerivationParts(frozenset(operations), frozenset([*connections, *writes]), frozenset(sources))
+        return parts, truncated
 
 
-def _edges(graph: OperationGraph, field: str) -> Iterator[Edge]:
-    for (start, end, name), influence in graph.connections.items():
-        yield Edge(start, end, name, influence)
-    # The graph of an answer has no connection into a Write. Without one, a field that is written as it was
-    # read has none at all, and another origin of the field would be no difference.
-    for name, operation in graph.operations.items():
-        if isinstance(operation, Write):
-            for item in operation.inputs:
-                if item.name == field and item.influence is Influence.DIRECT:
-                    yield Edge((item.origin, item.name), (name, field), name, Influence.DIRECT)
+def _identity(operation: Operation) -> OperationIdentity:
+    return OperationIdentity(operation.name, type_of(operation), operation.description, dataset_of(operation))

@@ -104,7 +104,7 @@ class LineageStore:
         self._runs = RunReader(self._windows, self._contents, self.catalogue, self._settings)
         heads = RunHeadReader(table, self._contents, self._components.requests)
         self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
-        self._diffs = FieldDiffReader(self._field_graphs, self.catalogue, self._settings)
+        self._diffs = FieldDiffReader(self._field_graphs, self._contents, self.catalogue, self._settings)
         self._dataset_diffs = DatasetDiffReader(
             self._windows, self._contents, self._diffs, self.catalogue, self._settings
         )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.model import operation_graph
 from fll_hbase.model.datasets import DatasetField, Field
-from fll_hbase.model.derivation_parts import DerivationParts, derivation_parts
+from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.simple_view import derivation_signature, signature_digest
 from tests.support.graph_ends import written_fields
+from tests.support.sized_operations import copy, fan_out, rename
 from tests.support.strategies import FEW_END_POINTS, two_versions
 from tests.support.work import count_calls
 
@@ -20,8 +22,9 @@ TARGET = DatasetField(B, "x")
 
 
 def parts(operations: tuple[Operation, ...], target: DatasetField, *, indirect: bool) -> DerivationParts:
-    graph = operation_graph.upstream_graph(operations, target, indirect=indirect)
-    return derivation_parts(graph, target.name)
+    complete, is_cut = ContentDerivations(operations, indirect=indirect).parts(target, connections_max=10**9)
+    assert not is_cut
+    return complete
 
 
 @given(two_versions(), st.booleans())
@@ -74,3 +77,18 @@ def test_the_work_follows_the_inputs(fields: int) -> None:
         )
 
     assert work(fields) < 1.5 * fields / 50 * work(50)
+
+
+@pytest.mark.parametrize("shape", [copy, rename, fan_out])
+def test_the_work_for_all_fields_follows_the_operations(shape: Callable[[int], list[Operation]]) -> None:
+    def work(count: int) -> int:
+        operations = shape(count)
+
+        def read_all() -> None:
+            derivations = ContentDerivations(operations, indirect=True)
+            for target in written_fields(operations):
+                derivations.parts(target, connections_max=10**9)
+
+        return count_calls(read_all)
+
+    assert work(2_000) < 15 * work(200)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
 from typing import TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.model.datasets import DatasetField
-from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity, derivation_parts
+from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts, Edge, OperationIdentity
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.window_query import WindowQuery
@@ -19,6 +19,10 @@ from fll_hbase.store.results import FieldDiff
 
 ContentsOfWindows: TypeAlias = tuple[frozenset[FieldOfContent], frozenset[FieldOfContent]]
 """The contents of a window, and of its base window, that write one field."""
+
+
+_INDEXED_INPUTS_MAX = 1_000_000
+"""Inputs of operations that a diff of a dataset keeps in memory: about 160 MB."""
 
 
 class _WindowUnion:
@@ -51,8 +55,11 @@ class _WindowUnion:
 class FieldDiffReader:
     """Compares the derivations of a field in two windows. Threads may share it."""
 
-    def __init__(self, graphs: FieldGraphReader, catalogue: Catalogue, settings: Settings) -> None:
+    def __init__(
+        self, graphs: FieldGraphReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+    ) -> None:
         self._graphs = graphs
+        self._contents = contents
         self._catalogue = catalogue
         self._settings = settings
 
@@ -75,46 +82,55 @@ class FieldDiffReader:
         # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
         listed, count = sorted(contents | base_contents), 0
         late: set[str] = set()
-        parts = deadline.until_over(self._parts(listed, indirect=indirect), truncated_by=late)
-        for count, item in enumerate(parts, 1):  # noqa: B007 (used below)
+        derived = deadline.until_over(self._derivations(listed, indirect=indirect), truncated_by=late)
+        for count, item in enumerate(derived, 1):  # noqa: B007 (used below)
             self._add(unions, *item)
         for union in unions:
             union.truncated_by |= late if union.contents.intersection(listed[count:]) else set()
         return _compare(*unions)
 
     def diffs(self, fields: Sequence[ContentsOfWindows], *, indirect: bool) -> Iterator[FieldDiff]:
-        """Yield for each field what differs between its windows; contents are read together.
+        """Yield for each field what differs between its windows; each content is read once, whole.
 
         Raises DeadlineExceeded.
         """
-        contents = [sorted(window | base) for window, base in fields]
-        parts = self._parts(list(chain(*contents)), indirect=indirect)
-        for (window, base), listed in zip(fields, contents, strict=True):
-            unions = _WindowUnion(window), _WindowUnion(base)
-            for item in islice(parts, len(listed)):
-                self._add(unions, *item)
+        indexed: dict[str, ContentDerivations] = {}
+        size = 0
+        for contents, base_contents in fields:
+            unions = _WindowUnion(contents), _WindowUnion(base_contents)
+            for content in sorted(contents | base_contents):
+                deadline.check()
+                if content.checksum not in indexed:
+                    (by_name,) = self._contents.iter_all_operations([content.checksum])
+                    derivations = ContentDerivations(by_name.values(), indirect=indirect)
+                    # All or nothing: fields that differ mostly do so between the same few contents.
+                    if size + derivations.size > _INDEXED_INPUTS_MAX:
+                        indexed.clear()
+                        size = 0
+                    size += derivations.size
+                    indexed[content.checksum] = derivations
+                self._add(unions, content, indexed[content.checksum])
             yield _compare(*unions)
 
     def _add(
-        self,
-        unions: Sequence[_WindowUnion],
-        content: FieldOfContent,
-        parts: DerivationParts,
-        limits: frozenset[str],
+        self, unions: Sequence[_WindowUnion], content: FieldOfContent, derivations: ContentDerivations
     ) -> None:
         """Add the parts of a content to the windows that have it."""
+        limit = self._settings.connections_max
+        parts, is_cut = derivations.parts(content.field, connections_max=limit)
         for union in unions:
             if content in union.contents:
-                union.add(parts, connections_max=self._settings.connections_max)
-                union.truncated_by |= limits
+                union.add(parts, connections_max=limit)
+                union.truncated_by |= {f"connections_max={limit}"} if is_cut else set()
 
-    def _parts(
+    def _derivations(
         self, contents: Sequence[FieldOfContent], *, indirect: bool
-    ) -> Iterator[tuple[FieldOfContent, DerivationParts, frozenset[str]]]:
-        """Yield each content with the parts of its graph, and the limits that cut it."""
-        graphs = self._graphs.graphs(contents, Direction.BACKWARD, simple=False, indirect=indirect)
-        for content, (_, graph) in zip(contents, graphs, strict=True):
-            yield content, derivation_parts(graph, content.field.name), graph.truncated_by
+    ) -> Iterator[tuple[FieldOfContent, ContentDerivations]]:
+        """Yield each content with the derivation of its field. Raises DeadlineExceeded."""
+        operations = self._contents.iter_operations(contents, Direction.BACKWARD)
+        for content, listed in zip(contents, operations, strict=True):
+            deadline.check()
+            yield content, ContentDerivations(listed, indirect=indirect)
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
