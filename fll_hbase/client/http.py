@@ -171,6 +171,7 @@ class HttpClient(HttpTagClient, Connection):
         return truncatable(problems.json_body(response, "gained", "lost", "kept", "truncated"))
 
     def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        """Send GET …/endpoints/<name>/diff."""
         response = self._session.get(*_dataset_path(query.dataset), "diff", params=_diff_params(query))
         return truncatable(problems.json_body(response, "fields", "truncated"))
 

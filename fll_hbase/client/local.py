@@ -179,6 +179,7 @@ class LocalClient(LocalTagClient, Connection):
         return Answer(change_json.diff(result), truncation_hint(result.truncated_by))
 
     def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        """Compare the derivations of all fields of a dataset in two windows."""
         window, base = self._windows(query)
         result = self._store.dataset_diff(
             query.dataset, window, base, indirect=query.indirect, failed=query.failed

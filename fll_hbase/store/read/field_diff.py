@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts, Edge, OperationIdentity
+from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
@@ -50,6 +51,36 @@ class _WindowUnion:
     def build(self) -> DerivationParts:
         """Return the parts of all contents that were added."""
         return DerivationParts(frozenset(self._operations), frozenset(self._edges), frozenset(self._sources))
+
+
+class _IndexedContents:
+    """Derivations of contents, which are read in the order in which they are first needed."""
+
+    def __init__(self, contents: ContentCache, checksums: Sequence[str], *, indirect: bool) -> None:
+        self._contents = contents
+        self._operations = contents.iter_all_operations(checksums)
+        self._seen: set[str] = set()
+        self._indirect = indirect
+        self._indexed: dict[str, ContentDerivations] = {}
+        self._size = 0
+
+    def __getitem__(self, checksum: str) -> ContentDerivations:
+        if checksum not in self._indexed:
+            derivations = ContentDerivations(self._read(checksum).values(), indirect=self._indirect)
+            # All or nothing: fields that differ mostly do so between the same few contents.
+            if self._size + derivations.size > _INDEXED_INPUTS_MAX:
+                self._indexed.clear()
+                self._size = 0
+            self._size += derivations.size
+            self._indexed[checksum] = derivations
+        return self._indexed[checksum]
+
+    def _read(self, checksum: str) -> Mapping[str, Operation]:
+        if checksum not in self._seen:
+            self._seen.add(checksum)
+            return next(self._operations)
+        (operations,) = self._contents.iter_all_operations([checksum])
+        return operations
 
 
 class FieldDiffReader:
@@ -94,22 +125,14 @@ class FieldDiffReader:
 
         Raises DeadlineExceeded.
         """
-        indexed: dict[str, ContentDerivations] = {}
-        size = 0
-        for contents, base_contents in fields:
-            unions = _WindowUnion(contents), _WindowUnion(base_contents)
-            for content in sorted(contents | base_contents):
+        by_field = [(window, base, sorted(window | base)) for window, base in fields]
+        checksums = dict.fromkeys(content.checksum for *_, listed in by_field for content in listed)
+        derivations = _IndexedContents(self._contents, list(checksums), indirect=indirect)
+        for window, base, listed in by_field:
+            unions = _WindowUnion(window), _WindowUnion(base)
+            for content in listed:
                 deadline.check()
-                if content.checksum not in indexed:
-                    (by_name,) = self._contents.iter_all_operations([content.checksum])
-                    derivations = ContentDerivations(by_name.values(), indirect=indirect)
-                    # All or nothing: fields that differ mostly do so between the same few contents.
-                    if size + derivations.size > _INDEXED_INPUTS_MAX:
-                        indexed.clear()
-                        size = 0
-                    size += derivations.size
-                    indexed[content.checksum] = derivations
-                self._add(unions, content, indexed[content.checksum])
+                self._add(unions, content, derivations[content.checksum])
             yield _compare(*unions)
 
     def _add(

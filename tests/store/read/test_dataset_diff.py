@@ -127,6 +127,13 @@ def test_what_bounds_it_is_named(settings: Settings, limit: str, count: int) -> 
     assert (len(diff.fields), diff.truncated_by) == (count, (limit,))
 
 
+def test_contents_that_do_not_fit_into_memory_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = two_releases(9)
+    complete = store.dataset_diff(A, LATE, EARLY)
+    monkeypatch.setattr("fll_hbase.store.read.field_diff._INDEXED_INPUTS_MAX", 1)
+    assert store.dataset_diff(A, LATE, EARLY) == complete
+
+
 def test_at_the_deadline_it_has_the_first_fields() -> None:
     store = two_releases(20)
     complete = store.dataset_diff(A, LATE, EARLY)
