@@ -69,6 +69,7 @@ _ROUTES: Mapping[str, _FirstRead] = {
     "questions.field_lineage": _FirstRead(FieldLineageParams, _windows_by_direction),
     "reach.reach": _FirstRead(ReachParams, _windows_by_direction),
     "changes.diff": _FirstRead(DiffParams, _both_windows),
+    "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),
     "tags.field_tags": _FirstRead(FieldTagsParams, _inherited_tag_windows),
     "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD)),
     "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD)),

@@ -230,9 +230,10 @@ class TestBounds:
             (("fields", "x", "lineage"), {}, 2),
             (("fields", "x", "reach"), {"counts": "false", "level": 1}, 2),
             (("fields", "x", "diff"), {"baseStart": 0, "baseEnd": 0}, 2),
+            (("diff",), {"baseStart": 0, "baseEnd": 0}, 2),
             (("fields", "x", "tags"), {"inherited": "true", "level": 1}, 5),
         ],
-        ids=["field", "reach", "diff", "tags"],
+        ids=["field", "reach", "diff", "diff of a dataset", "tags"],
     )
     def test_first_reads_are_shared(
         self, route: tuple[str, ...], query: dict[str, Any], marginal: int
