@@ -67,7 +67,7 @@ class DerivationPartsSchema(ma.Schema):
 
 
 class DifferenceSchema(ma.Schema):
-    """Parts that are in the derivations of a field in one of two windows only."""
+    """Parts of the derivations of a field in one of two windows only."""
 
     gained = fields.Nested(DerivationPartsSchema, required=True)
     lost = fields.Nested(DerivationPartsSchema, required=True)
@@ -81,7 +81,7 @@ class DifferenceSchema(ma.Schema):
 
 
 class DiffSchema(DifferenceSchema):
-    """What differs between the derivations of a field in two windows."""
+    """Differences between the derivations of a field in two windows."""
 
     truncated = fields.Boolean(required=True)
     truncatedBy = fields.List(fields.String())
