@@ -75,7 +75,7 @@ class Workload:
         )
 
     def runs(self, size: int) -> Iterator[RecordedRun]:
-        """Yield `size` runs by their starts, of which no two are equal; every program has its own period."""
+        """Yield `size` runs by their starts, which are all different; every program has its own period."""
         rates = sum(program.rate for program in self.programs)
         counts = [int(size * program.rate / rates) for program in self.programs]
         for number in range(size - sum(counts)):

@@ -40,7 +40,7 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
 
     def document(self) -> dict[str, Any]:
         """Return the OpenAPI document of all registered routes. Threads may call it at once."""
-        # Not when the app is created: that would take ten times as long, in every process.
+        # Not when the app is created: that would take several times as long, in every process.
         with self._lock:
             self._describe()
             document: dict[str, Any] = self.spec.to_dict()

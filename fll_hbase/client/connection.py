@@ -182,7 +182,7 @@ class Connection(TagConnection, LineageClient):
     ) -> TypedAnswer[shapes.Members]:
         """Return what the derivations of a field gained and lost since a base window, or the one before.
 
-        Without `field`, `fields` of the body has all fields of the dataset that gained or lost something.
+        Without `field`, `fields` of the body has the fields of the dataset that were derived in another way.
 
         >>> client.diff("bank", "RiskScores", "segment").body["gained"]
         {'operations': [], 'edges': [], 'sources': []}

@@ -132,7 +132,7 @@ def _inputs(draw: st.DrawFn, givers: tuple[Operation, ...]) -> tuple[InputField,
 
 @st.composite
 def two_versions(draw: st.DrawFn) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
-    """Two sets of operations, of which the second differs from the first in one operation or not at all."""
+    """Two sets of operations; the second differs from the first in one operation or not at all."""
     operations = draw(operation_sets())
     position = draw(st.integers(0, len(operations) - 1))
     operation = operations[position]

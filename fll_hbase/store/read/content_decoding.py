@@ -14,7 +14,7 @@ from fll_hbase.model.operations import Operation
 from fll_hbase.store import content_rows, field_map_codec
 from fll_hbase.tables import Row
 
-# Measured.
+# Measured; a digest takes 115 bytes, and the rest is for the name of its field.
 _BYTES_PER_STORED_BYTE = 8
 _BYTES_PER_DIGEST = 250
 

@@ -45,8 +45,8 @@ class DatasetDiffReader:
 
         Where both windows have the same contents none is read; else digests of all of them decide, and only
         fields that differ are compared, by one content for each way of deriving them: at most
-        `list_limit_max` fields and about `connections_max` edges in all. Raises NotFound for a dataset that
-        was never recorded, and DeadlineExceeded if no field was compared in time.
+        `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges in all. Raises NotFound
+        for a dataset that was never recorded, and DeadlineExceeded if no field was compared in time.
         """
         queries = [WindowQuery(Direction.BACKWARD, dataset, bounds, failed) for bounds in (window, base)]
         contents, base_contents = (
@@ -59,38 +59,54 @@ class DatasetDiffReader:
         )
         if not contents | base_contents:
             self._catalogue.require_dataset(dataset)
-        changed = self._changed_fields(contents, base_contents, indirect=indirect)
-        return self._compare(changed, indirect=indirect)
+        limits: set[str] = set()
+        changed = self._changed_fields(contents, base_contents, limits, indirect=indirect)
+        return self._compare(changed, limits, indirect=indirect)
 
     def _changed_fields(
-        self, contents: _Contents, base_contents: _Contents, *, indirect: bool
+        self, contents: _Contents, base_contents: _Contents, limits: set[str], *, indirect: bool
     ) -> dict[str, ContentsOfWindows]:
-        """Return the fields that are not derived in the same ways in both windows, by name."""
-        differing, common = contents ^ base_contents, contents & base_contents
-        digests = self._read_digests(differing, indirect=indirect)
-        names = frozenset(name for by_field in digests.values() for name in by_field)
-        if names:
-            digests |= self._read_digests(common, indirect=indirect)
-        ways, base_ways = (_ways(listed, digests, names) for listed in (contents, base_contents))
+        """Return the fields that are not derived in the same ways in both windows, by name.
+
+        Each content may derive each field in a way of its own, so that only the first fields are compared if
+        all have more than `pairs_max` ways; then this limit is added.
+        """
+        differing = self._digests(contents ^ base_contents, indirect=indirect)
+        names = sorted({name for _, by_field in differing for name in by_field})
+        if not names:
+            return {}
+        names_max = max(1, self._settings.pairs_max // len(contents | base_contents))
+        if len(names) > names_max:
+            del names[names_max:]
+            limits.add(f"pairs_max={self._settings.pairs_max}")
+        ways: dict[str, tuple[_Ways, _Ways]] = {name: ({}, {}) for name in names}
+        # Sorted, so that every process compares the same one of several contents with the same way.
+        for content, by_field in self._digests(contents | base_contents, indirect=indirect):
+            for name in ways.keys() & by_field.keys():
+                field = FieldOfContent(content.checksum, DatasetField(content.dataset, name))
+                for listed, in_window in zip((contents, base_contents), ways[name], strict=True):
+                    if content in listed:
+                        in_window.setdefault(by_field[name], field)
         return {
-            name: (frozenset(ways[name].values()), frozenset(base_ways[name].values()))
-            for name in sorted(names)
-            if ways[name].keys() != base_ways[name].keys()
+            name: (frozenset(in_window.values()), frozenset(in_base.values()))
+            for name, (in_window, in_base) in ways.items()
+            if in_window.keys() != in_base.keys()
         }
 
-    def _read_digests(self, contents: _Contents, *, indirect: bool) -> dict[DatasetOfContent, dict[str, str]]:
+    def _digests(
+        self, contents: _Contents, *, indirect: bool
+    ) -> Iterator[tuple[DatasetOfContent, dict[str, str]]]:
+        """Yield each content, in order, with its digests by field. Raises DeadlineExceeded."""
         listed = sorted(contents)
-        digests = {}
-        for content, by_field in zip(
-            listed, self._contents.derivation_digests(listed, indirect=indirect), strict=True
-        ):
+        for content in zip(listed, self._contents.derivation_digests(listed, indirect=indirect), strict=True):
             # Here, because contents that are all cached never wait for the store.
             deadline.check()
-            digests[content] = by_field
-        return digests
+            yield content
 
-    def _compare(self, changed: Mapping[str, ContentsOfWindows], *, indirect: bool) -> DatasetDiff:
-        names, limits = list(changed), set[str]()
+    def _compare(
+        self, changed: Mapping[str, ContentsOfWindows], limits: set[str], *, indirect: bool
+    ) -> DatasetDiff:
+        names = list(changed)
         if len(names) > self._settings.list_limit_max:
             del names[self._settings.list_limit_max :]
             limits.add(f"list_limit_max={self._settings.list_limit_max}")
@@ -112,18 +128,3 @@ class DatasetDiffReader:
                 return
             edges += sum(len(parts.edges) for parts in (diff.gained, diff.lost) if parts)
             yield ChangedField(name, diff)
-
-
-def _ways(
-    contents: _Contents,
-    digests: Mapping[DatasetOfContent, Mapping[str, str]],
-    names: frozenset[str],
-) -> dict[str, _Ways]:
-    """Return the ways in which contents derive each of the fields."""
-    ways: dict[str, _Ways] = {name: {} for name in names}
-    # Sorted, so that every process compares the same one of several contents with the same way.
-    for content in sorted(contents):
-        for name in names & digests.get(content, {}).keys():
-            field = FieldOfContent(content.checksum, DatasetField(content.dataset, name))
-            ways[name].setdefault(digests[content][name], field)
-    return ways

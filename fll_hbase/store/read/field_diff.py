@@ -22,8 +22,8 @@ ContentsOfWindows: TypeAlias = tuple[frozenset[FieldOfContent], frozenset[FieldO
 """The contents of a window, and of its base window, that write one field."""
 
 
-_INDEXED_INPUTS_MAX = 1_000_000
-"""Inputs of operations that a diff of a dataset keeps in memory: about 160 MB."""
+_INDEXED_INPUTS_MAX = 500_000
+"""Inputs of operations that a diff of a dataset keeps in memory: about 150 MB."""
 
 
 class _WindowUnion:

@@ -120,6 +120,7 @@ def test_a_dataset_that_was_never_recorded_is_not_found() -> None:
     [
         (Settings(list_limit_max=2), "list_limit_max=2", 2),
         (Settings(connections_max=3), "connections_max=3", 1),
+        (Settings(pairs_max=6), "pairs_max=6", 3),
     ],
 )
 def test_what_bounds_it_is_named(settings: Settings, limit: str, count: int) -> None:
