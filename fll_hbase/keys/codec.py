@@ -16,7 +16,7 @@ KEY_BYTES_MAX = 32_767
 """HBase refuses longer row keys, with no better message than "Internal error"."""
 
 DAY_MAX = 2**32 - 1
-"""The largest day since 1970 that fits eight hex digits; later days share it."""
+"""The last day since 1970 of a calendar; later days share it."""
 
 # In addition to letters, digits and `_.-~`, which quote_from_bytes never escapes (`~` since Python 3.7).
 _SAFE = "-/:@=,"
@@ -77,16 +77,6 @@ def day_of(start_ms: int) -> int:
     """Return the day since 1970, at most DAY_MAX."""
     # Shared, not refused: starts may be up to day 106,751,991,167 (docs/decisions/0007).
     return min(start_ms // DAY_MS, DAY_MAX)
-
-
-def inverted_day(day: int) -> bytes:
-    """Return 8 hex digits that sort newest first."""
-    return b"%08x" % (DAY_MAX - day)
-
-
-def parse_inverted_day(segment: bytes) -> int:
-    """Invert `inverted_day`. Raises CorruptRow for any other bytes."""
-    return DAY_MAX - _number(segment, digits=8, largest=DAY_MAX)
 
 
 def _number(segment: bytes, *, digits: int, largest: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.keys import access_rows, layout, periods, retention
+from fll_hbase.keys import access_rows, calendars, layout, retention
 
 
 class KnownColumns(NamedTuple):
@@ -15,7 +15,6 @@ class KnownColumns(NamedTuple):
 
 
 _REFERENCE = KnownColumns(prefixes=(layout.REFERENCE, layout.FAILED_REFERENCE))
-_INDEX = KnownColumns(frozenset({layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN}))
 _BY_ROW = {
     layout.CONTENTS: KnownColumns(
         frozenset(
@@ -25,7 +24,8 @@ _BY_ROW = {
     ),
     layout.RUNS: KnownColumns(prefixes=(layout.DOCUMENT, layout.EVENT, layout.COMMIT)),
     **dict.fromkeys(layout.REFERENCES, _REFERENCE),
-    **dict.fromkeys((layout.INDEX, layout.PERIOD_INDEX), _INDEX),
+    layout.WAYS: KnownColumns(frozenset({calendars.WAY}), (layout.HORIZON,)),
+    layout.CALENDARS: KnownColumns(prefixes=calendars.DAY_COLUMNS),
     layout.RUN_INDEX: KnownColumns(prefixes=(layout.INDEXED_PROGRAM,)),
     layout.DATASETS: KnownColumns(
         frozenset({layout.EXISTS}),
@@ -37,7 +37,7 @@ _BY_ROW = {
     layout.TAG_INDEX: KnownColumns(frozenset({layout.TAGGED})),
     layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
     layout.ACCESS: KnownColumns(frozenset({access_rows.TOKEN, access_rows.REVOKED}), (access_rows.GRANT,)),
-    layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN}), (retention.REQUEST,)),
+    layout.PROPERTIES: KnownColumns(frozenset({calendars.MARK_COLUMN}), (retention.REQUEST,)),
 }
 
 

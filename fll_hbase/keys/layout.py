@@ -14,12 +14,9 @@ import xxhash
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys.codec import (
     SEPARATOR,
-    day_of,
     escape,
-    inverted_day,
     inverted_start,
     join_key,
-    parse_inverted_day,
     parse_inverted_start,
     unescape,
 )
@@ -45,13 +42,12 @@ OPERATION_NAMES = b"o:n"
 OPERATION = b"o:op|"
 GRAPHS = b"o:b|", b"o:f|"
 
-# Columns of run rows, then of event bodies, references and index rows.
+# Columns of run rows, then of event bodies, references and rows of the run index.
 DOCUMENT = b"d:v|"
 EVENT = b"d:ev|"
 COMMIT = b"d:z|"
 EVENT_BODY = b"o:d"
 REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
-SAMPLE_RUN, FAILED_SAMPLE_RUN = b"d:w", b"d:x"
 INDEXED_PROGRAM = b"d:n"
 """The column of the run index, followed by the hash of a program's name."""
 
@@ -64,11 +60,14 @@ TAG, TAGGED, POLICY = b"d:t|", b"d:t", b"d:p"
 
 CONTENTS, RUNS, DATASETS, EVENT_BODIES, ALIASES = b"c|", b"r|", b"e|", b"p|", b"a|"
 TAGS, TAG_INDEX, POLICIES = b"t|", b"g|", b"y|"
-REFERENCES, INDEX, RUN_INDEX = (b"b|", b"f|"), b"i|", b"n|"
-PERIOD_INDEX, PROPERTIES, ACCESS = b"j|", b"v|", b"k|"
+REFERENCES, RUN_INDEX, WAYS, CALENDARS = (b"b|", b"f|"), b"n|", b"w|", b"u|"
+PROPERTIES, ACCESS = b"v|", b"k|"
 """Key prefixes of the kinds of rows."""
 
-_LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
+INDEXES_BEFORE_CALENDARS = b"i|", b"j|"
+"""Kinds of rows of earlier releases, which nothing reads."""
+
+LETTERS = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
 
 
 class Reference(NamedTuple):
@@ -97,13 +96,13 @@ def salt(run: bytes) -> bytes:
 
 def reference_prefix(direction: Direction, dataset: Dataset) -> bytes:
     """Return the key prefix of all references of a dataset."""
-    return join_key(_LETTER[direction], escape(dataset.namespace), escape(dataset.name), b"")
+    return join_key(LETTERS[direction], escape(dataset.namespace), escape(dataset.name), b"")
 
 
 def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
     """Return the key prefix of all references of a direction, or of a namespace in it."""
     # Ends with the separator, so that namespace `ns` does not include `ns1`.
-    return join_key(_LETTER[direction], *([escape(namespace)] if namespace else []), b"")
+    return join_key(LETTERS[direction], *([escape(namespace)] if namespace else []), b"")
 
 
 def reference_tail(start_ms: int, run: str) -> bytes:
@@ -139,42 +138,11 @@ def start_bounds(window: Window) -> Range:
     return inverted_start(window.stop_ms - 1), b"%016x" % (int(inverted_start(window.start_ms), 16) + 1)
 
 
-def index_prefix(direction: Direction, dataset: Dataset) -> bytes:
-    """Return the key prefix of all index rows of a dataset."""
-    return join_key(b"i", _LETTER[direction], escape(dataset.namespace), escape(dataset.name), b"")
-
-
-def index_tail(day: int, checksum: str) -> bytes:
-    """Return the end of the key of an index row."""
-    return inverted_day(day) + SEPARATOR + checksum.encode()
-
-
-def index_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
-    """Return the range of the index rows of all days that overlap the window, newest first."""
-    prefix = index_prefix(direction, dataset)
-    if window.empty:
-        return prefix, prefix
-    newest, oldest = inverted_day(day_of(window.stop_ms - 1)), inverted_day(day_of(window.start_ms))
-    # "}" is the byte after the separator: the oldest day is included with all its checksums.
-    return prefix + newest, prefix + oldest + b"}"
-
-
-def index_checksum(index_key: bytes) -> bytes:
-    """Return the checksum at the end of an index row's key, without validating it; see `decode_checksum`."""
-    return index_key[-CHECKSUM_DIGITS:]
-
-
 def decode_checksum(checksum: bytes) -> str:
     """Return the checksum as text. Raises CorruptRow if it is not 32 hex digits."""
     if len(checksum) != CHECKSUM_DIGITS or checksum.strip(b"0123456789abcdef"):
         raise CorruptRow(f"{checksum!r} is not a checksum")
     return checksum.decode()
-
-
-def index_day(index_key: bytes) -> int:
-    """Return the day of an index row's key. Raises CorruptRow."""
-    # Counted from the end, where widths are fixed: 8 digits, a separator, the checksum.
-    return parse_inverted_day(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])
 
 
 def run_index_prefix(namespace: str) -> bytes:
@@ -228,7 +196,7 @@ def operation_column(name: str) -> bytes:
 
 def graph_column(direction: Direction, dataset: Dataset, field: str) -> bytes:
     """Return the column of a field's graph in a content row."""
-    head = b"o:" + _LETTER[direction]
+    head = b"o:" + LETTERS[direction]
     return join_key(head, escape(dataset.namespace), escape(dataset.name), escape(field))
 
 

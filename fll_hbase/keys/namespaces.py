@@ -7,8 +7,7 @@ from fll_hbase.keys.codec import SEPARATOR, unescape
 
 _SEGMENTS = {
     **dict.fromkeys(layout.REFERENCES, 1),
-    layout.INDEX: 2,
-    layout.PERIOD_INDEX: 2,
+    layout.WAYS: 2,
     layout.RUN_INDEX: 1,
     layout.DATASETS: 1,
     layout.ALIASES: 1,

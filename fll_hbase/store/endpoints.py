@@ -10,7 +10,7 @@ from typing import TypeAlias
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow, in_row
-from fll_hbase.keys import layout, periods, ranges
+from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.tables import Row, Table
@@ -33,7 +33,7 @@ class ContentEndpoints:
         return hash(self.checksum)
 
     def by_direction(self) -> Iterator[tuple[Direction, Dataset]]:
-        """Yield destinations as backward and sources as forward, as references and index rows have them."""
+        """Yield destinations as backward and sources as forward, as references and ways have them."""
         for dataset in self.destinations:
             yield Direction.BACKWARD, dataset
         for dataset in self.sources:
@@ -42,16 +42,14 @@ class ContentEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class EndpointKeys:
-    """A dataset that a content reads or writes, with the key prefixes of its references and index rows.
+    """A dataset that a content reads or writes, with the key prefixes of its references and ways.
 
-    `index` and `periods` are the prefixes in the day index and in the period index. References of runs that
-    started before `horizon_ms` (milliseconds since 1970) may have been purged.
+    References of runs that started before `horizon_ms` (milliseconds since 1970) may have been purged.
     """
 
     dataset: Dataset
     references: bytes
-    index: bytes
-    periods: bytes
+    ways: bytes
     horizon_ms: int
 
 
@@ -106,8 +104,7 @@ class EndpointCache:
                 EndpointKeys(
                     dataset,
                     layout.reference_prefix(direction, dataset),
-                    layout.index_prefix(direction, dataset),
-                    periods.period_prefix(direction, dataset),
+                    calendars.ways_prefix(direction, dataset),
                     horizons[dataset],
                 )
                 for direction, dataset in read.by_direction()

@@ -1,4 +1,4 @@
-"""Cells of a run: its run row, references and index rows, encoded and decoded by pure functions.
+"""Cells of a run: its run row, references and row of the run index, encoded and decoded by pure functions.
 
 docs/row-keys.md defines the format. Contents are in `content_rows`.
 """
@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow, TooLarge
-from fll_hbase.keys import layout, periods
-from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import SEPARATOR, check_key_length, escape, unescape
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
 from fll_hbase.model.runs import ProgramRun, State
@@ -228,38 +228,6 @@ def encode_program(run: ProgramRun) -> bytes:
 def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
     """Return the length in bytes of the longest reference key of a content without its tail."""
     return max(map(len, _reference_prefixes(endpoints)), default=0)
-
-
-def one_run_per_index_row(runs: Iterable[CommittedRun]) -> Iterable[CommittedRun]:
-    """Return the last run for each combination of content, day and failed or not."""
-    # The others would put the same cells: the evidence of an index row, the run that it names, may be any run
-    # of the day.
-    return {(run.checksum, run.run.state.failed, day_of(run.run.start_ms)): run for run in runs}.values()
-
-
-def index_puts(committed: CommittedRun, endpoints: ContentEndpoints) -> Iterator[Put]:
-    """Yield one row of the day index for each dataset that the run read or wrote, with it as the sample."""
-    run = committed.run
-    column = sample_column(failed=run.state.failed)
-    tail = layout.index_tail(day_of(run.start_ms), committed.checksum)
-    sample_run = layout.reference_tail(run.start_ms, run.run)
-    for direction, dataset in endpoints.by_direction():
-        yield Put(layout.index_prefix(direction, dataset) + tail, column, sample_run)
-
-
-def period_puts(committed: CommittedRun, endpoints: ContentEndpoints) -> Iterator[Put]:
-    """Yield the rows of `index_puts` in the period index."""
-    run = committed.run
-    column = sample_column(failed=run.state.failed)
-    tail = periods.period_tail(periods.period_of(day_of(run.start_ms)), committed.checksum)
-    sample_run = layout.reference_tail(run.start_ms, run.run)
-    for direction, dataset in endpoints.by_direction():
-        yield Put(periods.period_prefix(direction, dataset) + tail, column, sample_run)
-
-
-def sample_column(*, failed: bool) -> bytes:
-    """Return the column of an index row that names a run which failed, or one which did not."""
-    return layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
 
 
 def run_index_put(committed: CommittedRun) -> Put:

@@ -1,8 +1,8 @@
 """The commit protocol: how runs become rows that survive crashes and concurrent writers.
 
 The steps are those of docs/row-keys.md, "How rows are written", which also says why their order is safe:
-contents (sets of operations, shared by runs) first, then the cells of documents and events, then index rows
-and references, last the commit record. Each batch is visible before the next one is put. At the end the run
+contents (sets of operations, shared by runs) first, then the cells of documents and events, then ways,
+calendar days and references, last the commit record. Each batch is visible before the next one is put. At the end the run
 row is read again, and a pass starts over if another writer changed the row. A pass is one attempt of steps 2
 to 6. Methods that have an argument `rejections` add the errors of runs to it, by run id.
 """
@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fll_hbase.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
 from fll_hbase.keys import layout
+from fll_hbase.keys.codec import day_of
 from fll_hbase.model import event_operations, lineage, run_events
-from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store import calendar_rows, content_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.content_rows import EncodedContent
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.write import ways
 from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
@@ -36,7 +38,6 @@ from fll_hbase.store.write.pending_run import (
     pending_run,
     recommit_of,
 )
-from fll_hbase.store.write.period_index import PeriodIndexWriter
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 from fll_hbase.threads import map_in_threads
 
@@ -59,7 +60,7 @@ class RunCommitter:
         # period, within which garbage collection deletes nothing.
         self._pass_max_ms = grace_ms // 2
         self._refresher = ContentRefresher(table, lifetime_ms=grace_ms // 2)
-        self._periods = PeriodIndexWriter(table, lifetime_ms=grace_ms // 2)
+        self._ways = ways.WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs and events in order; return one result or error for each.
@@ -78,12 +79,12 @@ class RunCommitter:
         return [results[position] for position in range(len(inputs))]
 
     def recommit(self, runs: Sequence[str]) -> Rejections:
-        """Put index rows, references and commit records of run ids again, computed from their rows.
+        """Put ways, days, references and commit records of run ids again, computed from their rows.
 
         Returns the errors of runs where that is impossible. Raises StoreUnavailable.
         """
         rejections: Rejections = {}
-        self._periods.forget()
+        self._ways.forget()
         # A pass computes one commit record for each run, so no run may be in it twice.
         runs = sorted(set(runs))
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
@@ -202,30 +203,32 @@ class RunCommitter:
         """
         self._compute_commits(pending, rejections)
         # Step 4, last part: events that other writers added in between may lead to a content that step 3 did
-        # not put; it precedes the index rows below.
+        # not put; it precedes the references below.
         contents = self._refresher.contents_to_put(
             {run.run: run.derived_info for run in pending}, began_ms, rejections
         )
         pending = [run for run in pending if run.run not in rejections]
         endpoints = self._endpoints(pending)
         ready, again = _split_by_content(pending, endpoints, rejections)
-        committed = [run.committed for run in ready if run.committed]
-        in_period = self._periods.runs_to_put(committed, began_ms)
-        if in_period:
-            self._periods.mark_new_table()
-        # Step 5. Index rows before references: a reader that finds no index row of a content does not search
-        # its references. References before commit records: a committed run can always be found.
+        days = {calendar_rows.day_of_run(run.committed) for run in ready if run.committed}
+        new_ways = self._ways.ways_to_put(days, began_ms)
+        # Step 5. Ways, touched days and references before commit records: a committed run can always be found,
+        # and no seal of a day that it joins or leaves holds any longer.
+        touched = days | {run.former_day for run in ready if run.former_day}
         batches: list[Batch] = [
             run_rows.last_put_per_cell(_catalogue_puts(contents)),
             [put for content in contents for put in content.data],
-            [*_index_puts(committed, endpoints), *_period_puts(in_period, endpoints)],
-            list(_reference_puts(ready, endpoints)),
+            [
+                *ways.puts_of(new_ways, endpoints),
+                *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
+                *_reference_puts(ready, endpoints),
+            ],
             [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
         ]
         # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
         self._refresher.note_put((content.endpoints.checksum for content in contents), began_ms)
-        self._periods.note_put(in_period, began_ms)
+        self._ways.note_put(new_ways, began_ms)
         # Step 6 of the runs that are committed; the others start over in any case.
         return again + self._changed_meanwhile(ready, began_ms)
 
@@ -241,6 +244,8 @@ class RunCommitter:
                 run.compute_commit(row, self._events)
             except (TooLarge, CorruptRow) as error:
                 rejections[run.run] = error
+            else:
+                run.former_day = _committed_day(row)
 
     def _endpoints(self, pending: Sequence[PendingRun]) -> dict[str, ContentEndpoints]:
         """Return the endpoints of the contents to commit, by checksum; missing contents are left out.
@@ -282,7 +287,7 @@ class RunCommitter:
         missing = {checksum for key, checksum in content_keys.items() if key not in rows}
         for checksum in missing:
             self._refresher.forget(checksum)
-            self._periods.forget()
+            self._ways.forget()
         # Checked once more, since the last batch of step 5 itself may have taken too long (decision 15).
         late = self._late(began_ms)
         return [
@@ -354,20 +359,17 @@ def _split_by_content(
     return ready, again
 
 
-def _index_puts(
-    committed: Iterable[CommittedRun], endpoints: Mapping[str, ContentEndpoints]
-) -> Iterator[Put]:
-    """Yield the rows of the day index of the committed runs, one put for each row."""
-    # Always, even if they are stored: a reader may have cached a row as stale, which only a newer timestamp
-    # revokes, and garbage collection spares what was put within the grace period.
-    for run in run_rows.one_run_per_index_row(committed):
-        yield from run_rows.index_puts(run, endpoints[run.checksum])
-
-
-def _period_puts(
-    committed: Iterable[CommittedRun], endpoints: Mapping[str, ContentEndpoints]
-) -> Iterator[Put]:
-    return (put for run in committed for put in run_rows.period_puts(run, endpoints[run.checksum]))
+def _committed_day(row: Row) -> ContentDay | None:
+    """Return what the valid commit record of a run row counts for; None without one that can be read."""
+    value = run_rows.commit_value(row)
+    if value is None:
+        return None
+    try:
+        head = run_rows.decode_head(value)
+    except CorruptRow:
+        # No reader counts such a run anywhere.
+        return None
+    return ContentDay(head.checksum, day_of(head.start_ms))
 
 
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:

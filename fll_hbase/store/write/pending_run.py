@@ -14,6 +14,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import IncomingEvent, sort_events
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import run_rows
+from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.run_rows import CommittedRun
@@ -45,7 +46,8 @@ class PendingRun(ABC):
     `cells` are to be put into the run row, `info` is the content and `bodies` are the event bodies to put
     before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
     that value decoded, and `input_count` is the number of documents and events in the row.
-    `derived_info` is the content of all events merged in step 4, which may differ from `info`.
+    `derived_info` is the content of all events merged in step 4, which may differ from `info`. `former_day` is
+    where the run counted when step 4 read its row, None if nowhere.
     """
 
     run: str
@@ -60,6 +62,7 @@ class PendingRun(ABC):
     commit_value: bytes = b""
     program: bytes = b""
     derived_info: FieldLineageInfo | None = None
+    former_day: ContentDay | None = None
 
     @abstractmethod
     def load(self, row: Row, events: EventMerger) -> None:
@@ -244,7 +247,7 @@ class PendingEvents(PendingRun):
 
 @dataclass(slots=True, kw_only=True)
 class PendingRecommit(PendingEvents):
-    """A stored run whose commit record, references and index rows are put again."""
+    """A stored run whose commit record, references, ways and day are put again."""
 
     def load(self, row: Row, events: EventMerger) -> None:
         """Change nothing: no input is added."""

@@ -1,0 +1,123 @@
+"""Keys of ways and calendars: the contents of a dataset in a period of 32 days, and the days of a content.
+
+docs/row-keys.md specifies the format.
+"""
+
+from __future__ import annotations
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import DAY_MAX, SEPARATOR, day_of, escape, join_key
+from fll_hbase.keys.layout import CHECKSUM_DIGITS, Range
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+
+PERIOD_DAYS = 32
+PERIOD_MAX = DAY_MAX // PERIOD_DAYS
+"""The last period; as the last day, it has no end."""
+
+MARK_ROW = layout.PROPERTIES + b"calendars"
+"""Exists once every committed run has its ways and calendar days."""
+
+MARK_COLUMN = b"d:v"
+
+WAY = b"d:w"
+"""The one column of a way: runs of the content may have started in the period."""
+
+TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"d:r"
+"""Columns of a day of a calendar, each followed by the day of the period: the random token of whoever touched
+the day last, the runs of the day as counted when the day had that token, and all starts of many runs."""
+
+DAY_COLUMNS = (TOKEN, SEAL, STARTS)
+
+_PERIOD_DIGITS, _DAY_DIGITS = 7, 2
+_HEX = b"0123456789abcdef"
+
+
+def period_of(day: int) -> int:
+    """Return the period of a day since 1970."""
+    return day // PERIOD_DAYS
+
+
+def inverted_period(period: int) -> bytes:
+    """Return 7 hex digits that sort newest first."""
+    return b"%07x" % (PERIOD_MAX - period)
+
+
+def day_window(day: int) -> Window:
+    """Return the starts of the runs of a day; the last day, DAY_MAX, has no end."""
+    return Window(day * DAY_MS, START_LIMIT_MS if day == DAY_MAX else (day + 1) * DAY_MS)
+
+
+def ways_prefix(direction: Direction, dataset: Dataset) -> bytes:
+    """Return the key prefix of all ways of a dataset."""
+    letter = layout.LETTERS[direction]
+    return join_key(b"w", letter, escape(dataset.namespace), escape(dataset.name), b"")
+
+
+def way_tail(period: int, checksum: str) -> bytes:
+    """Return the end of the key of a way."""
+    return inverted_period(period) + SEPARATOR + checksum.encode()
+
+
+def ways_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
+    """Return the range of the ways of all periods that overlap the window, newest first."""
+    prefix = ways_prefix(direction, dataset)
+    if window.empty:
+        return prefix, prefix
+    newest, oldest = (period_of(day_of(start)) for start in (window.stop_ms - 1, window.start_ms))
+    # "}" is the byte after the separator: the oldest period is included with all its checksums.
+    return prefix + inverted_period(newest), prefix + inverted_period(oldest) + b"}"
+
+
+def horizon_row(dataset: Dataset) -> bytes:
+    """Return the key of the row that says before which start the references of a dataset were purged."""
+    return join_key(b"w", b"h", escape(dataset.namespace), escape(dataset.name))
+
+
+def split_way(key: bytes) -> tuple[bytes, bytes]:
+    """Return the inverted period and the checksum at the end of a way's key, without validating them."""
+    # Counted from the end, where widths are fixed: 7 digits, a separator, the checksum.
+    stop = -CHECKSUM_DIGITS - 1
+    return key[stop - _PERIOD_DIGITS : stop], key[-CHECKSUM_DIGITS:]
+
+
+def parse_way(key: bytes) -> tuple[int, str]:
+    """Return period and checksum of the key of a way. Raises CorruptRow."""
+    period, checksum = split_way(key)
+    return parse_inverted_period(period), layout.decode_checksum(checksum)
+
+
+def calendar_row(checksum: str, period: int) -> bytes:
+    """Return the key of the calendar of a content in a period."""
+    return b"u|%b|%b" % (checksum.encode(), inverted_period(period))
+
+
+def parse_calendar(key: bytes) -> tuple[str, int]:
+    """Return checksum and period of the key of a calendar. Raises CorruptRow."""
+    segments = key.split(SEPARATOR)
+    if len(segments) != 3:
+        raise CorruptRow(f"{key!r} is not the key of a calendar")
+    return layout.decode_checksum(segments[1]), parse_inverted_period(segments[2])
+
+
+def day_column(kind: bytes, day: int) -> bytes:
+    """Return the column of a day; `kind` is one of DAY_COLUMNS."""
+    return kind + b"%02x" % (day % PERIOD_DAYS)
+
+
+def parse_day_column(column: bytes, period: int) -> tuple[bytes, int]:
+    """Return kind and day of a column of the calendar of a period. Raises CorruptRow."""
+    kind, digits = column[:-_DAY_DIGITS], column[-_DAY_DIGITS:]
+    if kind in DAY_COLUMNS and not digits.strip(_HEX) and int(digits, 16) < PERIOD_DAYS:
+        return kind, period * PERIOD_DAYS + int(digits, 16)
+    raise CorruptRow(f"{column!r} is not the column of a day")
+
+
+def parse_inverted_period(digits: bytes) -> int:
+    """Invert `inverted_period`. Raises CorruptRow for any other bytes."""
+    if len(digits) == _PERIOD_DIGITS and not digits.strip(_HEX):
+        number = int(digits, 16)
+        if number <= PERIOD_MAX:
+            return PERIOD_MAX - number
+    raise CorruptRow(f"{digits!r} is not {_PERIOD_DIGITS} hex digits of at most {PERIOD_MAX:x}")
