@@ -24,9 +24,10 @@ MARK_COLUMN = b"d:v"
 WAY = b"d:w"
 """The one column of a way: runs of the content may have started in the period."""
 
-TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"d:r"
+TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"o:r"
 """Columns of a day of a calendar, each followed by the day of the period: the random token of whoever touched
-the day last, the runs of the day as counted when the day had that token, and all starts of many runs."""
+the day last, the runs of the day as counted when the day had that token, and all runs where these are many. The last is heavy:
+whole days are answered without it."""
 
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 

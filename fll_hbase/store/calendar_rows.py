@@ -38,28 +38,28 @@ class ContentDay(NamedTuple):
 
 
 class SealedRun(NamedTuple):
-    """A run of a day: its start in milliseconds since 1970 and its id; runs sort by start, then by id."""
+    """A run of a day: its start in milliseconds since 1970 and its id."""
 
     start_ms: int
     run: str
 
 
-class ProgramRuns(NamedTuple):
-    """The runs of one program on a day that failed, or of those that did not, the oldest first.
+class DayRuns(NamedTuple):
+    """The runs of one program on a day that failed, or of those that did not, in the order of references.
 
-    `program` is encoded by `encode_program`. If there are more than INLINE_RUNS_MAX runs in all, and `runs` are
-    the first and the last one, `count` is how many there are.
+    That is newest first, then by id. `program` is encoded by `encode_program`. `total` is how many runs there
+    are; of many, `runs` may be the newest and the oldest one alone.
     """
 
     program: bytes
     failed: bool
     runs: Sequence[SealedRun]
-    count: int
+    total: int
 
     @property
     def is_complete(self) -> bool:
         """Return whether `runs` are all."""
-        return len(self.runs) == self.count
+        return len(self.runs) == self.total
 
 
 class _Part(msgspec.Struct, array_like=True, frozen=True):
@@ -109,9 +109,7 @@ def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterato
 
 @lru_cache(maxsize=4_096)
 def _way_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
-    return tuple(
-        calendars.ways_prefix(direction, dataset) for direction, dataset in endpoints.by_direction()
-    )
+    return tuple(calendars.ways_prefix(direction, dataset) for direction, dataset in endpoints.by_direction())
 
 
 def day_cells(checksum: str, day: int) -> list[CellKey]:
@@ -164,9 +162,13 @@ def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
         listed = by_program.setdefault((encode_program(run), run.state.failed), [])
         listed.append((run.start_ms - day * DAY_MS, run.run))
     return [
-        _Part(program.decode(), int(failed), sorted(listed))
+        _Part(program.decode(), int(failed), sorted(listed, key=_reference_order))
         for (program, failed), listed in sorted(by_program.items())
     ]
+
+
+def _reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
+    return -run[0], escape(run[1])
 
 
 def token_of(row: Row, day: int) -> bytes | None:
@@ -175,20 +177,24 @@ def token_of(row: Row, day: int) -> bytes | None:
     return None if cell is None else cell.value
 
 
-def sealed_day(row: Row, day: int, kind: bytes = calendars.SEAL) -> tuple[ProgramRuns, ...] | None:
+def sealed_day(row: Row, day: int, kind: bytes = calendars.SEAL) -> tuple[DayRuns, ...] | None:
     """Return the runs of a day by program as its seal has them; None if there is none that holds.
 
     With the kind STARTS all runs are listed. Raises CorruptRow.
     """
     token = token_of(row, day)
     seal = row.get(calendars.day_column(kind, day))
-    if token is None or seal is None or seal.value[2 : 2 + len(token)] != token:
+    if token is None or seal is None or not has_token(seal.value, token):
         return None
     return decode_seal(seal.value, day)
 
 
-@lru_cache(maxsize=65_536)
-def decode_seal(value: bytes, day: int) -> tuple[ProgramRuns, ...]:
+def has_token(seal: bytes, token: bytes) -> bool:
+    """Return whether a seal was put with this token."""
+    return seal[2 : 2 + len(token)] == token
+
+
+def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
     """Return the runs of a day by program, from a seal. Raises CorruptRow."""
     try:
         cell = _decoder.decode(value)
@@ -196,7 +202,7 @@ def decode_seal(value: bytes, day: int) -> tuple[ProgramRuns, ...]:
         raise CorruptRow(f"{value[:100]!r} is not a seal: {error}") from error
     begin_ms = day * DAY_MS
     return tuple(
-        ProgramRuns(
+        DayRuns(
             part.program.encode(),
             bool(part.failed),
             [SealedRun(begin_ms + start_ms, run) for start_ms, run in part.runs],

@@ -11,8 +11,10 @@ from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.requested_horizons import RequestedHorizons
-from fll_hbase.store.read.window_query import WindowReader
+from fll_hbase.store.read.run_times import RunTimesReader
+from fll_hbase.store.read.window_query import Sealer, WindowReader
 from fll_hbase.store.write.commit import RunCommitter
+from fll_hbase.store.write.sealing import BackgroundSealer, DaySealer
 from fll_hbase.tables import Table
 
 
@@ -24,9 +26,11 @@ class StoreComponents:
     events: EventMerger
     contents: ContentCache
     windows: WindowReader
+    times: RunTimesReader
     catalogue: Catalogue
     committer: RunCommitter
     requests: RequestedHorizons
+    sealer: Sealer | None
 
 
 def build_components(
@@ -36,11 +40,13 @@ def build_components(
     clock: Callable[[], int] = now_ms,
     events: EventMerger | None = None,
     public_checksum: Callable[[str], str] = str,
+    make_sealer: Callable[[DaySealer], Sealer | None] = BackgroundSealer,
 ) -> StoreComponents:
     """Assemble a store over an open table with the limits of the settings.
 
     `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own. A view of a
-    store passes `events` that hide programs, and the function that gives contents the checksums it shows.
+    store passes `events` that hide programs, the function that gives contents the checksums it shows, and a
+    `make_sealer` that makes none: what is stored does not depend on who asks.
     """
     # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
     events = events or EventMerger(table)
@@ -52,14 +58,16 @@ def build_components(
         public_checksum=public_checksum,
     )
     requests = RequestedHorizons(table, clock=clock)
+    sealer = make_sealer(DaySealer(table, events, clock=clock, grace_ms=settings.grace_ms))
+    windows = WindowReader(table, contents, events, requests=requests, sealer=sealer)
     return StoreComponents(
         table=table,
         events=events,
         contents=contents,
-        windows=WindowReader(
-            table, contents, events, requests=requests, clock=clock, grace_ms=settings.grace_ms
-        ),
+        windows=windows,
+        times=RunTimesReader(table, windows, contents, clock=clock, grace_ms=settings.grace_ms),
         catalogue=Catalogue(table),
         committer=RunCommitter(table, events, clock=clock, grace_ms=settings.grace_ms),
         requests=requests,
+        sealer=sealer,
     )

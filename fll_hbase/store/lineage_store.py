@@ -36,8 +36,7 @@ from fll_hbase.store.read.retention_report import RetentionQuery, RetentionRepor
 from fll_hbase.store.read.run_bounds import RunBoundsReader
 from fll_hbase.store.read.run_heads import RunHeadReader
 from fll_hbase.store.read.run_reader import RunReader
-from fll_hbase.store.read.run_spans import RunSpanReader
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.read.window_query import Sealer, WindowQuery
 from fll_hbase.store.results import (
     DatasetDiff,
     DatasetLineageResult,
@@ -59,6 +58,7 @@ from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.write.sealing import BackgroundSealer, DaySealer
 from fll_hbase.tables import Table
 from fll_hbase.tables.observed import counted
 
@@ -80,13 +80,19 @@ class LineageStore:
         clock: Callable[[], int] = now_ms,
         events: EventMerger | None = None,
         public_checksum: Callable[[str], str] = str,
+        make_sealer: Callable[[DaySealer], Sealer | None] = BackgroundSealer,
     ) -> None:
         # Public, for views of this store.
         self.table = self._table = table
         self.settings = self._settings = settings or Settings()
         self.clock = clock
         self._components = build_components(
-            table, self._settings, clock=clock, events=events, public_checksum=public_checksum
+            table,
+            self._settings,
+            clock=clock,
+            events=events,
+            public_checksum=public_checksum,
+            make_sealer=make_sealer,
         )
         self._contents = self._components.contents
         self._windows = self._components.windows
@@ -97,8 +103,7 @@ class LineageStore:
         self.tags = TagStore(table, self.catalogue, clock=clock)
         self.policies = PolicyStore(table, self.catalogue, clock=clock)
         self.access = AccessStore(table, clock=clock)
-        spans = RunSpanReader(table, self._windows, self._contents)
-        self._reach = ReachReader(self._windows, self._contents, spans, self._settings)
+        self._reach = ReachReader(self._components.times, self._contents, self._settings)
         self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
         self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
         self._runs = RunReader(self._windows, self._contents, self.catalogue, self._settings)
@@ -138,7 +143,7 @@ class LineageStore:
         return run_owner.find_conflicts(self._table, runs)
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
-        """Write index rows, references and commit records of run ids again, computed from their run rows.
+        """Write ways, days, references and commit records of run ids again, computed from their run rows.
 
         Returns the error of each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
@@ -363,5 +368,7 @@ class LineageStore:
         self._table.get(layout.DATASETS)
 
     def close(self) -> None:
-        """Close the table."""
+        """End the sealer, and close the table."""
+        if self._components.sealer is not None:
+            self._components.sealer.close()
         self._table.close()

@@ -65,7 +65,8 @@ class RunSpan:
         """Return the span of the runs of both, which are different runs."""
         if other is None:
             return self
-        last = max(self, other, key=lambda span: (span.last_start_ms, span.last_run))
+        # In the order of lists of runs: of those that start at once the smallest id is first.
+        last = min(self, other, key=lambda span: (-span.last_start_ms, span.last_run))
         return RunSpan(
             self.runs + other.runs,
             self.failed + other.failed,
@@ -77,12 +78,17 @@ class RunSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReachEdge:
-    """A field that leads to another in some runs; `span` is None if these were not counted."""
+    """A field that leads to another in some runs; `span` is None if these were not counted.
+
+    `in_order` is whether the order of the runs allows a value to have passed here on its way between this edge
+    and the field of the query: backward, that the upstream run started no later; None if that is not known.
+    """
 
     source: DatasetField
     destination: DatasetField
     direct: bool
     span: RunSpan | None
+    in_order: bool | None = None
 
 
 class Path(NamedTuple):
@@ -106,8 +112,9 @@ class Reach:
     """Fields within reach of one field, with their hops, and the edges between them, sorted by their ends.
 
     `unknown` are pairs of source and destination that are related without known fields: the walk does not
-    go on through them. `dropped` are fields that some run read and did not use. `paths` has a shortest path
-    to each field at the far end of an edge, which with `causal` a value can have taken.
+    go on through them. `dropped` are fields that some run read and did not use. `in_order` are the fields that
+    the order of the runs allows, None if that is not known. `paths` has a shortest path to each field at the far
+    end of an edge, which with `causal` a value can have taken.
     """
 
     hops: dict[DatasetField, int]
@@ -115,6 +122,7 @@ class Reach:
     unknown: tuple[tuple[Dataset, Dataset], ...] = ()
     truncated_by: tuple[str, ...] = ()
     dropped: frozenset[DatasetField] = frozenset()
+    in_order: frozenset[DatasetField] | None = None
     paths: Mapping[DatasetField, Path] = field(default_factory=dict, compare=False)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 from fll_hbase.keys import layout
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.tables import Row, Scan, Table
+from fll_hbase.tables.base import Columns
 
 T = TypeVar("T")
 
@@ -23,9 +24,10 @@ BATCH_ROWS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """Rows to read by key, of their light columns; received as a dictionary without the missing ones."""
+    """Rows to read by key, by default all light columns; received as a dictionary without the missing ones."""
 
     keys: Collection[bytes]
+    columns: Columns = (layout.LIGHT,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,14 @@ class BatchedReader:
         return [None] * len(requests)
 
     def _rows(self, requests: Sequence[RowKeys]) -> list[dict[bytes, Row]]:
-        keys = dict.fromkeys(key for request in requests for key in request.keys)
-        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        return [{key: rows[key] for key in request.keys if key in rows} for request in requests]
+        keys: dict[Columns, dict[bytes, None]] = {}
+        for request in requests:
+            keys.setdefault(request.columns, {}).update(dict.fromkeys(request.keys))
+        read = {columns: self._table.rows(list(wanted), columns=columns) for columns, wanted in keys.items()}
+        return [
+            {key: read[request.columns][key] for key in request.keys if key in read[request.columns]}
+            for request in requests
+        ]
 
 
 def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:

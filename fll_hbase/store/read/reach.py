@@ -1,161 +1,151 @@
 """Field reach: the fields that lead to one field, or that it leads to, over many hops.
 
 The walk goes level by level, and reads all datasets of a level together, so the number of calls follows the
-levels. A field is expanded once; with `causal` again whenever a later level admits more runs of it.
+levels. A field is expanded once; in the order of the runs again whenever a later level admits more runs of it.
+A plain walk is followed by one in the order of the runs over what the first has read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import DeadlineExceeded
-from fll_hbase.keys import layout
 from fll_hbase.model import field_relations
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_relations import FieldEdge
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction
 from fll_hbase.store.read.content_cache import ContentCache
-from fll_hbase.store.read.reach_walk import Expansion, ReachQuery, ReachWalk, first_bound
-from fll_hbase.store.read.run_spans import RunSpanReader, Spans, bound_of
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk
+from fll_hbase.store.read.run_times import RunTimes, RunTimesReader, TimesByName
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Reach
 
 DATASETS_PER_READ = 128
 """Datasets of one level that are read together."""
 
-_WALK_SHARE = 0.6
-"""The part of a request's time in which fields are reached; the rest is for counting their runs."""
-
-
-class _ContentsOfName(NamedTuple):
-    """The contents of a query under one name of its dataset, with the bound of the newest run of each."""
-
-    name: Dataset
-    bounds: Mapping[str, int]
-
 
 class ReachReader:
     """Answers queries of field reach. Threads may share it."""
 
-    def __init__(
-        self, windows: WindowReader, contents: ContentCache, spans: RunSpanReader, settings: Settings
-    ) -> None:
-        self._windows = windows
+    def __init__(self, times: RunTimesReader, contents: ContentCache, settings: Settings) -> None:
+        self._times = times
         self._contents = contents
-        self._spans = spans
         self._settings = settings
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return all that is within reach, up to the limits that `truncated_by` names.
 
-        At the deadline the walk ends where it is; edges whose runs were not counted by then have no span.
-        Raises DeadlineExceeded if it passes before the first edge.
+        At the deadline the walk ends where it is; then it is not known what is in order. Raises
+        DeadlineExceeded if it passes before the first edge.
         """
+        walked = _Walked(self._times, self._contents, query)
         walk = ReachWalk(query, edges_max=self._settings.connections_max)
-        with deadline.shared(_WALK_SHARE if query.counts else 1.0):
-            self._walk(walk)
-        spans = self._count(walk) if query.counts and walk.edges else {}
-        return walk.result(spans)
-
-    def _walk(self, walk: ReachWalk) -> None:
-        level, level_max = walk.query.level, self._settings.level_max
         try:
-            for _ in range(min(level or level_max, level_max)):
-                self._walk_level(walk)
-                if walk.is_full or not walk.has_next:
-                    return
+            self._walk(walk, walked)
+            in_order = walk.in_order() if query.causal else self._in_order(walk, walked)
         except DeadlineExceeded:
             if not walk.edges:
                 raise
             walk.truncated_by.add(deadline.limit())
-            return
+            in_order = None
+        return walk.result(walked.times, in_order)
+
+    def _in_order(self, walk: ReachWalk, walked: _Walked) -> InOrder:
+        """Return what of a walk the order of the runs allows. Raises DeadlineExceeded."""
+        ordered = ReachWalk(
+            replace(walk.query, causal=True),
+            edges_max=self._settings.connections_max,
+            within=walk.edges.keys(),
+        )
+        self._walk(ordered, walked)
+        return ordered.in_order()
+
+    def _walk(self, walk: ReachWalk, walked: _Walked) -> None:
+        """Walk level by level. Raises DeadlineExceeded; what was added until then is valid."""
+        level, level_max = walk.query.level, self._settings.level_max
+        for _ in range(min(level or level_max, level_max)):
+            self._walk_level(walk, walked)
+            if walk.is_full or not walk.has_next:
+                return
         if level is None or level > level_max:
             walk.truncated_by.add(f"level_max={level_max}")
 
-    def _walk_level(self, walk: ReachWalk) -> None:
+    def _walk_level(self, walk: ReachWalk, walked: _Walked) -> None:
         expansions = walk.next_expansions()
         for begin in range(0, len(expansions), DATASETS_PER_READ):
             if not walk.is_full:
-                self._expand(walk, expansions[begin : begin + DATASETS_PER_READ])
+                self._expand(walk, walked, expansions[begin : begin + DATASETS_PER_READ])
 
-    def _expand(self, walk: ReachWalk, expansions: Sequence[Expansion]) -> None:
+    def _expand(self, walk: ReachWalk, walked: _Walked, expansions: Sequence[Expansion]) -> None:
         """Add the edges of fields, as long as there is room."""
-        queries = [walk.window_query(expansion.dataset, expansion.bound) for expansion in expansions]
-        by_name = self._windows.checksums_by_name(queries)
-        contents = self._newest_bounds(walk.query, queries, by_name)
-        for expansion, names in zip(expansions, contents, strict=True):
-            first_name = walk.canonical_name(expansion.dataset, (name.name for name in names))
+        by_name = walked.read(expansions)
+        direction, causal = walk.query.direction, walk.query.causal
+        for expansion, names in zip(expansions, by_name, strict=True):
+            first_name = walk.canonical_name(expansion.dataset, names)
             walk.expand(first_name, expansion)
-            for name, bounds in names:
-                for checksum, bound in sorted(bounds.items()):
-                    for edge in self._edges(walk.query, checksum, name, expansion.names):
+            for name, contents in names.items():
+                for checksum, times in sorted(contents.items()):
+                    bound = times.latest_bound(direction, expansion.bound) if causal else expansion.bound
+                    if bound is None:
+                        continue
+                    for edge in walked.edges(checksum, name, expansion.names):
                         if not walk.add(first_name, name, edge, checksum, bound):
                             return
 
-    def _newest_bounds(
-        self,
-        query: ReachQuery,
-        queries: Sequence[WindowQuery],
-        by_name: Sequence[Mapping[Dataset, frozenset[str]]],
-    ) -> list[list[_ContentsOfName]]:
-        """Return the contents of each query by name, with the bound of that run which admits most others."""
-        if not query.causal:
-            bound = first_bound(query)
-            return [
-                [_ContentsOfName(name, dict.fromkeys(checksums, bound)) for name, checksums in names.items()]
-                for names in by_name
-            ]
-        checksums_by_query = {
-            replace(window_query, dataset=name): checksums
-            for window_query, names in zip(queries, by_name, strict=True)
-            for name, checksums in names.items()
-        }
-        is_forward = query.direction is Direction.FORWARD
-        tails = self._windows.newest_references(checksums_by_query, oldest=is_forward)
-        by_query = dict(zip(checksums_by_query, tails, strict=True))
-        return [
-            [
-                _ContentsOfName(name, _bounds(query.direction, by_query[replace(window_query, dataset=name)]))
-                for name in names
-            ]
-            for window_query, names in zip(queries, by_name, strict=True)
-        ]
 
-    def _edges(
-        self, query: ReachQuery, checksum: str, name: Dataset, names: frozenset[str] | None
-    ) -> Iterator[FieldEdge]:
-        """Yield the edges of fields in one content. Raises DeadlineExceeded."""
-        backward = query.direction is Direction.BACKWARD
+class _Walked:
+    """What the walks of one query have read: when contents ran, and the edges in them."""
+
+    def __init__(self, times: RunTimesReader, contents: ContentCache, query: ReachQuery) -> None:
+        self.times: dict[Dataset, Mapping[str, RunTimes]] = {}
+        self._reader = times
+        self._contents = contents
+        self._query = query
+        self._by_dataset: dict[Dataset, TimesByName] = {}
+        self._edges: dict[tuple[str, Dataset, frozenset[str] | None], list[FieldEdge]] = {}
+
+    def read(self, expansions: Sequence[Expansion]) -> list[TimesByName]:
+        """Return when the contents of each dataset ran, complete up to the bounds. Raises DeadlineExceeded."""
+        missing = dict.fromkeys(item.dataset for item in expansions if item.dataset not in self._by_dataset)
+        read = self._reader.times([self._window_query(dataset) for dataset in missing])
+        for dataset, by_name in zip(missing, read, strict=True):
+            self._by_dataset[dataset] = by_name
+            self.times |= by_name
+        self._contents.load(
+            self._contents.find_missing(
+                checksum for by_name in read for contents in by_name.values() for checksum in contents
+            )
+        )
+        by_names = [self._by_dataset[item.dataset] for item in expansions]
+        self._reader.complete(
+            [
+                (self._window_query(name), contents, item.bound)
+                for item, by_name in zip(expansions, by_names, strict=True)
+                for name, contents in by_name.items()
+            ]
+        )
+        return by_names
+
+    def edges(self, checksum: str, name: Dataset, names: frozenset[str] | None) -> Sequence[FieldEdge]:
+        """Return the edges of fields in one content. Raises DeadlineExceeded."""
+        key = checksum, name, names
+        if key not in self._edges:
+            self._edges[key] = list(self._read_edges(checksum, name, names))
+        return self._edges[key]
+
+    def _read_edges(self, checksum: str, name: Dataset, names: frozenset[str] | None) -> Iterable[FieldEdge]:
+        backward = self._query.direction is Direction.BACKWARD
         edges_of = field_relations.edges_into if backward else field_relations.edges_out_of
         for edge in edges_of(self._contents.field_map(checksum), name, names=names):
             # Here, because contents that are all cached never wait for the store.
             deadline.check()
-            if query.indirect or edge.influence is not Influence.INDIRECT:
+            if self._query.indirect or edge.influence is not Influence.INDIRECT:
                 yield edge
 
-    def _count(self, walk: ReachWalk) -> dict[Dataset, Spans]:
-        """Return the spans of the contents of each expanded dataset that has edges, until the deadline."""
-        queries = walk.span_queries()
-        spans: dict[Dataset, Spans] = {}
-        try:
-            for begin in range(0, len(queries), DATASETS_PER_READ):
-                chunk = queries[begin : begin + DATASETS_PER_READ]
-                results = self._spans.spans([query for _, query in chunk])
-                for (dataset, _), counted in zip(chunk, results, strict=True):
-                    # Under several names a run has the same content, and is counted under the first.
-                    spans[dataset] = {**counted, **spans.get(dataset, {})}
-        except DeadlineExceeded:
-            walk.truncated_by.add(deadline.limit())
-        return spans
-
-
-def _bounds(direction: Direction, tails: Mapping[str, bytes]) -> dict[str, int]:
-    return {
-        checksum: bound_of(direction, layout.parse_reference_tail(tail).start_ms)
-        for checksum, tail in tails.items()
-    }
+    def _window_query(self, dataset: Dataset) -> WindowQuery:
+        query = self._query
+        return WindowQuery(query.direction, dataset, query.window, query.failed)

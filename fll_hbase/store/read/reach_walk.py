@@ -11,8 +11,7 @@ from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.field_relations import FieldEdge
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.read.run_spans import SpanQuery, Spans, bound_of, without_later
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.read.run_times import RunTimes, bound_of
 from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
 
 _UNBOUNDED = -(2**63)
@@ -28,8 +27,7 @@ class ReachQuery:
 
     `level` is the number of hops, None for as many as the settings allow. With `causal` an edge counts only
     if its run started no later than some run that read the value on the way to the field (backward), or no
-    earlier than some run that wrote it (forward). Without `counts` runs are not counted, and the cost does
-    not follow their number.
+    earlier than some run that wrote it (forward). Without `counts` the answer has no counts of runs.
     """
 
     field: DatasetField
@@ -65,11 +63,24 @@ class _Edge:
     checksums: set[str] = field(default_factory=set)
 
 
-class ReachWalk:
-    """The state of a walk: fields with their bounds and hops, and the edges between them."""
+class InOrder(NamedTuple):
+    """The fields and edges that the order of the runs allows, under the names by which they were reached."""
 
-    def __init__(self, query: ReachQuery, *, edges_max: int) -> None:
+    fields: Collection[DatasetField]
+    edges: Collection[EdgeKey]
+
+
+class ReachWalk:
+    """The state of a walk: fields with their bounds and hops, and the edges between them.
+
+    Edges that are not `within` others are left out; None for all.
+    """
+
+    def __init__(
+        self, query: ReachQuery, *, edges_max: int, within: Collection[EdgeKey] | None = None
+    ) -> None:
         self.query = query
+        self._within = within
         self.edges: dict[EdgeKey, _Edge] = {}
         self.truncated_by: set[str] = set()
         self.is_full = False
@@ -97,6 +108,11 @@ class ReachWalk:
         """Whether the last level reached fields that are not expanded."""
         return bool(self._next)
 
+    def in_order(self) -> InOrder:
+        """Return what a walk in the order of the runs has reached."""
+        ends = {end for key in self.edges for end in key}
+        return InOrder({self.query.field, *ends}, self.edges.keys())
+
     def next_expansions(self) -> list[Expansion]:
         """Return what the next level expands, sorted, so that limits cut the same part each time."""
         names: dict[tuple[Dataset, int], set[str]] = defaultdict(set)
@@ -111,11 +127,6 @@ class ReachWalk:
             Expansion(*key, None if self._leads_to_all(fields) else frozenset(fields))
             for key, fields in sorted(names.items())
         ]
-
-    def window_query(self, dataset: Dataset, bound: int) -> WindowQuery:
-        """Return the query for the runs of a dataset up to a bound."""
-        query = self.query
-        return without_later(WindowQuery(query.direction, dataset, query.window, query.failed), bound)
 
     def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
         """Return the name under which a dataset was reached first, after this name all `names` are it."""
@@ -152,6 +163,8 @@ class ReachWalk:
             DatasetField(source, edge.source_field or WHOLE_DATASET),
             DatasetField(destination, edge.destination_field or WHOLE_DATASET),
         )
+        if self._within is not None and key not in self._within:
+            return True
         if key not in self.edges and len(self.edges) == self._edges_max:
             self.truncated_by.add(f"connections_max={self._edges_max}")
             self.is_full = True
@@ -163,47 +176,58 @@ class ReachWalk:
         self._visit(Path(far, self._path_to(near)), bound)
         return True
 
-    def span_queries(self) -> list[tuple[Dataset, SpanQuery]]:
-        """Return what to count: the contents of the edges, by expanded dataset and by each name of it."""
-        checksums: dict[Dataset, set[str]] = defaultdict(set)
-        for key, edge in self.edges.items():
-            checksums[self._expanded_end(key).dataset] |= edge.checksums
-        queries = []
-        for dataset, wanted in sorted(checksums.items()):
-            bounds = self._bounds_of(dataset)
-            for name in self._names[dataset]:
-                query = self.window_query(name, bounds[-1])
-                queries.append((dataset, SpanQuery(query, frozenset(wanted), bounds)))
-        return queries
+    def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
+        """Return all that was reached, with every dataset under the name by which it was reached first.
 
-    def result(self, spans: Mapping[Dataset, Spans]) -> Reach:
-        """Return all that was reached, with every dataset under the name by which it was reached first."""
+        `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of the
+        runs allows of it, None if that is not known.
+        """
         merged: dict[EdgeKey, ReachEdge] = {}
+        contents = {
+            dataset: {
+                # Under several names a run has the same content, and is counted under the first.
+                checksum: listed
+                for name in reversed(names)
+                for checksum, listed in times[name].items()
+            }
+            for dataset, names in self._names.items()
+        }
         # Renamed now: a dataset may have been reached under two names before these were known as one.
-        bounds = {dataset: self._bounds_of(dataset) for dataset in spans}
         for key, edge in self.edges.items():
             source, destination = (self._renamed(end) for end in key)
             other = merged.get((source, destination))
-            near = self._expanded_end(key)
-            span = None
-            if near.dataset in spans:
-                number = bounds[near.dataset].index(self._expanded_bound(near))
-                span = _span(spans[near.dataset], edge.checksums, number)
+            span = self._span(key, edge, contents) if self.query.counts else None
             if other is not None:
                 span = span.union(other.span) if span else other.span
             direct = edge.direct or (other is not None and other.direct)
-            merged[source, destination] = ReachEdge(source, destination, direct, span)
+            is_in_order = None if in_order is None else key in in_order.edges
+            if other is not None and other.in_order:
+                is_in_order = True
+            merged[source, destination] = ReachEdge(source, destination, direct, span, is_in_order)
         return Reach(
             self._hops_of({self._renamed(self.query.field), *(end for key in merged for end in key)}),
             tuple(sorted(merged.values(), key=edge_key)),
             tuple(sorted({(self._name(source), self._name(to)) for source, to in self._unknown})),
             tuple(sorted(self.truncated_by)),
             frozenset(map(self._renamed, self._dropped)),
+            None if in_order is None else frozenset(map(self._renamed, in_order.fields)),
             # Most datasets have one name; then paths stay shared.
             {self._renamed(reached): self._renamed_path(path) for reached, path in self._paths.items()}
             if any(name != first for name, first in self._canonical.items())
             else self._paths,
         )
+
+    def _span(
+        self, key: EdgeKey, edge: _Edge, contents: Mapping[Dataset, Mapping[str, RunTimes]]
+    ) -> RunSpan | None:
+        """Return the span of the runs that have an edge, within the bound with which its near end was expanded."""
+        near = self._expanded_end(key)
+        bound = self._expanded_bound(near)
+        total: RunSpan | None = None
+        for checksum in edge.checksums:
+            span = contents[near.dataset][checksum].span(self.query.direction, bound)
+            total = span.union(total) if span else total
+        return total
 
     def _path_to(self, near: DatasetField) -> Path:
         """Return the path to a field of the expansion whose edges are being added."""
@@ -243,9 +267,6 @@ class ReachWalk:
     def _expanded_end(self, key: EdgeKey) -> DatasetField:
         """Return that end of an edge at which it was reached."""
         return key[1] if self._backward else key[0]
-
-    def _bounds_of(self, dataset: Dataset) -> tuple[int, ...]:
-        return tuple(sorted(set(self._expanded[dataset].values())))
 
     def _expanded_bound(self, end: DatasetField) -> int:
         """Return the greatest bound with which a field was expanded, forward also as part of its dataset."""
@@ -296,12 +317,3 @@ def edge_key(edge: ReachEdge) -> tuple[str, ...]:
         for end in (edge.source, edge.destination)
         for text in (end.dataset.namespace, end.dataset.name, end.name)
     )
-
-
-def _span(spans: Spans, checksums: Iterable[str], number: int) -> RunSpan | None:
-    """Return the span of the runs of contents within a bound, by its number; None without any."""
-    total: RunSpan | None = None
-    for checksum in checksums:
-        span = spans[checksum][number] if checksum in spans else None
-        total = span.union(total) if span else total
-    return total

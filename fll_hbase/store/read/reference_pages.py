@@ -11,8 +11,7 @@ from fll_hbase.keys.codec import DAY_MAX
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.read.batched_reads import Reads
-from fll_hbase.store.read.stale_index import IndexRow
-from fll_hbase.tables import Scan
+from fll_hbase.tables import Row, Scan
 
 PAGE_REFERENCES_MAX = 1000
 """References of one page."""
@@ -51,14 +50,20 @@ def read_page(
     query: WindowQuery, page: Page, wanted: Collection[str]
 ) -> Reads[tuple[list[bytes], Page | None]]:
     """Return tails of references to wanted contents, newest first, and the next page, None after the last."""
-    rows: list[IndexRow] = yield Scan(page.start, page.stop, reference_columns(wanted, query), page.limit)
+    rows: list[tuple[bytes, Row]] = yield Scan(
+        page.start, page.stop, reference_columns(wanted, query), page.limit
+    )
     prefix = layout.reference_prefix(query.direction, query.dataset)
     tails = [key[len(prefix) :] for key, _ in rows]
     if len(rows) < page.limit:
         return tails, None
+    return tails, next_page(page, rows[-1][0])
+
+
+def next_page(page: Page, last: bytes) -> Page:
+    """Return the page after one whose last key is `last`, of twice as many references."""
     # A zero byte makes the smallest key after the last one.
-    limit = min(2 * page.limit, PAGE_REFERENCES_MAX)
-    return tails, Page(rows[-1][0] + b"\x00", page.stop, limit)
+    return Page(last + b"\x00", page.stop, min(2 * page.limit, PAGE_REFERENCES_MAX))
 
 
 def restrict_to_day(window: Window, day: int) -> Window:

@@ -1,46 +1,42 @@
-"""Contents and runs of a window: candidates from the day index and references, confirmed by run rows.
+"""Contents and runs of a window: what calendars say, and candidates from references, confirmed by run rows.
 
-Index rows and references are hints; only a run row decides which content, start and state its run has. The
-cost of a query grows with distinct contents and days (periods in a long window), not with runs.
+References are hints; only a run row decides which content, start and state its run has. The cost of a query
+grows with distinct contents and days, not with runs, but for days that are not sealed yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
-from fll_hbase.keys import layout, periods
-from fll_hbase.keys.codec import DAY_MAX
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.store import run_rows
-from fll_hbase.store.read import shared_reads
+from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.read.index_rows import (
-    Index,
-    PeriodIndexMark,
-    by_day,
-    by_period,
-    overlap,
-    restrict_index,
-    scan_index,
-    windows_of_periods,
-)
 from fll_hbase.store.read.reference_pages import (
     Page,
     first_page,
     read_page,
-    restrict_to_day,
 )
 from fll_hbase.store.read.reference_pages import WindowQuery as WindowQuery
-from fll_hbase.store.read.requested_horizons import RequestedHorizons
-from fll_hbase.store.read.stale_index import IndexRow, StaleIndexCache, latest_stamp_ms
+from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
+
+
+class Sealer(Protocol):
+    """Seals days that are old enough, after the answer that found them unsealed."""
+
+    def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
+        """Note the unsealed days of contents of the dataset of a query."""
+
+    def close(self) -> None:
+        """Seal nothing more."""
 
 
 class WindowReader:
@@ -53,18 +49,14 @@ class WindowReader:
         events: EventMerger,
         *,
         requests: RequestedHorizons,
-        clock: Callable[[], int],
-        grace_ms: int,
+        sealer: Sealer | None = None,
     ) -> None:
         self._table = table
         self._requests = requests
         self._reads = BatchedReader(table, contents)
         self._events = events
         self._contents = contents
-        self._clock = clock
-        self._grace_ms = grace_ms
-        self._stale = StaleIndexCache()
-        self._periods = PeriodIndexMark(table, clock=clock)
+        self._sealer = sealer
 
     def restrict(self, query: WindowQuery) -> WindowQuery:
         """Return the query over the part of its window that retention requests leave."""
@@ -87,13 +79,13 @@ class WindowReader:
 
     def _read_checksums(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
         """Return the result of `checksums_by_name` for distinct queries."""
-        # The alias rows are read in one call with the first run rows; most datasets have no aliases.
+        # The alias rows are read in one call with the horizons; most datasets have neither.
         reads: list[Reads[Any]] = [self._checksums(query) for query in queries]
-        reads.append(_read_aliases(query.dataset for query in queries))
+        reads.append(read_aliases(query.dataset for query in queries))
         results = self._reads.run(reads)
         aliases: dict[Dataset, list[Dataset]] = results.pop()
         checksums: dict[WindowQuery, frozenset[str]] = dict(zip(queries, results, strict=True))
-        groups = [_with_aliases(query, aliases) for query in queries]
+        groups = [with_aliases(query, aliases) for query in queries]
         others = list(dict.fromkeys(query for group in groups for query in group if query not in checksums))
         checksums |= zip(others, self._reads.run([self._checksums(query) for query in others]), strict=True)
         return [{query.dataset: checksums[query] for query in group} for group in groups]
@@ -110,81 +102,68 @@ class WindowReader:
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         """Return the checksum of the content of every run that matches, empty without any."""
-        query = self._requests.restrict(query)
-        # Before the scan: index rows are compared with this time when they may be cached as stale.
-        began_ms = self._clock()
-        if not self._periods.covers(query.window):
-            index = yield from self._days(query, query.window)
-            matches = yield from self._confirm_samples(query, index)
-            matches |= yield from self._confirm_by_day(query, index, matches, began_ms)
-            return frozenset(matches)
-        # Without evidence a content may be in a part of a period outside the window: its days decide.
-        rows = yield from self._period_rows(query)
-        matches = yield from self._confirm_samples(query, rows)
-        missing = rows.keys() - matches
-        for window in windows_of_periods(restrict_index(rows, missing), query.window):
-            if missing <= matches:
-                break
-            index = restrict_index((yield from self._days(query, window)), missing - matches)
-            matches |= yield from self._confirm_samples(query, index)
-            matches |= yield from self._confirm_by_day(query, index, matches, began_ms)
-        return frozenset(matches)
-
-    def _confirm_samples(self, query: WindowQuery, index: Index) -> Reads[set[str]]:
-        """Return the contents of matching runs among the evidence, the runs that index rows name."""
-        bounds = layout.start_bounds(query.window)
-        newest_samples = [
-            tails[0] for rows in index.values() if (tails := _sample_tails(rows, bounds, limit=1))
-        ]
-        matches = yield from self._confirm(query, newest_samples)
-        # A sample run may have been replaced or deleted since: try the others.
-        others = [
-            tail for checksum in index.keys() - matches for tail in _sample_tails(index[checksum], bounds)[1:]
-        ]
-        return matches | (yield from self._confirm(query, others)) if others else matches
-
-    def _confirm_by_day(
-        self, query: WindowQuery, index: Index, confirmed: Collection[str], began_ms: int
-    ) -> Reads[set[str]]:
-        """Return the contents of runs that references lead to, day by day, of the other index rows."""
+        query = yield from self.restricted(query)
+        contents = yield from self.days(query)
         matches: set[str] = set()
-        for day, rows in self._without_stale(query, by_day(index, index.keys() - confirmed), began_ms):
-            wanted = rows.keys() - matches
+        unsettled: dict[str, list[int]] = {}
+        for checksum, days in contents.items():
+            states = {
+                day: content_days.settle(days, day, query.window, failed=query.failed)
+                for day in (*days.sealed, *days.unsealed)
+            }
+            if any(states.values()):
+                matches.add(checksum)
+            else:
+                unsettled[checksum] = [day for day, runs in states.items() if runs is None]
+        return frozenset(matches | (yield from self._confirm_by_day(query, unsettled)))
+
+    def restricted(self, query: WindowQuery) -> Reads[WindowQuery]:
+        """Return the query over that part of its window that retention requests and purges leave."""
+        query = self._requests.restrict(query)
+        key = calendars.horizon_row(query.dataset)
+        rows: dict[bytes, Row] = yield RowKeys((key,))
+        horizons = [layout.parse_horizon(column) for column in rows.get(key, ())]
+        window = restrict_window(query.window, max(horizons, default=0))
+        return query if window is query.window else replace(query, window=window)
+
+    def days(self, query: WindowQuery) -> Reads[DaysByContent]:
+        """Return the contents of a query with their days; days that are old enough will be sealed."""
+        contents = yield from content_days.read_days(query)
+        if self._sealer is not None:
+            self._sealer.offer(query, contents)
+        return contents
+
+    def _confirm_by_day(self, query: WindowQuery, unsettled: Mapping[str, Sequence[int]]) -> Reads[set[str]]:
+        """Return the contents of matching runs that references lead to, day by day, the newest first."""
+        matches: set[str] = set()
+        for day, listed in content_days.by_day(unsettled):
+            wanted = listed - matches
             page: Page | None = first_page(query, day)
             while wanted and page is not None:
                 tails, page = yield from read_page(query, page, wanted)
                 matches |= yield from self._confirm(query, tails)
                 wanted -= matches
-            self._remember_stale(query, day, [rows[checksum] for checksum in wanted], began_ms)
         return matches
 
     def _newest_references(
         self, query: WindowQuery, checksums: Iterable[str], *, oldest: bool
     ) -> Reads[dict[str, bytes]]:
-        query = self._requests.restrict(query)
-        missing = set(checksums)
-        if not self._periods.covers(query.window):
-            return (yield from self._newest_of_days(query, query.window, missing, oldest=oldest))
+        query = yield from self.restricted(query)
+        contents = yield from self.days(query)
+        missing = set(checksums) & contents.keys()
         newest: dict[str, bytes] = {}
-        rows = restrict_index((yield from self._period_rows(query)), missing)
-        parts = by_period(rows)
-        for period, contents in reversed(parts) if oldest else parts:
-            wanted = contents & missing
-            if wanted:
-                window = overlap(query.window, periods.window_of(period, period))
-                newest |= yield from self._newest_of_days(query, window, wanted, oldest=oldest)
-                missing -= newest.keys()
-        return newest
-
-    def _newest_of_days(
-        self, query: WindowQuery, window: Window, checksums: Collection[str], *, oldest: bool
-    ) -> Reads[dict[str, bytes]]:
-        missing = set(checksums)
-        newest: dict[str, bytes] = {}
-        index = yield from self._days(query, window)
-        days = list(self._without_stale(query, by_day(index, missing), self._clock()))
-        for day, rows in reversed(days) if oldest else days:
-            newest |= yield from self._newest_of_day(query, day, rows.keys() & missing, oldest=oldest)
+        listed = {
+            checksum: (*contents[checksum].sealed, *contents[checksum].unsealed) for checksum in missing
+        }
+        for day, of_day in content_days.by_day(listed, oldest=oldest):
+            unsettled: set[str] = set()
+            for checksum in of_day & missing:
+                runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
+                if runs is None:
+                    unsettled.add(checksum)
+                elif runs:
+                    newest[checksum] = content_days.end_tail(runs, oldest=oldest)
+            newest |= yield from self._newest_of_day(query, day, unsettled, oldest=oldest)
             missing -= newest.keys()
         return newest
 
@@ -219,35 +198,12 @@ class WindowReader:
             if run and reference_tail_of(run) == tail and self._matches(query, run_rows.head_of(run)):
                 yield run
 
-    def _days(self, query: WindowQuery, window: Window) -> Reads[Index]:
-        """Return the rows of all days that a part of the window touches."""
-        bounds = layout.index_range(query.direction, query.dataset, window)
-        return (yield from scan_index(bounds, failed=query.failed))
-
-    def _period_rows(self, query: WindowQuery) -> Reads[Index]:
-        """Return the rows of all periods that the window touches."""
-        bounds = periods.period_range(query.direction, query.dataset, query.window)
-        return (yield from scan_index(bounds, failed=query.failed))
-
-    def _without_stale(
-        self, query: WindowQuery, days: Iterable[tuple[int, dict[str, IndexRow]]], now_ms: int
-    ) -> Iterator[tuple[int, dict[str, IndexRow]]]:
-        """Yield the days without their index rows that are cached as stale; skip days without any other."""
-        for day, rows in days:
-            live = {
-                checksum: index_row
-                for checksum, index_row in rows.items()
-                if not self._stale.contains(index_row, failed=query.failed, now_ms=now_ms)
-            }
-            if live:
-                yield day, live
-
     def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> Reads[set[str]]:
         """Return the contents of the runs with these reference tails, of matching runs only."""
         # Run rows decide: the content of a run may differ from that of the hint that led to it.
         matches: set[str] = set()
         for begin in range(0, len(tails), BATCH_ROWS_MAX):
-            heads = yield from self._matching_heads(query, tails[begin : begin + BATCH_ROWS_MAX])
+            heads = yield from self.matching_heads(query, tails[begin : begin + BATCH_ROWS_MAX])
             matches |= {head.checksum for head in heads.values()}
         return matches
 
@@ -258,16 +214,14 @@ class WindowReader:
 
         Without runs whose start is another one by now: these have another reference.
         """
-        heads = yield from self._matching_heads(query, tails)
+        heads = yield from self.matching_heads(query, tails)
         return {
             tail: head
             for tail, head in heads.items()
             if layout.reference_tail(head.start_ms, layout.parse_reference_tail(tail).run) == tail
         }
 
-    def _matching_heads(
-        self, query: WindowQuery, tails: Iterable[bytes]
-    ) -> Reads[dict[bytes, CommittedHead]]:
+    def matching_heads(self, query: WindowQuery, tails: Iterable[bytes]) -> Reads[dict[bytes, CommittedHead]]:
         """Return the committed heads of the matching runs among these, by reference tail."""
         query = self._requests.restrict(query)
         keys = {tail: layout.run_row(layout.parse_reference_tail(tail).run) for tail in tails}
@@ -316,20 +270,6 @@ class WindowReader:
             wanted -= set() if oldest else newest.keys()
         return newest
 
-    def _remember_stale(self, query: WindowQuery, day: int, rows: Iterable[IndexRow], began_ms: int) -> None:
-        """Cache index rows as stale, for which no committed run of their day was found.
-
-        Only rows of whole days that were put before the grace period; entries expire after it.
-        """
-        # In part of a day a run may be missing only because it started outside the window. The last day of
-        # the index has no end, so it is never whole (decision 7).
-        whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
-        if day < DAY_MAX and restrict_to_day(query.window, day) == whole_day:
-            # A commit may be between the index row and the commit record, but none takes the grace period.
-            settled_ms = began_ms - self._grace_ms
-            stale = [index_row for index_row in rows if latest_stamp_ms(index_row) < settled_ms]
-            self._stale.add(stale, failed=query.failed, until_ms=began_ms + self._grace_ms)
-
 
 def reference_tail_of(committed: CommittedRun) -> bytes:
     """Return the tail of a run's references; tails sort newest first."""
@@ -341,21 +281,13 @@ def _in_window(query: WindowQuery, head: CommittedHead) -> bool:
     return head.start_ms in query.window and (query.failed or not head.state.failed)
 
 
-def _read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
+def read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
     """Return the aliases of those datasets that have any, sorted; one step only (decision 13)."""
     keys = {layout.alias_row(dataset): dataset for dataset in datasets}
     rows: dict[bytes, Row] = yield RowKeys(keys)
     return {keys[key]: layout.aliases_in(row) for key, row in rows.items()}
 
 
-def _with_aliases(query: WindowQuery, aliases: Mapping[Dataset, Sequence[Dataset]]) -> list[WindowQuery]:
+def with_aliases(query: WindowQuery, aliases: Mapping[Dataset, Sequence[Dataset]]) -> list[WindowQuery]:
     """Return the query, and the same about each alias of its dataset."""
     return [query, *(replace(query, dataset=name) for name in aliases.get(query.dataset, ()))]
-
-
-def _sample_tails(rows: Iterable[IndexRow], bounds: layout.Range, *, limit: int | None = None) -> list[bytes]:
-    """Return the sample runs of index rows that start within the bounds, at most `limit` of them."""
-    # Tails sort as their starts do, so evidence outside the window is left out without decoding it.
-    newest, oldest = bounds
-    tails = (cell.value for _, row in rows for cell in row.values())
-    return list(islice((tail for tail in tails if newest <= tail < oldest), limit))

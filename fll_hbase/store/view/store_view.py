@@ -49,11 +49,16 @@ from fll_hbase.store.view.visible_runs import VisibleRuns
 from fll_hbase.store.view.visible_table import VisibleTable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.write.sealing import DaySealer
 
 T = TypeVar("T")
 
 _DECISIONS_MAX = 10_000
 """Namespaces of which it is cached whether the principal may read them."""
+
+
+def _no_sealer(sealer: DaySealer) -> None:
+    """Make no sealer: a view changes nothing of what is stored."""
 
 
 class StoreView(LineageStore):
@@ -74,6 +79,7 @@ class StoreView(LineageStore):
             clock=base.clock,
             events=events,
             public_checksum=self._visible.public_checksum,
+            make_sealer=_no_sealer,
         )
         readers = self._windows, self._contents, self.catalogue, self.settings
         self.summaries = NumberedSummaryReader(*readers)

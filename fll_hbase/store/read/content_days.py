@@ -1,0 +1,170 @@
+"""What calendars say of the contents of a dataset in a window: runs of sealed days, and days to read.
+
+A day that is sealed is answered by its seal; one that is not, from references, which run rows confirm. A day
+without a token has no runs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fll_hbase.errors import CorruptRow, in_row
+from fll_hbase.keys import calendars, layout
+from fll_hbase.keys.codec import day_of
+from fll_hbase.model.window import Window
+from fll_hbase.store import calendar_rows
+from fll_hbase.store.calendar_rows import DayRuns, SealedRun
+from fll_hbase.store.read.batched_reads import Alone, Reads, RowKeys
+from fll_hbase.store.read.reference_pages import WindowQuery
+from fll_hbase.tables import Cell, Row, Scan
+
+WAYS_MAX = 1_000
+"""Ways of one query that are read beside those of other queries."""
+
+NAMED_DAYS_MAX = 12
+"""Days of a window whose columns are named; of more, the days of whole periods are read."""
+
+_EMPTY = Cell(b"", 0)
+
+
+@dataclass(slots=True)
+class ContentDays:
+    """The days of a window on which runs of a content may have started.
+
+    `sealed` has the runs of days as their seals count them, of the whole day, and `tokens` the tokens of these
+    days; `unsealed` has the tokens of the other days with their times.
+    """
+
+    sealed: dict[int, tuple[DayRuns, ...]] = field(default_factory=dict)
+    tokens: dict[int, bytes] = field(default_factory=dict)
+    unsealed: dict[int, Cell] = field(default_factory=dict)
+
+
+DaysByContent: TypeAlias = dict[str, ContentDays]
+
+
+def read_days(query: WindowQuery) -> Reads[DaysByContent]:
+    """Return the contents of a dataset that may have runs in the window, with their days. Raises CorruptRow."""
+    if query.window.empty:
+        return {}
+    start, stop = calendars.ways_range(query.direction, query.dataset, query.window)
+    ways = yield Scan(start, stop, (calendars.WAY,), WAYS_MAX)
+    if len(ways) == WAYS_MAX:
+        # Of the queries that run side by side only one at a time has more in memory.
+        yield Alone()
+        ways += yield Scan(ways[-1][0] + b"\x00", stop, (calendars.WAY,))
+    tails = [calendars.split_way(key) for key, _ in ways]
+    keys = [b"u|%b|%b" % (checksum, period) for period, checksum in tails]
+    if not keys:
+        return {}
+    first_day, last_day = (day_of(start_ms) for start_ms in (query.window.start_ms, query.window.stop_ms - 1))
+    rows: Mapping[bytes, Row] = yield RowKeys(keys, _columns(first_day, last_day))
+    contents: dict[bytes, ContentDays] = {}
+    for (period, checksum), key in zip(tails, keys, strict=True):
+        days = contents.setdefault(checksum, ContentDays())
+        if key in rows:
+            with in_row(key):
+                _add(days, rows[key], calendars.parse_inverted_period(period), first_day, last_day)
+    return {layout.decode_checksum(checksum): days for checksum, days in contents.items()}
+
+
+def _columns(first_day: int, last_day: int) -> tuple[bytes, ...]:
+    if last_day - first_day >= NAMED_DAYS_MAX:
+        return (layout.LIGHT,)
+    return tuple(
+        calendars.day_column(kind, day)
+        for day in range(first_day, last_day + 1)
+        for kind in (calendars.TOKEN, calendars.SEAL)
+    )
+
+
+def _add(days: ContentDays, row: Row, period: int, first_day: int, last_day: int) -> None:
+    """Add the days of a row of a calendar that are in a window."""
+    first = period * calendars.PERIOD_DAYS
+    for column, cell in row.items():
+        if not column.startswith(calendars.TOKEN):
+            continue
+        try:
+            day = first + int(column[len(calendars.TOKEN) :], 16)
+        except ValueError as error:
+            raise CorruptRow(f"{column!r} is not the column of a day") from error
+        if first_day <= day <= last_day:
+            seal = row.get(calendars.SEAL + column[len(calendars.TOKEN) :], _EMPTY).value
+            if calendar_rows.has_token(seal, cell.value):
+                days.sealed[day] = calendar_rows.decode_seal(seal, day)
+                days.tokens[day] = cell.value
+            else:
+                days.unsealed[day] = cell
+
+
+def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
+    """Yield the runs that count: without failed ones unless `failed`."""
+    return (day_runs for day_runs in runs if failed or not day_runs.failed)
+
+
+def cut(runs: DayRuns, window: Window) -> DayRuns | None:
+    """Return the runs that start in a window; None if these are not known, since the seal has not all runs."""
+    last_ms, first_ms = runs.runs[0].start_ms, runs.runs[-1].start_ms
+    if first_ms in window and last_ms in window:
+        return runs
+    if last_ms < window.start_ms or first_ms >= window.stop_ms:
+        return DayRuns(runs.program, runs.failed, (), 0)
+    if not runs.is_complete:
+        return None
+    newest, oldest = (
+        bisect_left(runs.runs, -limit_ms, key=_descending)
+        for limit_ms in (window.stop_ms - 1, window.start_ms - 1)
+    )
+    return DayRuns(runs.program, runs.failed, runs.runs[newest:oldest], oldest - newest)
+
+
+def _descending(run: SealedRun) -> int:
+    return -run.start_ms
+
+
+def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list[DayRuns] | None:
+    """Return the matching runs of a day that start in a window; None if references have to be read."""
+    sealed = days.sealed.get(day)
+    if sealed is None:
+        return None if day in days.unsealed else []
+    within = [cut(runs, window) for runs in matching(sealed, failed=failed)]
+    known = [runs for runs in within if runs is not None]
+    return [runs for runs in known if runs.total] if len(known) == len(within) else None
+
+
+def end_tail(runs: Iterable[DayRuns], *, oldest: bool) -> bytes:
+    """Return the reference tail of the newest run, or of the oldest one; tails sort newest first."""
+    ends = [day_runs.runs[-1 if oldest else 0] for day_runs in runs]
+    tails = [layout.reference_tail(run.start_ms, run.run) for run in ends]
+    return max(tails) if oldest else min(tails)
+
+
+def overlap(window: Window, other: Window) -> Window:
+    """Return the part of both windows, which overlap."""
+    return Window(max(window.start_ms, other.start_ms), min(window.stop_ms, other.stop_ms))
+
+
+def by_day(contents: Mapping[str, Collection[int]], *, oldest: bool = False) -> list[tuple[int, set[str]]]:
+    """Return days with the contents that have them, newest first, or oldest first."""
+    days: dict[int, set[str]] = {}
+    for checksum, listed in contents.items():
+        for day in listed:
+            days.setdefault(day, set()).add(checksum)
+    return sorted(days.items(), reverse=not oldest)
+
+
+def neighbours(days: Sequence[tuple[int, set[str]]]) -> Iterator[tuple[Window, set[str]]]:
+    """Yield windows of neighbouring days, which are given newest first, with the contents of all of them."""
+    position = 0
+    while position < len(days):
+        last = first = days[position][0]
+        contents = set(days[position][1])
+        while position + 1 < len(days) and days[position + 1][0] == first - 1:
+            position += 1
+            first = days[position][0]
+            contents |= days[position][1]
+        position += 1
+        yield Window(calendars.day_window(first).start_ms, calendars.day_window(last).stop_ms), contents

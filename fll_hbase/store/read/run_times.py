@@ -1,0 +1,340 @@
+"""When the contents of a dataset ran in a window: counts, first and last starts, within any bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from fll_hbase.keys import calendars, layout
+from fll_hbase.keys.codec import day_of
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay, DayRuns, SealedRun
+from fll_hbase.store.read import content_days
+from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_days import DaysByContent
+from fll_hbase.store.read.reference_pages import PAGE_REFERENCES_MAX, reference_columns
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader, read_aliases, with_aliases
+from fll_hbase.store.results import RunSpan
+from fll_hbase.store.run_rows import CommittedHead
+from fll_hbase.tables import Row, Scan, Table
+
+ATTEMPTS_MAX = 5
+"""How often days are read again because runs moved between them meanwhile."""
+
+_NO_PROGRAM = b""
+
+
+class RunTimes:
+    """The runs of one content in a window. A bound is a start in ms, or its negative, see `bound_of`."""
+
+    __slots__ = ("_newest_first", "_spans", "_window")
+
+    def __init__(self, runs: Iterable[DayRuns], window: Window) -> None:
+        self._newest_first = _sorted(runs)
+        self._window = window
+        self._spans: dict[int, RunSpan | None] = {}
+
+    def latest_bound(self, direction: Direction, bound: int) -> int | None:
+        """Return the bound of that run within a bound which admits most others; None without a run."""
+        window = window_within(self._window, direction, bound)
+        if direction is Direction.BACKWARD:
+            newest = (part.runs[0].start_ms for part in self._within(window))
+            return max(newest, default=None)
+        oldest = (-part.runs[-1].start_ms for part in self._within(window))
+        return max(oldest, default=None)
+
+    def span(self, direction: Direction, bound: int) -> RunSpan | None:
+        """Return how many runs are within a bound, with the first and the last; None without any."""
+        if bound not in self._spans:
+            window = window_within(self._window, direction, bound)
+            self._spans[bound] = _span(list(self._within(window)))
+        return self._spans[bound]
+
+    def unknown_days(self, direction: Direction, bound: int) -> set[int]:
+        """Return the days of which a bound admits some runs, and not all are known."""
+        window = window_within(self._window, direction, bound)
+        return {
+            day_of(runs.runs[0].start_ms)
+            for runs in self._newest_first
+            if not runs.is_complete and content_days.cut(runs, window) is None
+        }
+
+    def replace_day(self, day: int, runs: Iterable[DayRuns]) -> None:
+        """Set the runs of one day."""
+        others = (part for part in self._newest_first if day_of(part.runs[0].start_ms) != day)
+        self._newest_first = _sorted((*others, *runs))
+        self._spans.clear()
+
+    def _within(self, window: Window) -> list[DayRuns]:
+        if window == self._window:
+            return self._newest_first
+        parts = (content_days.cut(runs, window) for runs in self._newest_first)
+        return [part for part in parts if part is not None and part.total]
+
+
+TimesByName: TypeAlias = dict[Dataset, dict[str, RunTimes]]
+"""Names of a dataset, its own first, with the contents that ran under each, in the window of a query."""
+
+
+class _Counted(NamedTuple):
+    """Runs of days read from references, and runs whose run rows name another content or day."""
+
+    runs: dict[ContentDay, dict[tuple[bytes, bool], list[SealedRun]]]
+    elsewhere: dict[bytes, ContentDay]
+
+
+class RunTimesReader:
+    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970."""
+
+    def __init__(
+        self,
+        table: Table,
+        windows: WindowReader,
+        contents: ContentCache,
+        *,
+        clock: Callable[[], int],
+        grace_ms: int,
+    ) -> None:
+        self._windows = windows
+        self._reads = BatchedReader(table, contents)
+        self._clock = clock
+        self._grace_ms = grace_ms
+
+    def times(self, queries: Sequence[WindowQuery]) -> list[TimesByName]:
+        """Return for each query the contents with runs that match. Raises DeadlineExceeded.
+
+        The number of calls does not follow that of the queries.
+        """
+        reads: list[Reads[object]] = [self._times(query) for query in queries]
+        reads.append(read_aliases(query.dataset for query in queries))
+        *results, aliases = self._reads.run(reads)
+        times = dict(zip(queries, results, strict=True))
+        groups = [with_aliases(query, aliases) for query in queries]  # type: ignore[arg-type]
+        others = list(dict.fromkeys(query for group in groups for query in group if query not in times))
+        times |= zip(others, self._reads.run([self._times(query) for query in others]), strict=True)
+        return [{query.dataset: times[query] for query in group} for group in groups]  # type: ignore[misc]
+
+    def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
+        """Read all runs of those days that a bound cuts, so that `RunTimes` answers about the bound."""
+        self._reads.run([self._complete_times(*item) for item in wanted])
+
+    def _times(self, query: WindowQuery) -> Reads[dict[str, RunTimes]]:
+        query = yield from self._windows.restricted(query)
+        runs: dict[str, list[DayRuns]] = {}
+        for attempt in range(ATTEMPTS_MAX):
+            began_ms = self._clock()
+            contents = yield from self._windows.days(query)
+            runs, unsettled = _settled(contents, query)
+            known, unknown = yield from _read_starts(query, contents, unsettled)
+            for key, listed in known.items():
+                runs.setdefault(key.checksum, []).extend(listed)
+            if not unknown:
+                break
+            counted = yield from self._read_references(query, unknown)
+            for key, day_runs in _day_runs(counted).items():
+                runs.setdefault(key.checksum, []).extend(day_runs)
+            is_last = attempt == ATTEMPTS_MAX - 1
+            if is_last or not (yield from self._is_moved(query, contents, unknown, counted, began_ms)):
+                break
+        return {checksum: RunTimes(listed, query.window) for checksum, listed in runs.items() if listed}
+
+    def _complete_times(self, query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> Reads[None]:
+        unsettled = {
+            checksum: sorted(days)
+            for checksum, listed in times.items()
+            if (days := listed.unknown_days(query.direction, bound))
+        }
+        if not unsettled:
+            return
+        query = yield from self._windows.restricted(query)
+        contents = yield from self._windows.days(query)
+        known, unknown = yield from _read_starts(query, contents, unsettled)
+        if unknown:
+            known |= _day_runs((yield from self._read_references(query, unknown)))
+        for checksum, cut_days in unsettled.items():
+            for day in cut_days:
+                times[checksum].replace_day(day, known.get(ContentDay(checksum, day), ()))
+
+    def _read_references(self, query: WindowQuery, unknown: Mapping[str, Collection[int]]) -> Reads[_Counted]:
+        """Return the runs of days from references, which run rows confirm."""
+        counted = _Counted({}, {})
+        prefix = layout.reference_prefix(query.direction, query.dataset)
+        for window, checksums in content_days.neighbours(content_days.by_day(unknown)):
+            columns = reference_columns(checksums, query)
+            part = content_days.overlap(query.window, window)
+            start, stop = layout.window_range(query.direction, query.dataset, part)
+            while True:
+                rows = yield Scan(start, stop, columns, PAGE_REFERENCES_MAX)
+                tails = [key[len(prefix) :] for key, _ in rows]
+                heads = yield from self._windows.matching_heads(query, tails)
+                for key, row in rows:
+                    head = heads.get(tail := key[len(prefix) :])
+                    if head is not None:
+                        _count(counted, unknown, (tail, row), head)
+                if len(rows) < PAGE_REFERENCES_MAX:
+                    break
+                # A zero byte makes the smallest key after the last one.
+                start = rows[-1][0] + b"\x00"
+        return counted
+
+    def _is_moved(
+        self,
+        query: WindowQuery,
+        contents: DaysByContent,
+        unknown: Mapping[str, Collection[int]],
+        counted: _Counted,
+        began_ms: int,
+    ) -> Reads[bool]:
+        """Return whether a run moved between days that were read, or reading took longer than the grace period."""
+        # Garbage collection may have taken references meanwhile.
+        if self._clock() - began_ms > self._grace_ms:
+            return True
+        asked: dict[ContentDay, bytes | None] = {}
+        for tail, key in counted.elsewhere.items():
+            if key.day in unknown.get(key.checksum, ()):
+                run = layout.parse_reference_tail(tail).run
+                listed = counted.runs.get(key, {}).values()
+                if not any(run == other.run for runs in listed for other in runs):
+                    return True
+            else:
+                asked[key] = _token(contents, key)
+        if not asked:
+            return False
+        keys = {calendars.calendar_row(key.checksum, calendars.period_of(key.day)) for key in asked}
+        rows: dict[bytes, Row] = yield RowKeys(keys)
+        return any(
+            calendar_rows.token_of(
+                rows.get(calendars.calendar_row(key.checksum, calendars.period_of(key.day)), {}), key.day
+            )
+            != token
+            for key, token in asked.items()
+        )
+
+
+def bound_of(direction: Direction, start_ms: int) -> int:
+    """Return a start as a bound; a greater one admits more runs in either direction."""
+    return start_ms if direction is Direction.BACKWARD else -start_ms
+
+
+def window_within(window: Window, direction: Direction, bound: int) -> Window:
+    """Return the part of a window that a bound admits."""
+    if direction is Direction.BACKWARD:
+        return Window(window.start_ms, max(window.start_ms, min(window.stop_ms, bound + 1)))
+    return Window(min(window.stop_ms, max(window.start_ms, -bound)), window.stop_ms)
+
+
+def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
+    return sorted(runs, key=lambda day_runs: -day_runs.runs[0].start_ms)
+
+
+def _settled(
+    contents: DaysByContent, query: WindowQuery
+) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
+    """Return the runs of sealed days by content, and the other days."""
+    runs: dict[str, list[DayRuns]] = {}
+    unsettled: dict[str, list[int]] = {}
+    for checksum, days in contents.items():
+        listed = runs[checksum] = []
+        others = list(days.unsealed)
+        for day in days.sealed:
+            settled = content_days.settle(days, day, query.window, failed=query.failed)
+            if settled is None:
+                others.append(day)
+            else:
+                listed += settled
+        if others:
+            unsettled[checksum] = others
+    return runs, unsettled
+
+
+def _read_starts(
+    query: WindowQuery, contents: DaysByContent, unsettled: Mapping[str, Collection[int]]
+) -> Reads[tuple[dict[ContentDay, list[DayRuns]], dict[str, list[int]]]]:
+    """Return the runs of sealed days whose seals have not all of them, and the days that are left."""
+    known: dict[ContentDay, list[DayRuns]] = {}
+    unknown: dict[str, list[int]] = {}
+    sealed = [
+        ContentDay(checksum, day)
+        for checksum, days in unsettled.items()
+        for day in days
+        if checksum in contents and day in contents[checksum].sealed
+    ]
+    rows: dict[bytes, Row] = {}
+    if sealed:
+        keys = {calendars.calendar_row(key.checksum, calendars.period_of(key.day)) for key in sealed}
+        columns = sorted(
+            {
+                calendars.day_column(kind, key.day)
+                for key in sealed
+                for kind in (calendars.TOKEN, calendars.STARTS)
+            }
+        )
+        rows = yield RowKeys(keys, tuple(columns))
+    for key in sealed:
+        row = rows.get(calendars.calendar_row(key.checksum, calendars.period_of(key.day)), {})
+        all_runs = calendar_rows.sealed_day(row, key.day, calendars.STARTS)
+        if all_runs is not None:
+            cut = (
+                content_days.cut(runs, query.window)
+                for runs in content_days.matching(all_runs, failed=query.failed)
+            )
+            known[key] = [runs for runs in cut if runs is not None and runs.total]
+    for checksum, days in unsettled.items():
+        left = [day for day in days if ContentDay(checksum, day) not in known]
+        if left:
+            unknown[checksum] = left
+    return known, unknown
+
+
+def _count(
+    counted: _Counted,
+    unknown: Mapping[str, Collection[int]],
+    reference: tuple[bytes, Row],
+    head: CommittedHead,
+) -> None:
+    """Count a run on the day of its run row, if its reference is there; or note where it is."""
+    tail, row = reference
+    key = ContentDay(head.checksum, day_of(head.start_ms))
+    start_ms, run = layout.parse_reference_tail(tail)
+    is_valid = start_ms == head.start_ms and _column(head) in row
+    if not is_valid:
+        counted.elsewhere[tail] = key
+    elif key.day in unknown.get(key.checksum, ()):
+        programs = counted.runs.setdefault(key, {})
+        programs.setdefault((_NO_PROGRAM, head.state.failed), []).append(SealedRun(start_ms, run))
+
+
+def _column(head: CommittedHead) -> bytes:
+    return run_rows.reference_column(head.checksum, failed=head.state.failed)
+
+
+def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
+    """Return the counted runs; each list is newest first, as references are."""
+    return {
+        key: [DayRuns(program, failed, runs, len(runs)) for (program, failed), runs in programs.items()]
+        for key, programs in counted.runs.items()
+    }
+
+
+def _token(contents: DaysByContent, key: ContentDay) -> bytes | None:
+    days = contents.get(key.checksum)
+    if days is None:
+        return None
+    cell = days.unsealed.get(key.day)
+    return cell.value if cell is not None else days.tokens.get(key.day)
+
+
+def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
+    if not parts:
+        return None
+    last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run))
+    return RunSpan(
+        sum(part.total for part in parts),
+        sum(part.total for part in parts if part.failed),
+        min(part.runs[-1].start_ms for part in parts),
+        last.start_ms,
+        last.run,
+    )

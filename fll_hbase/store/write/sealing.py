@@ -1,0 +1,214 @@
+"""Seals of days: the runs of a content on a day, counted once nothing can change that is under way.
+
+A seal is put with the token that the day had before its references were read. It is right as long as the day
+keeps this token: who changes the runs of a day draws a new one first. A pass that touched the day before the
+token was read has ended if the token is older than twice the grace period, so that its run is counted
+(docs/row-keys.md, "Days and seals").
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from queue import Empty, Full, Queue
+from typing import NamedTuple
+
+from fll_hbase.errors import LineageError
+from fll_hbase.keys import calendars, layout
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.store.read.content_days import DaysByContent
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.reference_pages import WindowQuery, reference_columns
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.tables import Put, Row, Table
+
+GRACES = 2
+"""Grace periods after which the token of a day may be sealed."""
+
+PAGE_REFERENCES = 1_000
+RUNS_MAX = 100_000
+"""Runs of the days of one request that are read at once; days of more runs stay unsealed."""
+
+QUEUED_MAX = 1_000
+"""Requests that wait; further ones are dropped, and made again by who reads the days next."""
+
+IDLE_SECONDS = 0.5
+"""How long the thread of a sealer waits before it looks whether the store is closed."""
+
+_log = logging.getLogger(__name__)
+
+
+class SealRequest(NamedTuple):
+    """Contents to seal on one day, by the references of a dataset that all of them have."""
+
+    direction: Direction
+    dataset: Dataset
+    day: int
+    checksums: frozenset[str]
+
+
+class DaySealer:
+    """Seals days. Threads may share it; `clock` returns milliseconds since 1970."""
+
+    def __init__(self, table: Table, events: EventMerger, *, clock: Callable[[], int], grace_ms: int) -> None:
+        self._table = table
+        self._events = events
+        self._clock = clock
+        self._age_ms = GRACES * grace_ms
+
+    def seal(self, request: SealRequest) -> int:
+        """Seal those of the days that are old enough and unsealed; return how many were.
+
+        Raises StoreUnavailable and CorruptRow.
+        """
+        tokens = self._old_tokens(request)
+        if not tokens:
+            return 0
+        runs = count_runs(self._table, self._events, request._replace(checksums=frozenset(tokens)))
+        if runs is None or self._is_purged(request):
+            return 0
+        puts: list[Put] = []
+        for checksum, token in tokens.items():
+            puts += calendar_rows.seal_puts(ContentDay(checksum, request.day), token, runs.get(checksum, ()))
+        self._table.write([puts])
+        return len(tokens)
+
+    def is_old(self, stamp_ms: int) -> bool:
+        """Return whether a token that was put at that time may be sealed."""
+        return self._clock() - stamp_ms > self._age_ms
+
+    def _old_tokens(self, request: SealRequest) -> dict[str, bytes]:
+        """Return the tokens of the days that may be sealed and are not, by content."""
+        period = calendars.period_of(request.day)
+        keys = {calendars.calendar_row(checksum, period): checksum for checksum in request.checksums}
+        column = calendars.day_column(calendars.TOKEN, request.day)
+        columns = (column, calendars.day_column(calendars.SEAL, request.day))
+        # Before the rows are read: the token is at least as old as this says.
+        now_ms = self._clock()
+        rows = self._table.rows(sorted(keys), columns=columns)
+        return {
+            keys[key]: row[column].value
+            for key, row in rows.items()
+            if column in row
+            and now_ms - row[column].stamp_ms > self._age_ms
+            and calendar_rows.sealed_day(row, request.day) is None
+        }
+
+    def _is_purged(self, request: SealRequest) -> bool:
+        """Return whether references of the day may have been purged from the dataset."""
+        # After the references were read: a purge puts its horizon before it deletes any.
+        row = self._table.get(calendars.horizon_row(request.dataset))
+        begin_ms = calendars.day_window(request.day).start_ms
+        return any(layout.parse_horizon(column) > begin_ms for column in row)
+
+
+def count_runs(
+    table: Table, events: EventMerger, request: SealRequest
+) -> dict[str, list[CommittedRun]] | None:
+    """Return the runs of contents on a day by content, from references that run rows confirm.
+
+    None if there are more than RUNS_MAX. Raises StoreUnavailable and CorruptRow.
+    """
+    query = WindowQuery(request.direction, request.dataset, calendars.day_window(request.day), True)
+    columns = reference_columns(request.checksums, query)
+    prefix = layout.reference_prefix(query.direction, query.dataset)
+    start, stop = layout.window_range(query.direction, query.dataset, query.window)
+    runs: dict[str, list[CommittedRun]] = {}
+    count = 0
+    while True:
+        page = list(table.scan(start, stop, columns=columns, limit=PAGE_REFERENCES))
+        for committed in _confirmed(table, events, {key[len(prefix) :]: row for key, row in page}):
+            if committed.checksum in request.checksums:
+                runs.setdefault(committed.checksum, []).append(committed)
+                count += 1
+        if count > RUNS_MAX:
+            return None
+        if len(page) < PAGE_REFERENCES:
+            return runs
+        # A zero byte makes the smallest key after the last one.
+        start = page[-1][0] + b"\x00"
+
+
+def _confirmed(table: Table, events: EventMerger, references: Mapping[bytes, Row]) -> Iterator[CommittedRun]:
+    """Yield the runs of references with which their run rows agree."""
+    tails = {tail: layout.parse_reference_tail(tail) for tail in references}
+    keys = {layout.run_row(reference.run): reference.run for reference in tails.values()}
+    rows = table.rows(sorted(keys), columns=(layout.LIGHT,))
+    committed = events.committed_runs({keys[key]: row for key, row in rows.items()})
+    for tail, reference in tails.items():
+        run = committed.get(reference.run)
+        if run is None or run.run.start_ms != reference.start_ms:
+            continue
+        if run_rows.reference_column(run.checksum, failed=run.run.state.failed) in references[tail]:
+            yield run
+
+
+class BackgroundSealer:
+    """Seals in one thread of its own what queries offer, one request after the other."""
+
+    def __init__(self, sealer: DaySealer) -> None:
+        self._sealer = sealer
+        self._queue: Queue[SealRequest] = Queue(QUEUED_MAX)
+        self._lock = threading.Lock()
+        self._waiting: set[SealRequest] = set()
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
+
+    def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
+        """Queue those unsealed days of the contents of a dataset that are old enough; return at once."""
+        for request in requests_of(query, contents, self._sealer.is_old):
+            with self._lock:
+                if request in self._waiting or self._closed.is_set():
+                    continue
+                with suppress(Full):
+                    self._queue.put_nowait(request)
+                    self._waiting.add(request)
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
+                    self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until everything that was offered is sealed."""
+        self._queue.join()
+
+    def close(self) -> None:
+        """Wait for the request at work and drop the others."""
+        self._closed.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            try:
+                request = self._queue.get(timeout=IDLE_SECONDS)
+            except Empty:
+                continue
+            try:
+                self._sealer.seal(request)
+            except LineageError as error:
+                # Whoever reads the day next offers it again, and sees what is wrong with its rows.
+                _log.warning("days of %s were not sealed: %s", request.dataset, error)
+            finally:
+                with self._lock:
+                    self._waiting.discard(request)
+                self._queue.task_done()
+
+
+def requests_of(
+    query: WindowQuery, contents: DaysByContent, is_old: Callable[[int], bool]
+) -> Iterator[SealRequest]:
+    """Yield the unsealed days whose tokens are old enough, one request for each day."""
+    days: dict[int, set[str]] = {}
+    for checksum, listed in contents.items():
+        for day, token in listed.unsealed.items():
+            if is_old(token.stamp_ms):
+                days.setdefault(day, set()).add(checksum)
+    for day, checksums in days.items():
+        yield SealRequest(query.direction, query.dataset, day, frozenset(checksums))
