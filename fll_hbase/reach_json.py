@@ -22,6 +22,8 @@ def reach(
 ) -> Json:
     """Return the fields within reach, sorted by hops and name, and the edges, sorted by their ends.
 
+    Both say whether they are in order, unless the deadline came before that was known.
+
     Of two directions a field stands once, with the smaller number of hops; an edge once for each.
     """
     limits = {*truncated_by, *(limit for result in results.values() for limit in result.truncated_by)}
@@ -59,6 +61,10 @@ def _node(results: ReachByDirection, name: DatasetField, hops: int, type_name: s
         body["type"] = type_name
     if any(name in result.dropped for result in results.values()):
         body["dropped"] = True
+    known = [result.in_order for result in results.values() if name in result.hops]
+    if None not in known:
+        # Of two directions, one that allows it is enough.
+        body["inOrder"] = any(fields is not None and name in fields for fields in known)
     return body | _direction(
         results, [direction for direction, result in results.items() if name in result.hops]
     )
@@ -93,6 +99,8 @@ def edge(item: ReachEdge) -> Json:
         "to": name_json.field(item.destination),
         "influence": "direct" if item.direct else "indirect",
     }
+    if item.in_order is not None:
+        body["inOrder"] = item.in_order
     return body | span_members(item.span)
 
 
