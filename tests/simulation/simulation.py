@@ -64,7 +64,8 @@ def open_store(
 def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
     """Purge and sweep once, as the real job does."""
     horizons = RetentionPolicy(horizon_ms)
-    garbage_collection.purge(table, horizons, until_ms=garbage_collection.safe_until_ms(clock(), GRACE_MS))
+    until_ms = garbage_collection.safe_until_ms(clock(), GRACE_MS)
+    garbage_collection.purge(table, horizons, until_ms=until_ms, grace_ms=GRACE_MS, clock=clock)
     until_ms = garbage_collection.safe_until_ms(clock(), GRACE_MS)
     garbage_collection.remove(
         table,

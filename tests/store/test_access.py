@@ -185,7 +185,7 @@ class TestMaintenance:
 
     def test_retention_leaves_them(self, table: Table) -> None:
         expected, policy, later_ms = rows(table), RetentionPolicy(2**50), 2**52
-        garbage_collection.purge(table, policy, until_ms=later_ms)
+        garbage_collection.purge(table, policy, until_ms=later_ms, grace_ms=0)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=later_ms)
         garbage_collection.remove(table, garbage, policy, until_ms=later_ms)
         assert rows(table) == expected

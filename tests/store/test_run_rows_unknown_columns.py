@@ -153,7 +153,7 @@ def test_repair_leaves_unknown_columns_alone() -> None:
 def test_garbage_collection_deletes_the_same_cells(policy: RetentionPolicy) -> None:
     old, new = stored(), upgraded()
     for table in (old, new):
-        garbage_collection.purge(table, policy, until_ms=LATER_MS)
+        garbage_collection.purge(table, policy, until_ms=LATER_MS, grace_ms=0)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=LATER_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=LATER_MS)
     assert known_cells(new) == cells(old)

@@ -133,7 +133,7 @@ def test_retention_of_all_runs_leaves_tags_and_policies(table: Table) -> None:
     store.tags.put(field, "PII", ANA)
     store.policies.put(POLICY)
     policy, until_ms = RetentionPolicy(default_ms=DAY_MS), 4_000_000_000_000
-    assert garbage_collection.purge(table, policy, until_ms=until_ms).rows == 1
+    assert garbage_collection.purge(table, policy, until_ms=until_ms, grace_ms=0).rows == 1
     garbage = garbage_collection.find_garbage(table, policy, until_ms=until_ms)
     garbage_collection.remove(table, garbage, policy, until_ms=until_ms)
     store = LineageStore(table)

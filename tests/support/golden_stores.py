@@ -163,7 +163,7 @@ class GoldenStores:
         with self._clock.showing(golden.about["Now"]):
             golden.answered(create_app(LineageStore(table, clock=self._clock)), {})
         policy = RetentionPolicy(datasets_ms=dict.fromkeys(PURGED, PURGED_MS))
-        garbage_collection.purge(table, policy, until_ms=NOW_MS)
+        garbage_collection.purge(table, policy, until_ms=NOW_MS, grace_ms=0)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=NOW_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=NOW_MS)
         return table

@@ -8,8 +8,9 @@ the cell. Two cells with the same hash keep each other (docs/decisions/0016-mark
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -20,11 +21,13 @@ from pyspark.sql import functions as f
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout
+from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.spark import cell_hashes, range_scan
 from fll_hbase.spark.arrow_batches import to_batch
 from fll_hbase.spark.jobs.retention_datasets import read_aliases, unreferenced_datasets
 from fll_hbase.spark.jobs.retention_hashes import (
+    ANY_AGE_MS,
     CUT,
     OLD,
     ROW_KINDS,
@@ -43,14 +46,20 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.maintenance.retention_counts import DATASETS, KINDS, RUNS, RetentionReport
+from fll_hbase.store.maintenance.retention_counts import (
+    DATASETS,
+    FORMER_INDEXES,
+    KINDS,
+    RUNS,
+    RetentionReport,
+)
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import remove_superseded
 from fll_hbase.tables import CellKey, Table
 
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
-"""Signed hash, row key and column of a cell of references or index rows, and its size; contents and event
-bodies are whole rows, with an empty column."""
+"""Signed hash, row key and column of a cell of HINTS, and its size; contents and event bodies are whole rows,
+with an empty column."""
 
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
@@ -72,6 +81,8 @@ def apply_retention(
     with closing(open_store_table(settings, create=False)) as table:
         check_not_copying(table)
         policy = read_horizons(table).merged_with(policy)
+        # Before the purge: a table without runs counts as marked.
+        former_ranges = garbage_collection.former_index_ranges(table)
     runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
     # The horizon of the collection is computed after the purge, which deletes what it no longer protects.
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
@@ -84,8 +95,13 @@ def apply_retention(
     if not dry_run:
         with closing(open_store_table(settings, create=False)) as table:
             remove_superseded(table, until_ms=until_ms)
-    counts = {RUNS: runs.rows, **counts}
-    return RetentionReport(dry_run, counts, waiting, runs.bytes + size_bytes, time.monotonic() - started)
+    former = _remove_former_indexes(spark, collection, former_ranges)
+    counts = {RUNS: runs.rows, **counts, FORMER_INDEXES: former.rows}
+    if dry_run:
+        later = _remove_former_indexes(spark, replace(collection, until_ms=ANY_AGE_MS), former_ranges)
+        waiting[FORMER_INDEXES] = later.rows - former.rows
+    size_bytes += runs.bytes + former.bytes
+    return RetentionReport(dry_run, counts, waiting, size_bytes, time.monotonic() - started)
 
 
 def _purge_runs(
@@ -95,12 +111,21 @@ def _purge_runs(
     if policy == RetentionPolicy():
         return NONE_REMOVED
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
-    read = partial(_purge_range, policy=policy, until_ms=until_ms, dry_run=dry_run)
+    read = partial(
+        _purge_range, policy=policy, until_ms=until_ms, grace_ms=settings.grace_ms, dry_run=dry_run
+    )
     return _sum(range_scan.scan_ranges(spark, settings, key_ranges([layout.RUNS]), read=read, schema=REMOVED))
 
 
 def _purge_range(
-    table: Table, start: bytes, stop: bytes, *, policy: RetentionPolicy, until_ms: int, dry_run: bool
+    table: Table,
+    start: bytes,
+    stop: bytes,
+    *,
+    policy: RetentionPolicy,
+    until_ms: int,
+    grace_ms: int,
+    dry_run: bool,
 ) -> Iterator[Removed]:
     scanner = LivenessScanner(table, policy)
     for page in garbage_collection.pages(table, start, stop):
@@ -108,7 +133,19 @@ def _purge_range(
         if dry_run:
             yield garbage_collection.size_of({key: page[key] for key in expired})
         else:
-            yield garbage_collection.remove_runs(table, expired, until_ms=until_ms)
+            yield garbage_collection.remove_runs(table, expired, until_ms=until_ms, grace_ms=grace_ms)
+
+
+def _remove_former_indexes(
+    spark: SparkSession, collection: Collection, key_ranges: Sequence[Range]
+) -> Removed:
+    """Delete the index rows of earlier releases, or in a dry run count those that would be deleted."""
+    if not key_ranges:
+        return NONE_REMOVED
+    read = partial(
+        garbage_collection.remove_former_indexes, until_ms=collection.until_ms, dry_run=collection.dry_run
+    )
+    return _sum(range_scan.scan_ranges(spark, collection.settings, key_ranges, read=read, schema=REMOVED))
 
 
 def _collect_garbage(

@@ -40,7 +40,8 @@ ROW_KINDS = (layout.CONTENTS, layout.EVENT_BODIES)
 """Prefixes of rows that are deleted as a whole, not cell by cell."""
 
 _RUN_WAITS = WAITS | 8 << len(OLD)
-_ANY_AGE_MS = 2**63 - 1
+ANY_AGE_MS = 2**63 - 1
+"""Later than any cell was put."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _hash_range(
 def _hash_cells_of_any_age(
     table: Table, start: bytes, stop: bytes, *, flag: int, until_ms: int
 ) -> Iterator[pa.RecordBatch]:
-    for chunk in _chunks(old_cells(table, start, stop, until_ms=_ANY_AGE_MS)):
+    for chunk in _chunks(old_cells(table, start, stop, until_ms=ANY_AGE_MS)):
         old: list[int] = []
         young: list[int] = []
         for row, column, cells in chunk:
@@ -147,7 +148,7 @@ def _hash_live_cells(
 
 def _take_expired(page: dict[bytes, Row], scanner: LivenessScanner, until_ms: int) -> dict[bytes, Row]:
     """Remove the expired runs from a page; return those that are too young to be deleted."""
-    expired = {key: page.pop(key) for key in list(scanner.expired_runs(page, until_ms=_ANY_AGE_MS))}
+    expired = {key: page.pop(key) for key in list(scanner.expired_runs(page, until_ms=ANY_AGE_MS))}
     return {key: row for key, row in expired.items() if not liveness.is_older_than(row, until_ms)}
 
 

@@ -6,26 +6,34 @@ Only cells that were put at `until_ms` or before are deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import xxhash
 
-from fll_hbase.keys import layout, ranges
+from fll_hbase.clock import now_ms
+from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store import calendar_mark
+from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.maintenance import liveness
+from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.tables import CellKey, Put, Row, Table
 
 T = TypeVar("T")
 
+_Touch: TypeAlias = Callable[[Collection[ContentDay]], None]
+
 PAGE_ROWS = 1_000
 """Rows of one page of a scan, and cells or rows of one delete."""
 
-HINTS = (*layout.REFERENCES, layout.INDEX, layout.PERIOD_INDEX, layout.RUN_INDEX)
-"""Prefixes of the rows that are deleted cell by cell: references, indexes of days, periods and runs."""
+HINTS = (*layout.REFERENCES, layout.WAYS, layout.CALENDARS, layout.RUN_INDEX)
+"""Prefixes of the rows that are deleted cell by cell."""
 
 _SKEW_SHARE = 8
 """Clocks may differ by this share, an eighth, of the grace period."""
@@ -33,7 +41,7 @@ _SKEW_SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Cells of references and index rows to delete, and whole rows of catalogue, contents and event bodies.
+    """Cells of HINTS to delete, and whole rows of catalogue, contents and event bodies.
 
     `contents` has the keys of event bodies, too. `truncated_rows` are the catalogue rows of datasets that
     lose references to runs that other datasets keep. `bytes` is the size of all but the catalogue rows, and
@@ -77,17 +85,26 @@ def safe_until_ms(now_ms: int, grace_ms: int) -> int:
     return now_ms - grace_ms - grace_ms // _SKEW_SHARE
 
 
-def purge(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Removed:
+def purge(
+    table: Table,
+    policy: RetentionPolicy,
+    *,
+    until_ms: int,
+    grace_ms: int,
+    clock: Callable[[], int] = now_ms,
+) -> Removed:
     """Delete the rows of runs that started before the cut-offs of all their datasets; return their numbers.
 
-    Rows with a cell put after `until_ms` stay. Raises CorruptRow or StoreUnavailable.
+    Rows with a cell put after `until_ms` stay; `grace_ms` and `clock` are those of `touch_days`. Raises
+    CorruptRow or StoreUnavailable.
     """
-    # Run rows only. Their contents, references and index rows are garbage of a scan that begins after the
-    # purge has ended: `remove_runs` may restore a run, which then needs its content (decision 15).
+    # Run rows only. Their contents, references, ways and calendar cells are garbage of a scan that begins
+    # after the purge has ended: `remove_runs` may restore a run, which then needs its content (decision 15).
     scanner = LivenessScanner(table, policy)
     removed = NONE_REMOVED
     for page in pages(table, *ranges.prefix_range(layout.RUNS)):
-        removed += remove_runs(table, list(scanner.expired_runs(page, until_ms=until_ms)), until_ms=until_ms)
+        expired = list(scanner.expired_runs(page, until_ms=until_ms))
+        removed += remove_runs(table, expired, until_ms=until_ms, grace_ms=grace_ms, clock=clock)
     return removed
 
 
@@ -181,7 +198,7 @@ def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
 
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
-    """Delete garbage: references and index rows, then catalogue rows, then contents and event bodies."""
+    """Delete garbage: cells of HINTS, then catalogue rows, then contents and event bodies."""
     # The markers first: an audit reports missing references of runs that start after the horizon.
     write_horizon_markers(table, garbage.truncated_rows, policy)
     # Contents last, since the garbage of the catalogue is found through them: after an interruption anywhere
@@ -192,32 +209,42 @@ def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms:
 
 
 def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: RetentionPolicy) -> None:
-    """Put into each catalogue row the cut-off of its dataset: older references may have been deleted."""
-    puts = [
-        Put(key, layout.horizon_column(policy.cutoff_ms(ranges.dataset_of(key))), b"") for key in sorted(keys)
-    ]
+    """Put the cut-off of each dataset, given by its catalogue row: older references may have been deleted.
+
+    It is in the catalogue row, and in a row beside the ways, which queries read.
+    """
+    puts = []
+    for key in sorted(keys):
+        dataset = ranges.dataset_of(key)
+        column = layout.horizon_column(policy.cutoff_ms(dataset))
+        puts += [Put(key, column, b""), Put(calendars.horizon_row(dataset), column, b"")]
     if puts:
         table.write([puts])
 
 
-def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
+def remove_runs(
+    table: Table, keys: Sequence[bytes], *, until_ms: int, grace_ms: int, clock: Callable[[], int] = now_ms
+) -> Removed:
     """Delete run rows, except those with a cell put after `until_ms` or changed in the meantime.
 
-    Returns the numbers of those deleted.
+    Returns the numbers of those deleted. The days of the runs are touched first, see `touch_days`, which
+    defines `grace_ms` and `clock`.
     """
+    touch = partial(touch_days, table, grace_ms=grace_ms, clock=clock)
     removed = NONE_REMOVED
     for batch in _batches(keys):
         expired = _older_rows(table, batch, until_ms)
+        touch(days_of_commits(expired.values()))
         # Purge, in two steps with a read after each. In the other order a reader could find a commit record
         # without its events, which is CorruptRow; a run without commit record is ignored.
-        uncommitted = _delete_columns(table, expired, layout.COMMIT, until_ms=until_ms)
-        deleted = _delete_columns(table, uncommitted, b"", until_ms=until_ms)
+        uncommitted = _delete_columns(table, expired, layout.COMMIT, until_ms=until_ms, touch=touch)
+        deleted = _delete_columns(table, uncommitted, b"", until_ms=until_ms, touch=touch)
         removed += size_of({key: expired[key] for key in deleted})
     return removed
 
 
 def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> None:
-    """Delete cells of references and index rows, unless they were put again after `until_ms`."""
+    """Delete cells of hints and aliases, unless they were put again after `until_ms`."""
     for batch in _batches(cells):
         table.delete(batch, until_ms=until_ms)
 
@@ -249,14 +276,43 @@ def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int)
 
 
 def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, without aliases; return the numbers of both."""
+    """Delete the old cells of catalogue rows, without aliases, and the horizons beside their ways.
+
+    Returns the numbers for the catalogue rows.
+    """
     removed = NONE_REMOVED
     for batch in _batches(keys):
         # Cell by cell, unlike contents: a catalogue cell is valid without the others of its row (decision 1).
         rows = table.rows(batch)
-        table.delete(_cells(rows), until_ms=until_ms)
+        horizons = table.rows([calendars.horizon_row(ranges.dataset_of(key)) for key in batch])
+        table.delete(_cells({**rows, **horizons}), until_ms=until_ms)
         removed += size_of(rows)
     return removed
+
+
+def former_index_ranges(table: Table) -> list[Range]:
+    """Return the ranges of `layout.INDEXES_BEFORE_CALENDARS` that have rows, none of a table without a mark.
+
+    Servers of an earlier release may still read them there.
+    """
+    if not calendar_mark.is_marked(table):
+        return []
+    key_ranges = map(ranges.prefix_range, layout.INDEXES_BEFORE_CALENDARS)
+    return [key_range for key_range in key_ranges if any(table.scan(*key_range, limit=1))]
+
+
+def remove_former_indexes(
+    table: Table, start: bytes, stop: bytes, *, until_ms: int, dry_run: bool = False
+) -> Iterator[Removed]:
+    """Delete the rows of a range of `former_index_ranges`; yield the numbers of each page.
+
+    Rows with a cell put after `until_ms` stay, and all with `dry_run`.
+    """
+    for page in pages(table, start, stop):
+        rows = dict(liveness.rows_older_than(page.items(), until_ms))
+        if rows and not dry_run:
+            table.delete(_cells(rows), until_ms=until_ms)
+        yield size_of(rows)
 
 
 def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]:
@@ -267,27 +323,28 @@ def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]
 
 
 def _delete_columns(
-    table: Table, rows: Mapping[bytes, Row], prefix: bytes, *, until_ms: int
+    table: Table, rows: Mapping[bytes, Row], prefix: bytes, *, until_ms: int, touch: _Touch
 ) -> dict[bytes, Row]:
     """Delete the columns that begin with `prefix`; return the remaining cells of each row, by key.
 
     `rows` are complete rows as read before, without a cell that was put after `until_ms`. A row without
     remaining cells is in the result, empty. A row that a writer changed in the meantime, be it by a put of
-    an equal cell, gets the deleted cells back and is left out.
+    an equal cell, gets the deleted cells back, after its day was touched, and is left out.
     """
     left = {key: {c: row[c] for c in row if not c.startswith(prefix)} for key, row in rows.items()}
     deleted = {key: rows[key].keys() - left[key].keys() for key in rows}
     table.delete([CellKey(key, column) for key in rows for column in deleted[key]], until_ms=until_ms)
     current = table.rows(list(rows)) if rows else {}
     # Cells are compared with their timestamps: a writer that puts an equal cell relies on the row, too.
-    touched = {key for key in rows if current.get(key, {}) != left[key]}
+    changed = {key for key in rows if current.get(key, {}) != left[key]}
+    restored = {key: {column: rows[key][column] for column in deleted[key]} for key in sorted(changed)}
+    # Once more: a reader may have sealed the day without these runs since.
+    touch(days_of_commits(restored.values()))
     # Put without the old timestamps: HBase's delete also hides later puts that are not newer than `until_ms`.
-    restored = [
-        Put(key, column, rows[key][column].value) for key in sorted(touched) for column in deleted[key]
-    ]
-    if restored:
-        table.write([restored])
-    return {key: row for key, row in left.items() if key not in touched}
+    puts = [Put(key, column, cell.value) for key, row in restored.items() for column, cell in row.items()]
+    if puts:
+        table.write([puts])
+    return {key: row for key, row in left.items() if key not in changed}
 
 
 def _older_rows(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[bytes, Row]:

@@ -1,7 +1,7 @@
 """Liveness analysis for garbage collection: every cell that a run row refers to.
 
-A run needs its content (the set of operations that it performed), its event bodies, its references and the
-index rows of its day and period.
+A run needs its content (the set of operations that it performed), its event bodies, its references, its
+row in the run index, the calendar cells of its day and the ways of its period.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import NamedTuple
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow, in_row
-from fll_hbase.keys import layout, periods, ranges
+from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.model.window import DAY_MS
-from fll_hbase.store import run_rows
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.endpoints import EndpointCache, EndpointKeys, decode_endpoints
 from fll_hbase.store.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000
-"""Bound of the cache of (content, day, failed) whose shared cells were reported already."""
+"""Bound of the cache of days of contents whose shared cells were reported already."""
 
 SCANNED = (layout.LIGHT,)
 """The columns of run rows that a scan has to read: the light family; run rows have no other."""
@@ -59,7 +59,7 @@ class LivenessScanner:
         self._policy = policy
         self._endpoints = EndpointCache(table, self._cutoffs)
         # An entry that is evicted costs a second report of the same cells, which changes no result.
-        self._reported: LRUCache[tuple[str, int, bool], bool] = LRUCache(CACHED_DAYS_MAX)
+        self._reported: LRUCache[ContentDay, bool] = LRUCache(CACHED_DAYS_MAX)
 
     def expired_runs(self, page: Mapping[bytes, Row], *, until_ms: int) -> Iterator[bytes]:
         """Yield the keys of runs that started before the cut-offs of all their datasets.
@@ -77,10 +77,10 @@ class LivenessScanner:
     def live_cells(self, page: Mapping[bytes, Row]) -> Iterator[LiveCells]:
         """Yield one LiveCells for each row of a page of run rows: the cells of other rows that it needs.
 
-        A content and index rows that several runs need are yielded with one of them only, rarely with more,
-        for all pages of this scanner. Without a commit record, a run needs the content of its latest document
-        and its event bodies only. Raises CorruptRow for a run row that cannot be read, or whose content is
-        missing.
+        A content, ways and calendar cells that several runs need are yielded with one of them only, rarely
+        with more, for all pages of this scanner. Without a commit record, a run needs the content of its
+        latest document and its event bodies only. Raises CorruptRow for a run row that cannot be read, or
+        whose content is missing.
         """
         for key, (value, head, endpoints) in self._committed_states(page).items():
             cells = list(_input_cells(page[key], value))
@@ -88,7 +88,7 @@ class LivenessScanner:
                 yield LiveCells(cells)
                 continue
             failed = head.state.failed
-            cells += self._shared_cells(head.checksum, day_of(head.start_ms), failed, endpoints)
+            cells += self._shared_cells(ContentDay(head.checksum, day_of(head.start_ms)), endpoints)
             # Only the references of the committed state: those of replaced documents are hints that readers
             # reject, and garbage.
             column = run_rows.reference_column(head.checksum, failed=failed)
@@ -103,27 +103,22 @@ class LivenessScanner:
                     truncated.append(endpoint.dataset)
             yield LiveCells(cells, truncated)
 
-    def _shared_cells(
-        self, checksum: str, day: int, failed: bool, endpoints: Iterable[EndpointKeys]
-    ) -> Iterator[CellKey]:
-        """Yield the content and the index rows of a day and its period, nothing if another run reported them.
+    def _shared_cells(self, key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
+        """Yield the content, the cells of its day and its ways, nothing if another run reported them.
 
-        Index rows of days that ended at the horizons of their datasets or before are left out.
+        Ways of days that ended at the horizons of their datasets or before are left out.
         """
-        shared = checksum, day, failed
-        if shared in self._reported:
+        if key in self._reported:
             return
-        self._reported[shared] = True
-        yield CellKey(layout.content_row(checksum), b"")
-        column = run_rows.sample_column(failed=failed)
-        tail = layout.index_tail(day, checksum)
-        period_tail = periods.period_tail(periods.period_of(day), checksum)
+        self._reported[key] = True
+        yield CellKey(layout.content_row(key.checksum), b"")
+        yield from calendar_rows.day_cells(*key)
+        tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
+        stop_ms = calendars.day_window(key.day).stop_ms
         for endpoint in endpoints:
-            # Whole days only: runs of the rest of the day, which the same row covers, stay. A row of the
-            # period index stays as long as one of its days.
-            if (day + 1) * DAY_MS > endpoint.horizon_ms:
-                yield CellKey(endpoint.index + tail, column)
-                yield CellKey(endpoint.periods + period_tail, column)
+            # Whole days only: runs of the rest of the day stay. A way stays as long as one day of its period.
+            if stop_ms > endpoint.horizon_ms:
+                yield CellKey(endpoint.ways + tail, calendars.WAY)
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
@@ -156,11 +151,14 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
 def cells_older_than(
     scanned: Iterable[tuple[bytes, Row]], until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Cell]]:
-    """Yield row, column and cell of the known columns that were put at `until_ms` or before."""
+    """Yield row, column and cell of the known columns that were put at `until_ms` or before.
+
+    Horizons beside the ways are left out: they go with the catalogue row of their dataset.
+    """
     for key, row in scanned:
         for column, cell in row.items():
             # A newer release may need columns that this one does not know.
-            if cell.stamp_ms <= until_ms and is_known(key, column):
+            if cell.stamp_ms <= until_ms and is_known(key, column) and not _is_horizon(key, column):
                 yield key, column, cell
 
 
@@ -183,6 +181,10 @@ def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
 def run_index_cell(tail: bytes) -> CellKey:
     """Return the cell that represents all rows of the run index with a tail, see `needed_cell`."""
     return CellKey(layout.RUN_INDEX + SEPARATOR + tail, b"")
+
+
+def _is_horizon(key: bytes, column: bytes) -> bool:
+    return key.startswith(layout.WAYS) and column.startswith(layout.HORIZON)
 
 
 def _require(

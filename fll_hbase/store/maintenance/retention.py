@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fll_hbase.clock import now_ms
-from fll_hbase.keys import ranges
-from fll_hbase.keys.layout import RUNS as RUN_ROWS
+from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.maintenance.retention_counts import DATASETS, KINDS, RUNS, RetentionReport
+from fll_hbase.store.maintenance.retention_counts import (
+    DATASETS,
+    FORMER_INDEXES,
+    KINDS,
+    RUNS,
+    RetentionReport,
+)
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import remove_superseded
 from fll_hbase.tables import Row, Table
@@ -32,32 +38,56 @@ Report = Callable[[str, int], None]
 
 
 def apply_retention(
-    table: Table, policy: RetentionPolicy, *, grace_ms: int, dry_run: bool, report: Report
+    table: Table,
+    policy: RetentionPolicy,
+    *,
+    grace_ms: int,
+    dry_run: bool,
+    report: Report,
+    clock: Callable[[], int] = now_ms,
 ) -> RetentionReport:
     """Delete runs that started before the cut-offs of all their datasets, then what no run references.
 
-    With `dry_run` nothing is deleted, and the report has what would be. Safe beside running writers; after
-    an interruption, the next call continues. Raises CorruptRow, before anything is collected, and
+    Rows of `layout.INDEXES_BEFORE_CALENDARS` are deleted once the calendars of the table are complete. With
+    `dry_run` nothing is deleted, and the report has what would be. Safe beside running writers, whose
+    `grace_ms` it has to be; `clock` returns milliseconds since 1970. After an interruption, the next call
+    continues. Raises CorruptRow, before anything is collected, and
     ConfigurationError for a copy that is not complete.
     """
     check_not_copying(table)
     started = time.monotonic()
     policy = read_horizons(table).merged_with(policy)
     counted = _CountingTable(table, report)
+    # Before the purge: a table without runs counts as marked.
+    former_ranges = garbage_collection.former_index_ranges(table)
     # Each limit is computed before the scan that it is about.
-    until_ms = garbage_collection.safe_until_ms(now_ms(), grace_ms)
+    until_ms = garbage_collection.safe_until_ms(clock(), grace_ms)
     if dry_run:
         return _preview(counted, policy, until_ms=until_ms, started=started)
     runs = NONE_REMOVED
     if policy != RetentionPolicy():
-        runs = garbage_collection.purge(counted, policy, until_ms=until_ms)
+        runs = garbage_collection.purge(counted, policy, until_ms=until_ms, grace_ms=grace_ms, clock=clock)
         # After the purge, which deletes what it no longer protects.
-        until_ms = garbage_collection.safe_until_ms(now_ms(), grace_ms)
+        until_ms = garbage_collection.safe_until_ms(clock(), grace_ms)
     garbage = garbage_collection.find_garbage(counted, policy, until_ms=until_ms)
     garbage_collection.remove(table, garbage, policy, until_ms=until_ms)
+    former = _remove_former_indexes(counted, former_ranges, until_ms=until_ms)
     remove_superseded(table, until_ms=until_ms)
-    counts = {RUNS: runs.rows, **_count(garbage)}
-    return RetentionReport(False, counts, {}, runs.bytes + garbage.bytes, time.monotonic() - started)
+    counts = {RUNS: runs.rows, **_count(garbage), FORMER_INDEXES: former.rows}
+    size_bytes = runs.bytes + garbage.bytes + former.bytes
+    return RetentionReport(False, counts, {}, size_bytes, time.monotonic() - started)
+
+
+def _remove_former_indexes(
+    table: Table, key_ranges: Iterable[Range], *, until_ms: int, dry_run: bool = False
+) -> Removed:
+    removed = NONE_REMOVED
+    for start, stop in key_ranges:
+        pages = garbage_collection.remove_former_indexes(
+            table, start, stop, until_ms=until_ms, dry_run=dry_run
+        )
+        removed += sum(pages, start=NONE_REMOVED)
+    return removed
 
 
 def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: float) -> RetentionReport:
@@ -75,12 +105,15 @@ def _preview_until(table: Table, policy: RetentionPolicy, *, until_ms: int) -> t
             garbage_collection.size_of(
                 {key: page[key] for key in scanner.expired_runs(page, until_ms=until_ms)}
             )
-            for page in garbage_collection.pages(table, *ranges.prefix_range(RUN_ROWS))
+            for page in garbage_collection.pages(table, *ranges.prefix_range(layout.RUNS))
         ),
         start=Removed(0, 0, 0),
     )
     garbage = garbage_collection.find_garbage(table, policy, until_ms=until_ms, purge_until_ms=until_ms)
-    return {RUNS: runs.rows, **_count(garbage)}, runs.bytes + garbage.bytes
+    former_ranges = garbage_collection.former_index_ranges(table)
+    former = _remove_former_indexes(table, former_ranges, until_ms=until_ms, dry_run=True)
+    counts = {RUNS: runs.rows, **_count(garbage), FORMER_INDEXES: former.rows}
+    return counts, runs.bytes + garbage.bytes + former.bytes
 
 
 def _count(garbage: Garbage) -> dict[str, int]:

@@ -10,8 +10,8 @@ from fll_hbase.keys import layout
 RUNS = "runs"
 KINDS = {
     **dict.fromkeys(layout.REFERENCES, "references"),
-    layout.INDEX: "index rows",
-    layout.PERIOD_INDEX: "period index rows",
+    layout.WAYS: "ways",
+    layout.CALENDARS: "calendar cells",
     layout.RUN_INDEX: "run index rows",
     layout.CONTENTS: "contents",
     layout.EVENT_BODIES: "parts",
@@ -19,6 +19,7 @@ KINDS = {
 """Members of the report's `counts`, by key prefix; the names are those of the first release."""
 
 DATASETS = "end points"
+FORMER_INDEXES = "index rows of earlier releases"
 _LABELS = {"parts": "event bodies", DATASETS: "datasets"}
 
 

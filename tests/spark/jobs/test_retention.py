@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.config import Settings
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
@@ -74,7 +74,7 @@ def test_workers_delete_what_one_process_deletes(spark: SparkSession, url: str, 
     report = retention.apply_retention(spark, settings(url), HORIZONS, dry_run=False)
     with table(local_url) as local_table:
         until_ms = time.time_ns() // 1_000_000
-        purged = garbage_collection.purge(local_table, HORIZONS, until_ms=until_ms)
+        purged = garbage_collection.purge(local_table, HORIZONS, until_ms=until_ms, grace_ms=0)
         garbage = garbage_collection.find_garbage(local_table, HORIZONS, until_ms=until_ms)
         garbage_collection.remove(local_table, garbage, HORIZONS, until_ms=until_ms)
         expected = set(cells(local_table))
@@ -83,14 +83,17 @@ def test_workers_delete_what_one_process_deletes(spark: SparkSession, url: str, 
     assert report.counts == {
         "runs": purged.rows,
         "references": sum(cell.row.startswith((b"b|", b"f|")) for cell in garbage.cells),
-        "index rows": sum(cell.row.startswith(b"i|") for cell in garbage.cells),
-        "period index rows": sum(cell.row.startswith(b"j|") for cell in garbage.cells),
+        "ways": sum(cell.row.startswith(b"w|") for cell in garbage.cells),
+        "calendar cells": sum(cell.row.startswith(b"u|") for cell in garbage.cells),
         "run index rows": sum(cell.row.startswith(b"n|") for cell in garbage.cells),
         "contents": len(garbage.contents),
         "parts": 0,
         "end points": len(garbage.catalogue_rows),
+        "index rows of earlier releases": 0,
     }
-    assert all(report.counts[kind] for kind in ("runs", "references", "index rows", "run index rows"))
+    assert all(
+        report.counts[kind] for kind in ("runs", "references", "ways", "calendar cells", "run index rows")
+    )
     assert (dry.counts, dry.dry_run) == (report.counts, True)
     assert not any(dry.waiting.values())
 
@@ -133,15 +136,15 @@ def test_workers_write_horizons_and_delete_datasets_with_their_aliases(
         report = retention.apply_retention(spark, settings(url), policy, dry_run=False)
         with table(local_url) as alone:
             until_ms = time.time_ns() // 1_000_000
-            garbage_collection.purge(alone, policy, until_ms=until_ms)
+            garbage_collection.purge(alone, policy, until_ms=until_ms, grace_ms=0)
             garbage = garbage_collection.find_garbage(alone, policy, until_ms=until_ms)
             garbage_collection.remove(alone, garbage, policy, until_ms=until_ms)
             expected = set(cells(alone))
         assert report.counts["end points"] == len(garbage.catalogue_rows)
         with table(url) as opened:
             assert set(cells(opened)) == expected
-    # The mark that the index of periods is complete, which holds for an empty table, too.
-    assert {row for row, _, _ in expected} == {layout.PROPERTIES + b"period-index"}
+    # The mark that the calendars are complete, which holds for an empty table, too.
+    assert {row for row, _, _ in expected} == {calendars.MARK_ROW}
 
 
 def test_runs_that_are_being_written_are_not_lost(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from fll_hbase.keys import layout, periods
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Window
@@ -28,8 +28,6 @@ from tests.support.retained_histories import (
 )
 from tests.support.small_world import CONTENTS, DATASETS, STARTS_MS
 
-INDEXES = layout.INDEX, layout.PERIOD_INDEX
-
 
 @given(history=HISTORIES)
 def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
@@ -42,18 +40,15 @@ def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
 
 @given(history=HISTORIES)
 def test_what_is_left_is_what_recording_the_last_documents_alone_makes(history: list[RecordedRun]) -> None:
-    """Compare all but run rows, which have earlier documents, the catalogue, which is deleted with the last
-    content of a dataset, and the values of index rows, which may be any run.
+    """Compare all but run rows, which have earlier documents, and the catalogue, which is deleted with the last
+    content of a dataset.
     """
     table, _ = recorded(history)
     swept(table)
     only, _ = recorded(list({document.run.run: document for document in history}.values()))
-    hidden = (layout.RUNS, layout.DATASETS, *INDEXES)
+    hidden = (layout.RUNS, layout.DATASETS)
     left = {cell for cell in cells(table) if not cell[0].startswith(hidden)}
     assert left == {cell for cell in cells(only) if not cell[0].startswith(hidden)}
-    assert {cell[:2] for cell in cells(table) if cell[0].startswith(INDEXES)} == {
-        cell[:2] for cell in cells(only) if cell[0].startswith(INDEXES)
-    }
 
 
 @given(history=HISTORIES, horizons=HORIZONS)
@@ -80,7 +75,7 @@ def test_sweeping_twice_takes_no_more(history: list[RecordedRun], horizons: Rete
 def test_a_purge_of_everything_leaves_nothing(history: list[RecordedRun]) -> None:
     table, _ = recorded(history)
     swept(table, RetentionPolicy(LATER_MS))
-    assert {cell[0] for cell in cells(table)} <= {periods.COMPLETE_ROW}
+    assert {cell[0] for cell in cells(table)} <= {calendars.MARK_ROW}
 
 
 def test_what_is_young_stays(tmp_path: Path) -> None:
@@ -88,7 +83,7 @@ def test_what_is_young_stays(tmp_path: Path) -> None:
     answers_before = set(cells(table))
     until_ms = garbage_collection.safe_until_ms(1, 0)
     assert (
-        garbage_collection.purge(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
+        garbage_collection.purge(table, RetentionPolicy(LATER_MS), until_ms=until_ms, grace_ms=0)
         == garbage_collection.NONE_REMOVED
     )
     garbage = garbage_collection.find_garbage(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
@@ -103,7 +98,9 @@ def test_an_end_point_whose_past_was_cut_says_so() -> None:
     runs = [ProgramRun("n", "a", "", "t", "p", str(start), start) for start in (early, late)]
     table, _ = recorded([RecordedRun(run, CONTENTS[0]) for run in runs])
     swept(table, RetentionPolicy(datasets_ms={source: late}))
-    assert layout.horizon_column(late) in table.get(layout.dataset_row(source))
+    for key in (layout.dataset_row(source), calendars.horizon_row(source)):
+        assert layout.horizon_column(late) in table.get(key)
+    assert not table.get(calendars.horizon_row(destination))
     fresh = LineageStore(table)
     assert len(listed(fresh, source)) == 1
     assert len(listed(fresh, destination)) == 2
@@ -114,7 +111,7 @@ def test_sizes_are_returned(tmp_path: Path) -> None:
         run = ProgramRun("n", "a", "", "t", "p", "run", 5)
         LineageStore(table).record([RecordedRun(run, CONTENTS[0])])
         row = table.get(layout.run_row("run"))
-        removed = garbage_collection.purge(table, RetentionPolicy(6), until_ms=LATER_MS)
+        removed = garbage_collection.purge(table, RetentionPolicy(6), until_ms=LATER_MS, grace_ms=0)
         assert removed.rows == 1
         assert removed.cells == len(row)
         assert removed.bytes > sum(len(cell.value) for cell in row.values())
@@ -138,7 +135,8 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
     old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
     while store._components.committer._clock() <= old_ms + 1:
         continue
-    garbage_collection.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
+    keys = [layout.run_row("run")]
+    garbage_collection.remove_runs(Touching(), keys, until_ms=LATER_MS, grace_ms=0)  # type: ignore[arg-type]
     assert store.run("run").committed.checksum == touch.info.checksum
     document_columns = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
     assert len(document_columns) == 2

@@ -198,7 +198,7 @@ class TestRetention:
     def test_a_purged_run_leaves_no_row(self, table: Table) -> None:
         LineageStore(table).record([document(1), document(2), document(3)])
         policy = RetentionPolicy(1_003)
-        garbage_collection.purge(table, policy, until_ms=LATER_MS)
+        garbage_collection.purge(table, policy, until_ms=LATER_MS, grace_ms=0)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=LATER_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=LATER_MS)
         assert index_rows(table) == [b"n|etl|" + layout.run_index_tail(1_003, "run-00003")]
@@ -219,7 +219,7 @@ class TestRetention:
         query = RunsQuery("etl", ALWAYS)
         page = store.namespace_runs(query, limit=2)
         policy = RetentionPolicy(LATER_MS)
-        garbage_collection.purge(table, policy, until_ms=LATER_MS)
+        garbage_collection.purge(table, policy, until_ms=LATER_MS, grace_ms=0)
         store.record([document(0), document(1)])
         left = store.namespace_runs(query, limit=2, start_after=page.next_after)
         assert [listed.run.start_ms for listed in left.runs] == [1_001, 1_000]
@@ -267,7 +267,7 @@ class TestAudit:
         assert audit_runner.findings(table) == []
         assert store.namespace_runs(RunsQuery("etl", ALWAYS), limit=10).runs == ()
         policy = RetentionPolicy(LATER_MS)
-        garbage_collection.purge(table, policy, until_ms=LATER_MS)
+        garbage_collection.purge(table, policy, until_ms=LATER_MS, grace_ms=0)
         assert "run index without run" in {finding.kind.value for finding in audit_runner.findings(table)}
         garbage = garbage_collection.find_garbage(table, policy, until_ms=LATER_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=LATER_MS)
