@@ -24,6 +24,7 @@ from fll_hbase.spark.datasource.options import ALWAYS, DatasetFilter, ReadReques
 from fll_hbase.spark.datasource.partitions import KeyRangePartition, Partition
 from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.spark.worker_store import worker_store
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.tables import Table
 
@@ -35,13 +36,14 @@ def table_frame(
 ) -> DataFrame:
     """Return a lazy frame of a table: of runs that start in the window, of a namespace if one is given.
 
-    Raises ConfigurationError if there is no store, and StoreUnavailable.
+    Raises ConfigurationError if there is no store, or one of an earlier release, and StoreUnavailable.
     """
     parts = range_scan.partition_count(spark)
     either_end = DatasetFilter(namespace)
     request = ReadRequest(settings, table, ScanBounds(window, either_end), parts)
     horizon_ms = latest_horizon(spark, settings, either_end) if namespace else 0
     with closing(open_store_table(settings, create=False)) as store_table:
+        calendar_mark.require(store_table)
         planned = partitions.plan_partitions(request, store_table, latest_horizon_ms=horizon_ms)
     return read_partitions(spark, request, split_at_salts(planned, parts=parts))
 

@@ -8,16 +8,24 @@ from fll_hbase.tables import Put, Table
 
 
 def mark(table: Table) -> None:
-    """Mark the table as one whose calendars are complete, unless it is marked."""
-    if not table.get(calendars.MARK_ROW):
-        table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
+    """Mark a table that no earlier release wrote to; to be called before its first reference is put."""
+    # Not any table: a repair records runs of an earlier release again, and may be interrupted.
+    if not table.get(calendars.MARK_ROW) and is_marked(table):
+        mark_complete(table)
+
+
+def mark_complete(table: Table) -> None:
+    """Mark the table as one whose calendars are complete: each committed run has its ways and its day."""
+    table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
 
 
 def is_marked(table: Table) -> bool:
-    """Return whether the calendars of a table are complete; those of a table without runs are."""
+    """Return whether the calendars of a table are complete; those of a table without references are."""
     if table.get(calendars.MARK_ROW):
         return True
-    return not any(table.scan(*ranges.prefix_range(layout.RUNS), limit=1))
+    # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.
+    prefixes = map(ranges.prefix_range, layout.REFERENCES)
+    return not any(row for prefix in prefixes for row in table.scan(*prefix, limit=1))
 
 
 def require(table: Table) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fll_hbase.config import DEFAULTS, Settings
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.errors import ConfigurationError, LineageError
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, is_shared, open_table, store_exists
 
@@ -11,9 +12,16 @@ from fll_hbase.tables import Table, is_shared, open_table, store_exists
 def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
     """Open the store of the settings; the caller closes it.
 
-    With `create=False` a SQLite file must exist already. Raises ConfigurationError or StoreUnavailable.
+    With `create=False` a SQLite file must exist already. Raises ConfigurationError, for a store of an earlier
+    release, too, or StoreUnavailable.
     """
-    return LineageStore(open_store_table(settings, create=create), settings)
+    table = open_store_table(settings, create=create)
+    try:
+        calendar_mark.require(table)
+    except LineageError:
+        table.close()
+        raise
+    return LineageStore(table, settings)
 
 
 def check_grace(settings: Settings) -> None:
@@ -29,7 +37,10 @@ def check_grace(settings: Settings) -> None:
 
 
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
-    """Open the table of the settings without the store; parameters and errors as for `open_store`."""
+    """Open the table of the settings without the store, of any release; parameters as for `open_store`.
+
+    Raises ConfigurationError or StoreUnavailable.
+    """
     # Opening a SQLite store creates its file: with a mistyped path a query must fail, not return nothing.
     if not create and not store_exists(settings.store):
         raise ConfigurationError(

@@ -12,6 +12,7 @@ from fll_hbase.cli.output import JSON, TABLE, format_options
 from fll_hbase.cli.render.console import print_json, progress_bar
 from fll_hbase.cli.retention_options import compaction_hint, policy_options
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import check_grace, open_store_table
 from fll_hbase.store.maintenance.retention import apply_retention
 
@@ -39,6 +40,7 @@ def retention(*, rules: RetentionPolicy, dry_run: bool, store: str | None, outpu
     settings = config.from_environment(store=store)
     check_grace(settings)
     with closing(open_store_table(settings, create=False)) as table, progress_bar(None) as bar:
+        calendar_mark.require(table)
         report = apply_retention(
             table,
             rules,

@@ -24,7 +24,7 @@ def check(*, repair: bool, settings: Settings, launch: common.LaunchOptions) -> 
     Reports inconsistencies by kind, with examples, and what garbage collection will remove, which is not an
     inconsistency. The exit code is 1 if something is wrong and was not repaired. Safe while writers run.
     """
-    with common.spark_job("check", settings, launch) as spark:
+    with common.spark_job("check", settings, launch, any_release=True) as spark:
         # PySpark is an extra: imported at the top, it would be needed for every `fll` command.
         from fll_hbase.spark.jobs import check as job
 

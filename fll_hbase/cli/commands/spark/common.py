@@ -26,6 +26,7 @@ from fll_hbase.retry import RetryPolicy
 from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit, parse_limit
 from fll_hbase.spark.session import DRIVER_MEMORY, session
 from fll_hbase.spark.settings import job_settings
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.tables.factory import check_creatable, store_exists
 
@@ -152,18 +153,19 @@ def job_options(command: Command) -> Command:
     return decorated
 
 
-def reach_store(settings: Settings, *, create: bool) -> None:
+def reach_store(settings: Settings, *, create: bool, any_release: bool = False) -> None:
     """Read from the store, within STORE_CHECK_SECONDS; with `create`, a SQLite file need not exist yet.
 
     It creates no file: the job may still find that its checkpoint or directories belong to another store.
 
-    Raises ConfigurationError for a store that does not exist or is not one, StoreUnavailable for one that
-    does not answer.
+    Raises ConfigurationError for a store that does not exist or is not one, or, unless `any_release`, for one
+    of an earlier release; StoreUnavailable for one that does not answer.
     """
     patient = replace(settings, store_timeout_ms=STORE_CHECK_MS)
     try:
         call_bounded(
-            lambda: _STORE_CHECK.retrying(StoreUnavailable)(_read, patient, create), STORE_CHECK_SECONDS
+            lambda: _STORE_CHECK.retrying(StoreUnavailable)(_read, patient, create, any_release),
+            STORE_CHECK_SECONDS,
         )
     except TimeoutError as error:
         raise StoreUnavailable(
@@ -171,13 +173,16 @@ def reach_store(settings: Settings, *, create: bool) -> None:
         ) from error
 
 
-def _read(settings: Settings, create: bool) -> None:
+def _read(settings: Settings, create: bool, any_release: bool) -> None:
     if create and not store_exists(settings.store):
         check_creatable(settings.store)
         return
     with closing(open_store_table(settings, create=create)) as table:
-        # No row has this key: rows may be large, and none is needed.
-        table.get(b"\x00")
+        if any_release:
+            # No row has this key: rows may be large, and none is needed.
+            table.get(b"\x00")
+        else:
+            calendar_mark.require(table)
 
 
 def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
@@ -195,17 +200,18 @@ def spark_job(
     launch: LaunchOptions,
     *,
     create: bool = False,
+    any_release: bool = False,
     defaults: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """Check the store, then open the session of one job, and stop it at the end.
 
-    `create` allows a SQLite store that does not exist yet; `defaults` are Spark settings of this job. An
-    error is written to the summary file, too. Raises ConfigurationError if PySpark or a JDK is missing,
-    ConfigurationError or StoreUnavailable for the store, and ClickException with the innermost cause of an
-    error on a worker or in the JVM.
+    `create` allows a SQLite store that does not exist yet, `any_release` one of an earlier release, without
+    calendars; `defaults` are Spark settings of this job. An error is written to the summary file, too.
+    Raises ConfigurationError if PySpark or a JDK is missing, ConfigurationError or StoreUnavailable for the
+    store, and ClickException with the innermost cause of an error on a worker or in the JVM.
     """
     try:
-        reach_store(settings, create=create)
+        reach_store(settings, create=create, any_release=any_release)
         with _session(name, launch, defaults or {}) as spark:
             yield spark
     except (LineageError, click.ClickException) as error:
