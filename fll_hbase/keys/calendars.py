@@ -21,6 +21,9 @@ MARK_ROW = layout.PROPERTIES + b"calendars"
 
 MARK_COLUMN = b"d:v"
 
+HORIZONS = layout.WAYS + b"h|"
+"""The key prefix of the horizons of datasets, among the ways, followed by namespace and name."""
+
 WAY = b"d:w"
 """The one column of a way: runs of the content may have started in the period."""
 

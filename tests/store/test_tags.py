@@ -159,7 +159,7 @@ class TestAudit:
     def test_a_missing_index_row_is_put_again(self, store: LineageStore, table: Table) -> None:
         store.tags.put(EMAIL, "PII", ANA)
         table.delete([CellKey(layout.tag_index_row("PII", EMAIL), layout.TAGGED)], until_ms=2**62)
-        assert [finding.kind for finding in findings(table)] == [Kind.MISSING_INDEX]
+        assert [finding.kind for finding in findings(table)] == [Kind.MISSING_TAG_INDEX]
         assert repaired(table) == []
         assert [tag.field for tag in store.tags.tagged("PII", limit=9).tags] == [EMAIL]
 

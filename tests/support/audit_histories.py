@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.store import run_rows
@@ -27,12 +27,13 @@ HISTORIES = st.lists(documents() | incoming_events | recorded_runs, min_size=1, 
 
 
 def essential(table: Table) -> dict[CellKey, bytes]:
-    """Return all cells; of commit records the one that counts, of index rows only that they exist."""
+    """Return all cells but seals; of commit records the one that counts, of days only that they have a token."""
     cells_left = {}
     for key, row in table.scan(b"", b"\xff"):
         for column, cell in row.items():
-            if not column.startswith(layout.COMMIT):
-                cells_left[CellKey(key, column)] = b"" if key.startswith((b"i|", b"j|")) else cell.value
+            if not column.startswith((layout.COMMIT, calendars.SEAL, calendars.STARTS)):
+                is_token = key.startswith(layout.CALENDARS)
+                cells_left[CellKey(key, column)] = b"" if is_token else cell.value
         if key.startswith(b"r|"):
             cells_left[CellKey(key, layout.COMMIT)] = run_rows.commit_value(row) or b""
     return cells_left

@@ -8,6 +8,8 @@ from operator import attrgetter
 
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import repair
+from fll_hbase.keys import layout, ranges
+from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.expectations import (
     EXPECTED,
     FAULT,
@@ -59,7 +61,9 @@ def confirm(table: Table, hashes: dict[int, int]) -> list[Finding]:
 
 def findings(table: Table) -> list[Finding]:
     """Return all findings of a table."""
-    return confirm(table, mismatches(table))
+    explained = confirm(table, mismatches(table))
+    recounted = wrong_seals(table, table.scan(*ranges.prefix_range(layout.CALENDARS)))
+    return sorted([*explained, *recounted], key=lambda finding: (finding.kind.value, finding.row))
 
 
 def kinds(table: Table) -> set[Kind]:

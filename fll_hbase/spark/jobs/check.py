@@ -2,8 +2,8 @@
 
 Workers hash the cells that rows need and the cells that exist: one scan determines whether there is any
 mismatch. Only then a second scan explains mismatches as findings, and reads each again, since writers may be
-running. An error is missed if its hash equals that of another cell: one in 18 billion, in a table of a
-billion cells (docs/decisions/0016-marks-not-keys.md).
+running. A scan of the calendars counts the runs of sealed days. An error is missed if its hash equals that of
+another cell: one in 18 billion, in a table of a billion cells (docs/decisions/0016-marks-not-keys.md).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from fll_hbase.config import Settings
 from fll_hbase.spark.jobs.check_audit import audit
 from fll_hbase.spark.jobs.check_repair import Repairs, reasons, repair_findings
 from fll_hbase.spark.jobs.check_report import CheckReport
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import open_store_table
-from fll_hbase.store.write.period_index import mark_complete
 
 PASSES_MAX = 2
 """What a run lacks is not known before its content is repaired: a second pass repairs that."""
@@ -41,7 +41,7 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckRepo
             last = audit(spark, settings, persisted)
         refusals = reasons(repairs, last.report.left())
         if repair and not last.report.count_errors():
-            # No row of the period index is missing, and all that record now put theirs.
+            # No way and no day is missing, and all that record now put theirs.
             with closing(open_store_table(settings, create=False)) as table:
-                mark_complete(table)
+                calendar_mark.mark_complete(table)
     return CheckReport(first.report, last.report, repair, repairs.done, repairs.refused, refusals)

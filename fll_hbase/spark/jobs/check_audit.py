@@ -1,5 +1,7 @@
 """One audit of a whole table on the workers: a scan finds mismatching hashes, another one explains them.
 
+A third one, of calendars alone, counts the runs of sealed days.
+
 Findings stay on the workers' disks, however many they are: the driver has their numbers and some examples.
 """
 
@@ -18,10 +20,12 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from fll_hbase.config import Settings
+from fll_hbase.keys import layout, ranges
 from fll_hbase.spark import cell_hashes, range_scan
 from fll_hbase.spark.hash_filter import HashFilter, build_filter
 from fll_hbase.spark.jobs.check_report import EXAMPLES, AuditReport
 from fll_hbase.spark.persisted import persist
+from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FAULT, PRESENT, RowFacts, text_hash
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.recheck import Rechecker
@@ -31,13 +35,14 @@ from fll_hbase.tables import Table
 WHOLE_TABLE = b"", b"\xff" * 64
 """All keys, also those that no release writes."""
 
-_HASHED_FINDING = "hash bigint, mismatch bigint, repair binary, kind string, row binary, detail string"
+_FINDING = "repair binary, kind string, row binary, detail string"
+_HASHED_FINDING = f"hash bigint, mismatch bigint, {_FINDING}"
 
 _COUNT, _LETTER_BITS, _COUNT_BITS = 16, 8, 16
 """Row counts are sent as hashes: flags are then bit 4, from bit 8 the key's letter, from 16 the count."""
 
-_FindingRow: TypeAlias = tuple[int, int, bytes, str, bytes, str]
-"""The columns of _HASHED_FINDING."""
+_FindingRow: TypeAlias = tuple[bytes, str, bytes, str]
+"""The columns of _FINDING."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audi
         # Persisted, since several actions read it: without, each of them would scan the table again.
         frame = persist(_mismatches_and_counts(hashes), temporary)
         rows, count = _count_rows(frame)
-        findings = persist(_explain(spark, settings, _mismatches(frame), count, temporary), persisted)
+        explained = _explain(spark, settings, _mismatches(frame), count, temporary)
+        findings = persist(explained.unionByName(_wrong_seals(spark, settings)), persisted)
         # The first action on the findings, which computes all of them while `frame` is persisted.
         numbers = findings.groupBy("kind").agg(f.count("*"), f.count_if(f.length("repair") > 0)).collect()
     report = AuditReport(
@@ -124,6 +130,11 @@ def _explain(
     return _without_garbage(exact).groupBy("hash", "mismatch").agg(greatest).select("finding.*")
 
 
+def _wrong_seals(spark: SparkSession, settings: Settings) -> DataFrame:
+    key_range = ranges.prefix_range(layout.CALENDARS)
+    return range_scan.scan_ranges(spark, settings, [key_range], read=_recount, schema=_FINDING)
+
+
 def _without_garbage(findings: DataFrame) -> DataFrame:
     """Remove what contents that no run needs miss in the catalogue: it is deleted before them."""
     contents = findings.where(f.col("kind") == Kind.CONTENT_WITHOUT_RUN.value)
@@ -137,18 +148,21 @@ def _examples(findings: DataFrame) -> list[Finding]:
     return to_findings(findings.withColumn("number", number).where(f.col("number") <= EXAMPLES))
 
 
-def _recheck(table: Table, start: bytes, stop: bytes, *, suspected: HashFilter) -> Iterator[_FindingRow]:
+def _recheck(
+    table: Table, start: bytes, stop: bytes, *, suspected: HashFilter
+) -> Iterator[tuple[int, int, bytes, str, bytes, str]]:
     rechecker = Rechecker(table, suspected)
     for page in pages(table.scan(start, stop)):
         for number, mismatch, finding in rechecker.findings(page):
-            yield (
-                cell_hashes.to_signed(number),
-                mismatch,
-                finding.repair.row,
-                finding.kind.value,
-                finding.row,
-                finding.detail,
-            )
+            yield cell_hashes.to_signed(number), mismatch, *_to_row(finding)
+
+
+def _recount(table: Table, start: bytes, stop: bytes) -> Iterator[_FindingRow]:
+    return map(_to_row, wrong_seals(table, table.scan(start, stop)))
+
+
+def _to_row(finding: Finding) -> _FindingRow:
+    return finding.repair.row, finding.kind.value, finding.row, finding.detail
 
 
 def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Repair of the findings of an audit by the workers: contents and aliases first, then runs."""
+"""Repair of the findings of an audit by the workers: contents, aliases and calendars first, then runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OUTCOMES = "repair binary, reason string"
 class Repairs:
     """The numbers of rows that were written again, and of those that could not be.
 
-    `contents` includes aliases; `outcomes` are the frames with all of these rows.
+    `contents` includes aliases and calendars; `outcomes` are the frames with all of these rows.
     """
 
     contents: int = 0

@@ -1,12 +1,10 @@
-"""Checks of references, index rows, catalogue rows, alias rows and event bodies."""
+"""Checks of references, ways, the run index, catalogue rows, alias rows and event bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, periods, ranges, retention
-from fll_hbase.keys.codec import SEPARATOR, day_of
+from fll_hbase.keys import calendars, layout, ranges, retention
+from fll_hbase.keys.codec import SEPARATOR
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
@@ -16,6 +14,9 @@ from fll_hbase.store.maintenance.audit.findings import Finding, Kind, unknown_co
 from fll_hbase.store.maintenance.liveness import needed_cell
 from fll_hbase.tables import Cell, Row
 
+_MARK_BEFORE_CALENDARS = layout.PROPERTIES + b"period-index"
+"""The mark that releases before calendars put."""
+
 
 def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
     """Add the facts of a reference. The key is not validated."""
@@ -24,20 +25,26 @@ def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
         facts.present.append(cell_text(key, column, cell.value))
 
 
-def collect_index(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of an index row. Raises CorruptRow if its run cannot be read or is of another day."""
-    day = layout.index_day(key)
-    for column, sample_day in _sample_days(key, row, facts):
-        if sample_day != day:
-            raise CorruptRow(f"{column.decode()} is a run of another day: {row[column].value!r}")
+def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a way, or check the horizons of a dataset. Raises CorruptRow.
+
+    The key of a way is not validated, as above.
+    """
+    if key.startswith(calendars.HORIZONS):
+        if calendars.horizon_row(ranges.dataset_of(key[len(layout.WAYS) :])) != key:
+            raise CorruptRow("is not the key of the horizons of a dataset")
+        for column, cell in known_cells(key, row, facts).items():
+            layout.parse_horizon(column)
+            _check_empty(column, cell)
+        return
+    for column, cell in known_cells(key, row, facts).items():
+        if column != calendars.WAY:
+            raise CorruptRow(f"{column!r} is not the column of a way")
+        facts.present.append(cell_text(key, column, cell.value))
 
 
-def collect_period_index(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a row of the period index. Raises CorruptRow as `collect_index` does."""
-    period = periods.index_period(key)
-    for column, sample_day in _sample_days(key, row, facts):
-        if periods.period_of(sample_day) != period:
-            raise CorruptRow(f"{column.decode()} is a run of another period: {row[column].value!r}")
+def ignore(_key: bytes, _row: Row, _facts: RowFacts) -> None:
+    """Check nothing: nobody reads the index rows of earlier releases, and garbage collection deletes them."""
 
 
 def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -45,13 +52,12 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
     if key == progress.ROW:
         progress.decode_progress(row[progress.COLUMN].value)
         return
-    if key not in (periods.COMPLETE_ROW, retention.REQUESTS_ROW):
+    if key not in (calendars.MARK_ROW, _MARK_BEFORE_CALENDARS, retention.REQUESTS_ROW):
         raise CorruptRow("is not the key of a property of the table")
     for column, cell in known_cells(key, row, facts).items():
         if column.startswith(retention.REQUEST):
             retention.parse_request(column)
-        if cell.value:
-            raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")
+        _check_empty(column, cell)
 
 
 def collect_run_index(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -120,14 +126,6 @@ def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
     return {column: cell for column, cell in row.items() if column not in unknown}
 
 
-def _sample_days(key: bytes, row: Row, facts: RowFacts) -> Iterator[tuple[bytes, int]]:
-    """Yield the columns of an index row with the days of the runs that they name. Raises CorruptRow."""
-    for column, cell in known_cells(key, row, facts).items():
-        yield column, day_of(layout.parse_reference_tail(cell.value).start_ms)
-        # Without the value: the evidence, the run that it names, may be any with that day and content.
-        facts.present.append(cell_text(key, column))
-
-
 def _is_of_runs(row: Row) -> bool:
     """Return whether only runs put a catalogue row, so that a content names its dataset."""
     # Metadata that is recorded without a run declares fields, or has none at all.
@@ -149,5 +147,10 @@ def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
         return
     if layout.parse_field_column(column) is None and column != layout.EXISTS:
         layout.parse_horizon(column)
+    _check_empty(column, cell)
+
+
+def _check_empty(column: bytes, cell: Cell) -> None:
+    """Raise CorruptRow unless the value of a cell is empty."""
     if cell.value:
         raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")

@@ -1,4 +1,4 @@
-"""Checks of run rows: the content, event bodies, references and index rows that each needs."""
+"""Checks of run rows: the content, event bodies, references, ways, day and index row that each needs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import NamedTuple, TypeAlias
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, periods, ranges
-from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_day, inverted_start
+from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_start
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.store import run_rows
 from fll_hbase.store.endpoints import EndpointKeys
-from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
+from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text, token_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
 from fll_hbase.store.maintenance.liveness import run_index_cell
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row
 
 CACHED_MAX = 100_000
-"""Bound of cached programs, and of index rows that were reported already."""
+"""Bound of cached programs, and of days whose cells were reported already."""
 
 _COUNT_DIGITS = 8
 # Keyed by bytes, so that the fast path decodes nothing.
@@ -53,7 +53,7 @@ _UNKNOWN_PROGRAM = ProgramFacts(b"", b"", b"")
 
 
 class RunIndexFacts(NamedTuple):
-    """The parts of a run's references and index rows."""
+    """The parts of a run's references, ways, day and index row."""
 
     checksum: bytes
     start_ms: int
@@ -76,13 +76,13 @@ class RunColumns(NamedTuple):
 
 
 class RunRowChecker:
-    """Collects facts of run rows. With `once` an index row that many runs need is added once, rarely more."""
+    """Collects facts of run rows. With `once` a cell that many runs need is added once, rarely more often."""
 
     def __init__(self, events: EventMerger, *, once: bool) -> None:
         self._events = events
         self._once = once
         self._programs: LRUCache[bytes, ProgramFacts] = LRUCache(CACHED_MAX)
-        self._reported: set[tuple[bytes, int, bool]] = set()
+        self._reported: set[tuple[bytes, int]] = set()
 
     def load_event_bodies(self, page: Iterable[tuple[bytes, Row]]) -> None:
         """Cache the bodies of all events of the run rows of a page, read in one call."""
@@ -182,7 +182,7 @@ class RunRowChecker:
         needed: list[bytes],
         allowed: list[bytes],
     ) -> None:
-        """Add the references and index rows of a run to `needed`, those before a horizon to `allowed`.
+        """Add references, ways, day and index row of a run to `needed`, those before a horizon to `allowed`.
 
         In the run index the cell of its program is needed, and those of other programs are allowed.
         """
@@ -198,19 +198,20 @@ class RunRowChecker:
         if program.index_prefix:
             needed.append(cell_text(program.index_prefix + tail, program.index_column))
         day = day_of(start_ms)
-        shared = checksum, day, failed
+        shared = checksum, day
         if shared not in self._reported or needed is allowed:
-            column = run_rows.sample_column(failed=failed)
-            tail = cell_text(b"%b|%b" % (inverted_day(day), checksum), column)
-            period = periods.inverted_period(periods.period_of(day))
-            period_tail = cell_text(b"%b|%b" % (period, checksum), column)
+            period = calendars.period_of(day)
+            text = checksum.decode(errors="replace")
+            way = cell_text(calendars.way_tail(period, text), calendars.WAY)
             for endpoint in endpoint_keys:
+                # Runs of the rest of the day of the horizon, which the same way covers, stay.
                 texts = needed if (day + 1) * DAY_MS > endpoint.horizon_ms else allowed
-                texts += (endpoint.index + tail, endpoint.periods + period_tail)
+                texts.append(endpoint.ways + way)
+            needed.append(token_text(calendars.calendar_row(text, period), day))
             if self._once and needed is not allowed:
                 self._note_reported(shared)
 
-    def _note_reported(self, shared: tuple[bytes, int, bool]) -> None:
+    def _note_reported(self, shared: tuple[bytes, int]) -> None:
         # Clearing costs some repeated texts only; hashes of equal texts are grouped anyway (decision 16).
         if len(self._reported) >= CACHED_MAX:
             self._reported.clear()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import xxhash
 
+from fll_hbase.keys import calendars
 from fll_hbase.store.maintenance.audit.findings import Finding
 
 EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
@@ -34,6 +35,11 @@ def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
     """Return the text of a cell; without `value` that of the column, whatever its value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
+
+
+def token_text(row: bytes, day: int) -> bytes:
+    """Return the text of the token of a day in a calendar, whatever its value."""
+    return cell_text(row, calendars.day_column(calendars.TOKEN, day))
 
 
 def fault_key(finding: Finding) -> bytes:

@@ -21,11 +21,13 @@ class Kind(Enum):
     MISSING_CONTENT = "missing content"
     MISSING_PART = "missing event body"
     MISSING_REFERENCE = "missing reference"
-    MISSING_INDEX = "missing index"
-    MISSING_PERIOD_INDEX = "missing in the period index"
+    MISSING_WAY = "missing way"
+    MISSING_DAY = "missing day"
+    WRONG_SEAL = "wrong seal"
     MISSING_RUN_INDEX = "missing in the run index"
     MISSING_CATALOGUE = "missing in the catalogue"
     MISSING_ALIAS = "one-sided alias"
+    MISSING_TAG_INDEX = "missing in the tag index"
     UNKNOWN_COLUMN = "unknown column"
     OLD_FORM = "content in an older form"
     UNFINISHED = "unfinished run"
@@ -33,7 +35,8 @@ class Kind(Enum):
     REFERENCE_WITHOUT_RUN = "reference without run"
     REFERENCE_WITHOUT_CONTENT = "reference without content"
     REFERENCE_STALE = "stale reference"
-    INDEX_WITHOUT_RUN = "index without run"
+    WAY_WITHOUT_RUN = "way without run"
+    DAY_WITHOUT_RUN = "day without run"
     RUN_INDEX_WITHOUT_RUN = "run index without run"
     CONTENT_WITHOUT_RUN = "content without run"
     DATASET_WITHOUT_CONTENT = "dataset without content"
@@ -56,7 +59,8 @@ _NOTES = frozenset(
         Kind.REFERENCE_WITHOUT_RUN,
         Kind.REFERENCE_WITHOUT_CONTENT,
         Kind.REFERENCE_STALE,
-        Kind.INDEX_WITHOUT_RUN,
+        Kind.WAY_WITHOUT_RUN,
+        Kind.DAY_WITHOUT_RUN,
         Kind.RUN_INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
         Kind.DATASET_WITHOUT_CONTENT,
@@ -66,9 +70,9 @@ _NOTES = frozenset(
 
 
 class Repair(NamedTuple):
-    """A row to write again: a run to re-commit, a content to put, or aliases to put at their other datasets.
+    """A row to write again: a run to re-commit, a content to put, aliases to put at their other datasets.
 
-    The row is empty where there is no repair.
+    Of a calendar the days get new tokens. The row is empty where there is no repair.
     """
 
     row: bytes = b""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, periods, ranges
+from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.model.window import Direction
 from fll_hbase.store import run_rows
@@ -35,19 +35,19 @@ _MISSING = {
     layout.CONTENTS: Kind.MISSING_CONTENT,
     layout.EVENT_BODIES: Kind.MISSING_PART,
     **dict.fromkeys(layout.REFERENCES, Kind.MISSING_REFERENCE),
-    layout.INDEX: Kind.MISSING_INDEX,
-    layout.PERIOD_INDEX: Kind.MISSING_PERIOD_INDEX,
+    layout.WAYS: Kind.MISSING_WAY,
+    layout.CALENDARS: Kind.MISSING_DAY,
     layout.RUN_INDEX: Kind.MISSING_RUN_INDEX,
     layout.DATASETS: Kind.MISSING_CATALOGUE,
     layout.ALIASES: Kind.MISSING_ALIAS,
-    layout.TAG_INDEX: Kind.MISSING_INDEX,
+    layout.TAG_INDEX: Kind.MISSING_TAG_INDEX,
 }
 _UNNEEDED = {
     layout.CONTENTS: Kind.CONTENT_WITHOUT_RUN,
     layout.EVENT_BODIES: Kind.PART_WITHOUT_EVENT,
     layout.DATASETS: Kind.DATASET_WITHOUT_CONTENT,
+    layout.CALENDARS: Kind.DAY_WITHOUT_RUN,
 }
-_SAMPLE_INDEXES = layout.INDEX, layout.PERIOD_INDEX
 _PROGRAM_FIELDS = 4
 _NO_FACTS = RowFacts()
 
@@ -105,7 +105,7 @@ class Rechecker:
         needed = self._read({row_of(text) for _, text in suspects.missing})
         needed_facts = self._facts(needed)
         rows = dict(page)
-        owners = {text: _owners(key, text, rows[key]) for key, text in suspects.left}
+        owners = {text: _owners(key, text) for key, text in suspects.left}
         suspicious = {key for key, _ in suspects.missing} | {fault.row for fault in suspects.faults}
         current = self._facts(self._read(suspicious | {key for keys in owners.values() for key in keys}))
         for key, text in suspects.missing:
@@ -155,21 +155,19 @@ class Rechecker:
         return FactCollector(self._table).collect_each(list(rows.items()))
 
 
-def _owners(key: bytes, text: bytes, row: Row) -> list[bytes]:
+def _owners(key: bytes, text: bytes) -> list[bytes]:
     """Return the keys of the rows that could need `text`, which is a cell of the row `key`.
 
-    These are the run row for a row of an index, run row and content row for a reference. Empty
-    for other rows and for malformed keys.
+    These are the run row for a row of the run index, run row and content row for a reference. Empty
+    for other rows, which name no run, and for malformed keys.
     """
     try:
         if key.startswith(layout.REFERENCES):
             run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
             return [layout.run_row(run), _content_of(text[len(key) + 1 :])]
-        if key.startswith(_SAMPLE_INDEXES):
-            return [layout.run_row(layout.parse_reference_tail(row[_column(key, text)].value).run)]
         if key.startswith(layout.RUN_INDEX):
             return [layout.run_row(_parse_run_index_key(key).run)]
-    except (CorruptRow, KeyError):
+    except CorruptRow:
         return []
     return []
 
@@ -180,21 +178,21 @@ def _column(key: bytes, text: bytes) -> bytes:
 
 
 def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Finding:
-    """Return the finding of a text that no row needs: UNREADABLE for a malformed reference or index row."""
+    """Return the finding of a text that no row needs: UNREADABLE for a malformed reference or way."""
     column = _column(key, text)
     detail = column.decode(errors="backslashreplace")
     try:
         if key.startswith(layout.REFERENCES):
             return Finding(_unneeded_reference(key, column, current), key, detail)
-        if key.startswith(_SAMPLE_INDEXES):
-            _check_index_key(key)
-            return Finding(Kind.INDEX_WITHOUT_RUN, key, detail)
+        if key.startswith(layout.WAYS):
+            _check_way_key(key)
+            return Finding(Kind.WAY_WITHOUT_RUN, key, "")
         if key.startswith(layout.RUN_INDEX):
             _parse_run_index_key(key)
             return Finding(Kind.RUN_INDEX_WITHOUT_RUN, key, "")
     except CorruptRow as error:
         return Finding(Kind.UNREADABLE, key, str(error))
-    return Finding(_UNNEEDED[key[:2]], key, "")
+    return Finding(_UNNEEDED[key[:2]], key, detail)
 
 
 def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
@@ -258,11 +256,10 @@ def _parse_run_index_key(key: bytes) -> layout.Reference:
     return layout.parse_run_index_tail(tail)
 
 
-def _check_index_key(key: bytes) -> None:
-    """Raise CorruptRow unless the key is that of an index row."""
-    fields = key.split(b"|")
-    if len(fields) != 6 or fields[1] not in (b"b", b"f"):
-        raise CorruptRow("is not the key of an index row")
-    ranges.dataset_of(key.partition(b"|")[2])
-    layout.decode_checksum(layout.index_checksum(key))
-    (layout.index_day if key.startswith(layout.INDEX) else periods.index_period)(key)
+def _check_way_key(key: bytes) -> None:
+    """Raise CorruptRow unless the key is that of a way."""
+    segments = key.split(b"|")
+    if len(segments) != 6 or segments[1] not in layout.LETTERS.values():
+        raise CorruptRow("is not the key of a way")
+    ranges.dataset_of(key[len(layout.WAYS) :])
+    calendars.parse_way(key)

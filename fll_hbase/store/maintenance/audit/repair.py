@@ -1,4 +1,4 @@
-"""Repair of findings: contents, aliases and the tag index are put again, runs are re-committed.
+"""Repair of findings: contents, aliases and the tag index are put again, days touched, runs re-committed.
 
 Nothing is deleted. A content is a set of operations that runs share. An alias of two datasets is in the rows
 of both: the repair of one row puts the cells that the rows of the other datasets lack.
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.keys import layout, ranges
-from fll_hbase.store import tag_rows
+from fll_hbase.store import calendar_rows, tag_rows
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit import check_contents
+from fll_hbase.store.maintenance.audit import check_calendars, check_contents
 from fll_hbase.store.maintenance.audit.findings import Repair
 from fll_hbase.tables import Batch, Put, Row, Table
 
@@ -51,11 +51,11 @@ def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageE
 
 
 def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
-    """Return what repairs the row `key`, a content, alias or tags row, by its cells as stored.
+    """Return what repairs the row `key`, a content, calendar, alias or tags row, by its cells as stored.
 
     For a content: its catalogue cells, then the row itself, encoded again from its operations. For tags:
-    their index rows. For an alias row: the dataset of `key` as an alias in the row of each of its aliases;
-    the row itself is not put.
+    their index rows. For a calendar: new tokens, with which no seal holds. For an alias row: the dataset of
+    `key` as an alias in the row of each of its aliases; the row itself is not put.
     Raises CorruptRow for a content that is missing or whose operations cannot be read, and for an alias that
     cannot be parsed.
     """
@@ -67,5 +67,7 @@ def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
         return [content.catalogue, content.data]
     if key.startswith(layout.TAGS):
         return [[tag_rows.index_put(tag) for tag in tag_rows.decode_tags(key, row)]]
+    if key.startswith(layout.CALENDARS):
+        return [calendar_rows.touch_puts(check_calendars.days_of(key, row), calendar_rows.new_token())]
     column = layout.alias_column(ranges.dataset_of(key))
     return [[Put(layout.alias_row(alias), column, b"") for alias in layout.aliases_in(row)]]

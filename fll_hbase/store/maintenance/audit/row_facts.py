@@ -13,6 +13,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.endpoints import CACHED_CONTENTS_MAX, EndpointCache
 from fll_hbase.store.maintenance.audit import (
     check_access,
+    check_calendars,
     check_contents,
     check_indexes,
     check_tags,
@@ -32,8 +33,9 @@ Collector: TypeAlias = Callable[[bytes, Row, RowFacts], None]
 _LARGE = (layout.CONTENTS, layout.EVENT_BODIES)
 _COLLECTORS: Mapping[bytes, Collector] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_reference),
-    layout.INDEX: check_indexes.collect_index,
-    layout.PERIOD_INDEX: check_indexes.collect_period_index,
+    layout.WAYS: check_indexes.collect_way,
+    layout.CALENDARS: check_calendars.collect,
+    **dict.fromkeys(layout.INDEXES_BEFORE_CALENDARS, check_indexes.ignore),
     layout.RUN_INDEX: check_indexes.collect_run_index,
     layout.DATASETS: check_indexes.collect_dataset,
     layout.ALIASES: check_indexes.collect_aliases,
@@ -111,7 +113,7 @@ class FactCollector:
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }
         rows = self._table.rows(list(missing), columns=(layout.LIGHT,)) if missing else {}
-        read = {dataset: _horizon_ms(rows.get(key, {})) for key, dataset in missing.items()}
+        read = {dataset: horizon_ms_in(rows.get(key, {})) for key, dataset in missing.items()}
         # Before the update, which may evict them.
         cached = {dataset: self._horizons_ms[dataset] for dataset in datasets if dataset not in read}
         self._horizons_ms.update(read)
@@ -127,8 +129,11 @@ def _committed_contents(page: Sequence[KeyedRow]) -> Iterator[bytes]:
                     yield layout.CONTENTS + cell.value[: layout.CHECKSUM_DIGITS]
 
 
-def _horizon_ms(row: Row) -> int:
-    """Return the latest horizon of a catalogue row in milliseconds since 1970, 0 without one."""
+def horizon_ms_in(row: Row) -> int:
+    """Return the latest horizon of a dataset in milliseconds since 1970, 0 without one.
+
+    The row is that of the catalogue, or that among the ways.
+    """
     # Each purge puts a cell of its own; the latest is valid. `collect_dataset` reports malformed ones.
     horizons = []
     for column in row:

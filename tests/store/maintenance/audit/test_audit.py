@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import canonical, checksum_of_texts
 from fll_hbase.model.datasets import Dataset
@@ -90,8 +90,8 @@ def test_a_deleted_cell_is_repaired_or_reported_as_lost(history: list[RunInput],
     delete(table, deleted)
     findings_now = findings(table)
     if deleted.row.startswith((*_ABOUT_SCHEMAS, layout.RUN_INDEX, layout.PROPERTIES)) and not findings_now:
-        # Of the run index only what a replaced run left: see `test_derived_cells_are_repaired`. Without its
-        # mark the period index is not read.
+        # Of the run index only what a replaced run left: see `test_derived_cells_are_repaired`. The mark is a
+        # property of the table, which only the job puts.
         return
     assert wrong(findings_now) or Kind.UNFINISHED in {finding.kind for finding in findings_now}
     left = repaired(table)
@@ -143,8 +143,9 @@ def table() -> Table:
     [
         (b"b|", b"", Kind.MISSING_REFERENCE),
         (b"f|", b"", Kind.MISSING_REFERENCE),
-        (b"i|", b"", Kind.MISSING_INDEX),
-        (b"j|", b"", Kind.MISSING_PERIOD_INDEX),
+        (b"w|b", b"", Kind.MISSING_WAY),
+        (b"w|f", b"", Kind.MISSING_WAY),
+        (b"u|", calendars.TOKEN, Kind.MISSING_DAY),
         (b"n|", b"", Kind.MISSING_RUN_INDEX),
         (b"e|", b"d:e", Kind.MISSING_CATALOGUE),
         (b"a|", b"", Kind.MISSING_ALIAS),
@@ -257,10 +258,17 @@ def test_rows_with_unknown_prefixes_are_reported(table: Table) -> None:
         (b"r|00|one", b"d:z|00000001|" + b"0" * 32),
         (b"e|a b|c", b"d:e"),
         (b"e|db|daily", b"d:h|12"),
-        (b"i|b|db|daily|00000000", b"d:w"),
-        (b"i|q|db|daily|00000000|" + b"0" * 32, b"d:w"),
-        (b"j|b|db|daily|0000000", b"d:w"),
-        (b"j|b|db|daily|fffffff|" + b"0" * 32, b"d:w"),
+        (b"w|b|db|daily|0000000", b"d:w"),
+        (b"w|q|db|daily|0000000|" + b"0" * 32, b"d:w"),
+        (b"w|b|db|daily|fffffff|" + b"0" * 32, b"d:w"),
+        (b"w|b|db|daily|0000000|" + b"0" * 32, b"d:h|" + b"0" * 16),
+        (b"w|h|db|daily", b"d:w"),
+        (b"w|h|db|daily", b"d:h|12"),
+        (b"w|h|db|daily|0000000", b"d:h|" + b"0" * 16),
+        (b"u|12|0000000", b"d:z00"),
+        (b"u|" + b"0" * 32 + b"|fffffff", b"d:z00"),
+        (b"u|" + b"0" * 32 + b"|0000000", b"d:z20"),
+        (b"u|" + b"0" * 32 + b"|0000000", b"d:z"),
         (b"v|another", b"d:v"),
         (b"b|db|daily", b"d:c|" + b"0" * 32),
         (b"b|db|daily|zz|one", b"d:c|" + b"0" * 32),
@@ -285,13 +293,15 @@ def test_what_a_replaced_run_leaves_is_noted_by_name() -> None:
     )
     assert {finding.kind for finding in findings(table)} == {
         Kind.REFERENCE_STALE,
-        Kind.INDEX_WITHOUT_RUN,
+        Kind.WAY_WITHOUT_RUN,
+        Kind.DAY_WITHOUT_RUN,
         Kind.RUN_INDEX_WITHOUT_RUN,
     }
     delete(table, *keys(table, b"r|"))
     assert {finding.kind for finding in findings(table)} == {
         Kind.REFERENCE_WITHOUT_RUN,
-        Kind.INDEX_WITHOUT_RUN,
+        Kind.WAY_WITHOUT_RUN,
+        Kind.DAY_WITHOUT_RUN,
         Kind.RUN_INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
         Kind.PART_WITHOUT_EVENT,
@@ -330,7 +340,7 @@ def test_two_commits_of_one_count_are_repaired(table: Table) -> None:
 
 
 def test_a_fault_that_disappears_meanwhile_is_not_reported(table: Table) -> None:
-    deleted = [*keys(table, b"b|"), *keys(table, b"i|"), *keys(table, b"e|")]
+    deleted = [*keys(table, b"b|"), *keys(table, b"w|"), *keys(table, b"u|"), *keys(table, b"e|")]
     cells_before = cells(table)
     delete(table, *deleted)
     hashes = mismatches(table)

@@ -1,0 +1,143 @@
+"""Recount of sealed days: a seal lists the runs that references and run rows have.
+
+Whoever changes the runs of a day puts a new token before the change is visible. So a seal is wrong only if
+its token is still that of the day after the runs were read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import calendars, layout
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS, Direction
+from fll_hbase.store import calendar_rows
+from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.maintenance.audit import check_calendars
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.row_facts import KeyedRow, horizon_ms_in
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.write.sealing import SealRequest, count_runs
+from fll_hbase.tables import Row, Table
+
+PAGE_ROWS, PAGE_RUNS = 1_000, 10_000
+"""Calendars of a page, and about the runs in their seals, which are in memory. The references of its contents
+on one day are read by one scan of each dataset."""
+
+_Endpoint: TypeAlias = tuple[Direction, Dataset]
+_SealedDays: TypeAlias = dict[ContentDay, Row]
+"""Days with a seal that holds, each with its calendar as it was scanned."""
+
+
+def wrong_seals(table: Table, scanned: Iterable[KeyedRow]) -> Iterator[Finding]:
+    """Yield a finding for each day of scanned calendars whose seal holds, but disagrees with the run rows.
+
+    Left out are seals and runs that cannot be read, which have findings of their own, days whose references
+    every dataset may have lost in a purge, and days of more runs than are ever sealed.
+    """
+    events = EventMerger(table)
+    for page in _pages(scanned):
+        yield from _findings(table, events, page)
+
+
+def _pages(scanned: Iterable[KeyedRow]) -> Iterator[_SealedDays]:
+    page: _SealedDays = {}
+    rows = runs = 0
+    for key, row in scanned:
+        for day, count in _sealed_days(key, row):
+            page[day] = row
+            runs += count
+        rows += 1
+        if rows >= PAGE_ROWS or runs >= PAGE_RUNS:
+            yield page
+            page, rows, runs = {}, 0, 0
+    yield page
+
+
+def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
+    """Yield the days of a calendar with seals that hold and can be read, and the numbers of their runs."""
+    try:
+        days = check_calendars.days_of(key, row)
+    except CorruptRow:
+        return
+    for day in days:
+        try:
+            sealed = calendar_rows.sealed_day(row, day.day)
+            calendar_rows.sealed_day(row, day.day, calendars.STARTS)
+        except CorruptRow:
+            continue
+        if sealed is not None:
+            yield day, sum(runs.total for runs in sealed)
+
+
+def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:
+    suspects: dict[ContentDay, tuple[Dataset, int]] = {}
+    for request in _requests(table, page):
+        try:
+            counted = count_runs(table, events, request)
+        except CorruptRow:
+            continue
+        for checksum in request.checksums if counted is not None else ():
+            day, runs = ContentDay(checksum, request.day), (counted or {}).get(checksum, [])
+            if _differs(day, page[day], runs):
+                suspects[day] = request.dataset, len(runs)
+    if not suspects:
+        return
+    # After the references: a purge puts the horizon before it deletes any, and new tokens before run rows go.
+    horizons = _horizons(table, {dataset for dataset, _ in suspects.values()})
+    current = table.rows(sorted({_key(day) for day in suspects}))
+    for day, (dataset, count) in suspects.items():
+        key, columns = _key(day), [calendars.day_column(kind, day.day) for kind in calendars.DAY_COLUMNS]
+        row = current.get(key, {})
+        unchanged = all(row.get(column) == page[day].get(column) for column in columns)
+        if unchanged and horizons[dataset] <= day.day * DAY_MS:
+            detail = f"day {columns[0][-2:].decode()}: not the {count} runs that the run rows have"
+            yield Finding(Kind.WRONG_SEAL, key, detail, Repair(key))
+
+
+def _requests(table: Table, page: _SealedDays) -> Iterator[SealRequest]:
+    """Yield what to count: contents of a day by a dataset that has lost no reference of it."""
+    keys = sorted({layout.content_row(day.checksum) for day in page})
+    contents = {
+        read.checksum: list(read.by_direction())
+        for read in read_endpoints(table, keys).values()
+        if isinstance(read, ContentEndpoints)
+    }
+    endpoints = [endpoint for listed in contents.values() for endpoint in listed]
+    horizons = _horizons(table, {dataset for _, dataset in endpoints})
+    # That of the most contents, so that one scan reads the references of many.
+    shared = Counter(endpoints)
+    requests: dict[tuple[_Endpoint, int], set[str]] = {}
+    for checksum, day in page:
+        complete = [end for end in contents.get(checksum, ()) if horizons[end[1]] <= day * DAY_MS]
+        if complete:
+            requests.setdefault((max(complete, key=shared.__getitem__), day), set()).add(checksum)
+    for (endpoint, day), checksums in requests.items():
+        yield SealRequest(*endpoint, day, frozenset(checksums))
+
+
+def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
+    """Return whether the seal of a day, or the list of its many runs, is another than that of these runs."""
+    token = calendar_rows.token_of(row, day.day) or b""
+    expected = {put.column: put.value for put in calendar_rows.seal_puts(day, token, runs)}
+    for kind in check_calendars.SEALS:
+        sealed = calendar_rows.sealed_day(row, day.day, kind)
+        value = expected.get(calendars.day_column(kind, day.day))
+        if sealed is not None and (value is None or sealed != calendar_rows.decode_seal(value, day.day)):
+            return True
+    return False
+
+
+def _horizons(table: Table, datasets: Collection[Dataset]) -> Mapping[Dataset, int]:
+    keys = {dataset: calendars.horizon_row(dataset) for dataset in datasets}
+    rows = table.rows(sorted(keys.values())) if keys else {}
+    return {dataset: horizon_ms_in(rows.get(key, {})) for dataset, key in keys.items()}
+
+
+def _key(day: ContentDay) -> bytes:
+    return calendars.calendar_row(day.checksum, calendars.period_of(day.day))
