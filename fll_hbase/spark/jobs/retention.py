@@ -81,7 +81,7 @@ def apply_retention(
     with closing(open_store_table(settings, create=False)) as table:
         check_not_copying(table)
         policy = read_horizons(table).merged_with(policy)
-        # Before the purge: a table without runs counts as marked.
+        # Before the purge: a table without references counts as marked.
         former_ranges = garbage_collection.former_index_ranges(table)
     runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
     # The horizon of the collection is computed after the purge, which deletes what it no longer protects.

@@ -58,7 +58,7 @@ def apply_retention(
     started = time.monotonic()
     policy = read_horizons(table).merged_with(policy)
     counted = _CountingTable(table, report)
-    # Before the purge: a table without runs counts as marked.
+    # Before the purge: a table without references counts as marked.
     former_ranges = garbage_collection.former_index_ranges(table)
     # Each limit is computed before the scan that it is about.
     until_ms = garbage_collection.safe_until_ms(clock(), grace_ms)

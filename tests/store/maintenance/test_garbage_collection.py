@@ -12,10 +12,13 @@ from hypothesis import given
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
-from fll_hbase.model.window import Window
+from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store import calendar_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.tables import open_table
+from tests.support.journals import Journal
 from tests.support.retained_histories import (
     HISTORIES,
     HORIZONS,
@@ -40,8 +43,9 @@ def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
 
 @given(history=HISTORIES)
 def test_what_is_left_is_what_recording_the_last_documents_alone_makes(history: list[RecordedRun]) -> None:
-    """Compare all but run rows, which have earlier documents, and the catalogue, which is deleted with the last
-    content of a dataset.
+    """Compare all but run rows, which have earlier documents, and the catalogue.
+
+    Its rows are deleted with the last content of a dataset.
     """
     table, _ = recorded(history)
     swept(table)
@@ -104,6 +108,40 @@ def test_an_end_point_whose_past_was_cut_says_so() -> None:
     fresh = LineageStore(table)
     assert len(listed(fresh, source)) == 1
     assert len(listed(fresh, destination)) == 2
+    swept(table, RetentionPolicy(LATER_MS))
+    assert {cell[0] for cell in cells(table)} == {calendars.MARK_ROW}
+
+
+def test_a_horizon_is_put_before_references_are_deleted() -> None:
+    source = CONTENTS[0].sources[0]
+    table, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "1", STARTS_MS[0]), CONTENTS[0])])
+    journal = Journal(table)
+    swept(journal, RetentionPolicy(datasets_ms={source: STARTS_MS[-1]}))  # type: ignore[arg-type]
+    steps = [(step.act, cell.row) for step in journal.steps for cell in step.cells]
+    horizon = steps.index(("write", calendars.horizon_row(source)))
+    reference = layout.reference_prefix(Direction.FORWARD, source)
+    deletes = [n for n, (act, row) in enumerate(steps) if act == "delete" and row.startswith(reference)]
+    assert len(deletes) == 1
+    assert horizon < deletes[0]
+
+
+def test_a_way_and_a_day_stay_as_long_as_a_run_needs_them() -> None:
+    """Two runs of one period on two days: the day of the older one goes, with its seal, and the way stays."""
+    day = 100 * calendars.PERIOD_DAYS
+    early, late = day * DAY_MS, (day + 1) * DAY_MS
+    runs = [ProgramRun("n", "a", "", "t", "p", str(start), start) for start in (early, late)]
+    table, _ = recorded([RecordedRun(run, CONTENTS[0]) for run in runs])
+    committed = [CommittedRun(CONTENTS[0].checksum, run) for run in runs]
+    for run in committed:
+        key = calendar_rows.day_of_run(run)
+        table.write([calendar_rows.seal_puts(key, calendar_rows.new_token(), [run])])
+    ways = {cell for cell in cells(table) if cell[0].startswith(layout.WAYS)}
+    swept(table, RetentionPolicy(late))
+    assert {cell for cell in cells(table) if cell[0].startswith(layout.WAYS)} == ways
+    kinds = (calendars.TOKEN, calendars.SEAL)
+    assert {cell[1] for cell in cells(table) if cell[0].startswith(layout.CALENDARS)} == {
+        calendars.day_column(kind, day + 1) for kind in kinds
+    }
 
 
 def test_sizes_are_returned(tmp_path: Path) -> None:

@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.errors import ConfigurationError
+from fll_hbase.keys import calendars
 from fll_hbase.keys.retention import RetentionRequest, parse_request, request_column
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Window
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
+from fll_hbase.store.maintenance.retention_counts import FORMER_INDEXES
 from fll_hbase.store.read.requested_horizons import Horizons
-from fll_hbase.tables import Table
+from fll_hbase.tables import Put, Table, open_table
 from tests.support.audit_runner import findings
 from tests.support.retained_histories import (
     ALWAYS,
@@ -116,6 +119,29 @@ def test_the_later_time_of_policy_and_request_counts() -> None:
     merged = horizons.merged_with(RetentionPolicy(7, {"n": 3, "m": 8}, {b: 2}))
     assert merged == RetentionPolicy(7, {"n": 5, "m": 8}, {a: 9, b: 5})
     assert Horizons().merged_with(RetentionPolicy()) == RetentionPolicy()
+
+
+FORMER = [Put(b"%b|b|n|a|ffffbec4|%032x" % (kind, n), b"d:w", b"") for kind in (b"i", b"j") for n in range(3)]
+"""Index rows of a release before calendars."""
+
+
+def test_index_rows_of_earlier_releases_go_once_the_table_is_marked() -> None:
+    marked, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
+    table = open_table("sqlite:///:memory:")
+    table.write([[Put(*cell) for cell in cells(marked) if cell[0] != calendars.MARK_ROW], FORMER])
+    unchanged = list(cells(table))
+    for dry_run in (True, False):
+        assert applied(table, RetentionPolicy(), dry_run=dry_run).counts[FORMER_INDEXES] == 0
+    assert list(cells(table)) == unchanged
+    calendar_mark.mark_complete(table)
+    young = applied(table, RetentionPolicy(), dry_run=True, grace_ms=3_600_000)
+    assert (young.counts[FORMER_INDEXES], young.waiting[FORMER_INDEXES]) == (0, len(FORMER))
+    dry = applied(table, RetentionPolicy(), dry_run=True)
+    report = applied(table, RetentionPolicy())
+    assert (report.counts, report.bytes) == (dry.counts, dry.bytes)
+    assert report.counts[FORMER_INDEXES] == len(FORMER)
+    assert report.bytes > sum(len(put.row) for put in FORMER)
+    assert set(unchanged) - set(cells(table)) == {tuple(put) for put in FORMER}
 
 
 def test_a_copy_that_is_not_complete_is_refused() -> None:
