@@ -35,16 +35,15 @@ _NAMES = {
     layout.REFERENCES[0]: "backward references",
     layout.REFERENCES[1]: "forward references",
     layout.RUN_INDEX: "run index rows",
-    layout.RUNS: "runs",
     layout.WAYS: "ways",
     layout.CALENDARS: "calendars",
+    layout.RUNS: "runs",
     layout.PROPERTIES: "properties",
 }
 """In the order of the commit protocol (docs/row-keys.md): what a row relies on stands before it.
 
-Run rows decide what is visible, so they come after everything that they lead to. Ways and
-calendars come after the runs: they are put before the run is committed, so none of a copied run is missing. That calendars are
-complete is stated last.
+Run rows decide what is visible, so they come after everything that they lead to. That calendars are complete
+is stated last.
 """
 
 

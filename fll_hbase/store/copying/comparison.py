@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.tables import Cell, CellKey, Row, StampedPut
 
 
@@ -29,8 +29,21 @@ def keeps_stamps(key: bytes) -> bool:
     return key.startswith(layout.DATASETS)
 
 
+def copied_cells(key: bytes, row: Row) -> Row:
+    """Return the cells of a row that a copy has, too; of tokens without the value.
+
+    Seals are left out: they are read at another moment than the run rows that they count. A target has
+    tokens of its own, which a copy draws anew for each day whose runs it changes.
+    """
+    if not key.startswith(layout.CALENDARS):
+        return row
+    return {
+        column: Cell(b"", cell.stamp_ms) for column, cell in row.items() if column.startswith(calendars.TOKEN)
+    }
+
+
 def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Difference:
-    """Return what makes the rows of `target` equal to those of `source`."""
+    """Return what makes the rows of `target` equal to those of `source`, as `copied_cells` returns both."""
     puts = tuple(
         StampedPut(key, column, cell.value, cell.stamp_ms)
         for key, row in source.items()

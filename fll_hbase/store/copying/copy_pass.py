@@ -6,17 +6,19 @@ the content of every run that it sees, at any moment (docs/row-keys.md, "How row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import COPY_ORDER, RowKind
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.store.copying.comparison import Difference, compare_rows, keeps_stamps
+from fll_hbase.store import calendar_rows
+from fll_hbase.store.copying.comparison import Difference, compare_rows, copied_cells, keeps_stamps
 from fll_hbase.store.copying.marks import Mark, mark_row
 from fll_hbase.store.copying.progress import ROW, Progress, put_of
 from fll_hbase.store.maintenance import liveness
+from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.tables import Put, Row, StampedPut, Table
 
@@ -49,12 +51,15 @@ class CopyPass:
     """Makes a target equal to a source that others may write, while nobody else writes the target.
 
     A run whose row has a cell put after `young_ms` may be newer than what the pass has read of other kinds.
+    Others may read the target, and seal its days: the pass touches those whose runs it changes, within
+    `grace_ms` as a commit does.
     """
 
-    def __init__(self, source: Table, target: Table, *, young_ms: int, report: Report) -> None:
+    def __init__(self, source: Table, target: Table, *, young_ms: int, grace_ms: int, report: Report) -> None:
         self._source = source
         self._target = target
         self._young_ms = young_ms
+        self._grace_ms = grace_ms
         self._report = report
         self._liveness = LivenessScanner(source, RetentionPolicy())
         self._rows = 0
@@ -85,7 +90,9 @@ class CopyPass:
             for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
                 difference = compare_rows(rows, copies)
                 if kind.prefix == layout.RUNS:
-                    self._copy_needs({put.row: rows[put.row] for put in difference.puts})
+                    changed = {put.row: rows[put.row] for put in difference.puts}
+                    self._copy_needs(changed)
+                    self._touch([*changed.values(), *(copies[key] for key in changed.keys() & copies.keys())])
                 if difference.puts:
                     self._put(difference.puts, put_of(begin.moved_to(kind.name, difference.puts[-1].row)))
                 result = _add(result, rows, copies, difference)
@@ -106,9 +113,10 @@ class CopyPass:
     def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
         """Copy what runs rely on that were recorded since the pass began: it may be in no earlier page."""
         young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
-        # Run index rows are not among them: a list of runs has these runs after the next pass.
+        # Run index rows are not among them: a list of runs has these runs after the next pass. Their days are
+        # touched in any case.
         cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
-        keys = {row for row, _ in cells if not row.startswith(layout.RUN_INDEX)}
+        keys = {row for row, _ in cells if not row.startswith((layout.RUN_INDEX, layout.CALENDARS))}
         checksums = sorted(key for key in keys if key.startswith(layout.CONTENTS))
         contents = self._source.rows(checksums, columns=(layout.SOURCES, layout.DESTINATIONS))
         keys.update(*(liveness.catalogue_keys(key, row) for key, row in contents.items()))
@@ -124,13 +132,24 @@ class CopyPass:
             for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
                 difference = compare_rows(rows, copies)
                 if difference.extras:
+                    if kind.prefix == layout.RUNS:
+                        self._touch([copies[cell.row] for cell in difference.extras])
                     self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
+
+    def _touch(self, runs: Iterable[Row]) -> None:
+        touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
 
     def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
         stamped = [put for put in puts if keeps_stamps(put.row)]
         if stamped:
             self._target.put_stamped(stamped)
-        batch = [Put(put.row, put.column, put.value) for put in puts if not keeps_stamps(put.row)]
+        # A fresh token, or it might be that of a seal which the target has since it had this token before.
+        token = calendar_rows.new_token()
+        batch = [
+            Put(put.row, put.column, token if put.row.startswith(layout.CALENDARS) else put.value)
+            for put in puts
+            if not keeps_stamps(put.row)
+        ]
         # The progress last: it is true of what is durable.
         self._target.write([part for part in (batch, others) if part])
 
@@ -143,7 +162,10 @@ class CopyPass:
             pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
             # A page that is full may leave rows for the next one.
             end = min((page[-1][0] + b"\x00" for page in pages if len(page) == page_rows), default=stop)
-            rows, copies = ({key: row for key, row in page if key < end and key != ROW} for page in pages)
+            rows, copies = (
+                {key: cells for key, row in page if key < end and (cells := _copied(key, row))}
+                for page in pages
+            )
             yield rows, copies
             start = end
 
@@ -151,6 +173,10 @@ class CopyPass:
         return {
             key: row for start, stop in kind.key_ranges for key, row in table.scan(start, stop) if key != ROW
         }
+
+
+def _copied(key: bytes, row: Row) -> Row:
+    return {} if key == ROW else copied_cells(key, row)
 
 
 def _page_rows(kind: RowKind) -> int:

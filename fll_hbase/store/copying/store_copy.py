@@ -100,7 +100,11 @@ def _run_pass(
     # What was put before this was visible when the pass began, whatever clock stamped it.
     young_ms = current.began_ms - request.grace_ms // _SKEW_SHARE
     copy_pass = CopyPass(
-        source, target, young_ms=young_ms, report=lambda kind, rows: report(current.number, kind, rows)
+        source,
+        target,
+        young_ms=young_ms,
+        grace_ms=request.grace_ms,
+        report=lambda kind, rows: report(current.number, kind, rows),
     )
     return copy_pass.run(current)
 

@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.row_kinds import COPY_ORDER, EVERYTHING
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.store import calendar_rows
+from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Put, Row, Table
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.tables import CellKey, Put, Row, Table
 from tests.support.retained_histories import HISTORIES, HORIZONS, recorded, swept
 from tests.support.small_world import CONTENTS, STARTS_MS
 from tests.support.store_copies import (
@@ -46,8 +49,9 @@ def test_the_kinds_are_all_keys_once() -> None:
 
 def test_what_runs_rely_on_stands_before_them() -> None:
     prefixes = [kind.prefix for kind in COPY_ORDER]
-    order = (layout.DATASETS, layout.CONTENTS, layout.EVENT_BODIES, layout.INDEX, *layout.REFERENCES)
-    positions = [prefixes.index(prefix) for prefix in (*order, layout.RUNS, layout.PROPERTIES)]
+    hints = (*layout.REFERENCES, layout.WAYS, layout.CALENDARS)
+    order = (layout.DATASETS, layout.CONTENTS, layout.EVENT_BODIES, *hints, layout.RUNS, layout.PROPERTIES)
+    positions = [prefixes.index(prefix) for prefix in order]
     assert positions == sorted(positions)
     assert prefixes.index(layout.TAG_INDEX) < prefixes.index(layout.TAGS)
 
@@ -172,6 +176,60 @@ def _interrupted_at(source: Table, kind: str) -> Table:
         if current is not None and current.kind == kind:
             return target
     raise AssertionError(f"never interrupted at {kind}")
+
+
+class TestSeals:
+    """A copy leaves seals where they are, and makes those of days whose runs it changes invalid."""
+
+    key = ContentDay(CONTENTS[0].checksum, 0)
+    runs = tuple(
+        RecordedRun(ProgramRun("n", "a", "", "t", "p", name, 5), CONTENTS[0]) for name in ("one", "two")
+    )
+
+    def calendar(self, table: Table) -> Row:
+        return table.get(calendars.calendar_row(self.key.checksum, 0))
+
+    def token(self, table: Table) -> bytes:
+        token = calendar_rows.token_of(self.calendar(table), self.key.day)
+        assert token is not None
+        return token
+
+    def seal(self, table: Table, *runs: RecordedRun) -> None:
+        committed = [CommittedRun(self.key.checksum, run.run) for run in runs]
+        table.write([calendar_rows.seal_puts(self.key, self.token(table), committed)])
+        assert calendar_rows.sealed_day(self.calendar(table), self.key.day) is not None
+
+    def test_they_are_neither_copied_nor_compared_nor_deleted(self) -> None:
+        source, _ = recorded(self.runs[:1])
+        self.seal(source, self.runs[0])
+        target = in_memory()
+        assert copied(source, target).is_complete
+        assert self.calendar(target).keys() == {calendars.day_column(calendars.TOKEN, 0)}
+        self.seal(target, self.runs[0])
+        sealed = self.calendar(target)
+        report = copied(source, target, update=True)
+        assert (report.is_complete, report.put, report.deleted) == (True, 0, 0)
+        assert self.calendar(target) == sealed
+
+    @pytest.mark.parametrize("before", [(0,), (0, 1)])
+    def test_they_do_not_hold_once_the_copy_changed_a_run_of_their_day(self, before: tuple[int, ...]) -> None:
+        """Also where the token was copied earlier than the run that its writer put after it."""
+        source, store = recorded([self.runs[number] for number in before])
+        target = in_memory()
+        assert copied(source, target).is_complete
+        token = self.token(source)
+        # The same token on both sides, as after a copy that read it just before the run was committed.
+        target.write([calendar_rows.touch_puts({self.key}, token)])
+        self.seal(target, *(self.runs[number] for number in before))
+        if before == (0,):
+            store.record([self.runs[1]])
+        else:
+            key = layout.run_row("two")
+            source.delete([CellKey(key, column) for column in source.get(key)], until_ms=4_000_000_000_000)
+        source.write([calendar_rows.touch_puts({self.key}, token)])
+        assert copied(source, target, update=True).is_complete
+        assert calendar_rows.sealed_day(self.calendar(target), self.key.day) is None
+        assert bool(target.get(layout.run_row("two"))) == (before == (0,))
 
 
 def test_the_newest_type_and_description_stay_the_newest() -> None:
