@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 from fll_hbase.errors import CorruptRow, TooLarge
-from fll_hbase.keys import layout, periods, ranges
+from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, unescape
 from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS
-from fll_hbase.store import run_rows
+from fll_hbase.store import calendar_rows, run_rows
 from fll_hbase.tables import Cell, Row
 
 Parts: TypeAlias = dict[str, Any]
@@ -105,23 +105,33 @@ def _reference(key: bytes) -> Parts:
 
 
 _DIRECTIONS = {b"b": "backward", b"f": "forward"}
+_HORIZONS = layout.WAYS + b"h|"
 
 
-def _index(key: bytes) -> Parts:
-    return {**_indexed(key), "dayMs": layout.index_day(key) * DAY_MS}
-
-
-def _period(key: bytes) -> Parts:
-    days = periods.index_period(key) * periods.PERIOD_DAYS
-    return {**_indexed(key), "periodMs": days * DAY_MS}
-
-
-def _indexed(key: bytes) -> Parts:
-    _, direction, namespace, name, _, checksum = _segments(key, 6)
+def _way(key: bytes) -> Parts:
+    if key.startswith(_HORIZONS):
+        _, _, namespace, name = _segments(key, 4)
+        return _dataset(Dataset(unescape(namespace), unescape(name)))
+    _, direction, namespace, name, _, _ = _segments(key, 6)
     if direction not in _DIRECTIONS:
         raise CorruptRow(f"{key!r} has no direction")
     dataset = _dataset(Dataset(unescape(namespace), unescape(name)))
-    return {**dataset, "direction": _DIRECTIONS[direction], "checksum": layout.decode_checksum(checksum)}
+    period, checksum = calendars.parse_way(key)
+    return {
+        **dataset,
+        "direction": _DIRECTIONS[direction],
+        "checksum": checksum,
+        "periodMs": _period_ms(period),
+    }
+
+
+def _calendar(key: bytes) -> Parts:
+    checksum, period = calendars.parse_calendar(key)
+    return {"checksum": checksum, "periodMs": _period_ms(period)}
+
+
+def _period_ms(period: int) -> int:
+    return period * calendars.PERIOD_DAYS * DAY_MS
 
 
 def _run_index(key: bytes) -> Parts:
@@ -172,8 +182,8 @@ _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
     layout.CONTENTS: _content,
     layout.RUNS: _run,
     **dict.fromkeys(layout.REFERENCES, _reference),
-    layout.INDEX: _index,
-    layout.PERIOD_INDEX: _period,
+    layout.WAYS: _way,
+    layout.CALENDARS: _calendar,
     layout.RUN_INDEX: _run_index,
     layout.DATASETS: _catalogue,
     layout.ALIASES: _catalogue,
@@ -205,9 +215,14 @@ def _commit(value: bytes) -> str:
     return f"{shown} {names}" + (f" {run.details}" if run.details else "")
 
 
-def _sample(value: bytes) -> str:
-    reference = layout.parse_reference_tail(value)
-    return f"run {reference.run} start {reference.start_ms}"
+def _seal(value: bytes) -> str:
+    """Decode a seal: the number of runs of each program, and the ids that it lists."""
+    texts = []
+    # Starts are shown nowhere, so that any day will do.
+    for part in calendar_rows.decode_seal(value, 0):
+        ids = " ".join(run.run for run in part.runs)
+        texts.append(f"{part.total}{' failed' if part.failed else ''} of {_names(part.program)}: {ids}")
+    return "; ".join(texts)
 
 
 def _json(value: bytes) -> str:
@@ -220,11 +235,10 @@ def _json(value: bytes) -> str:
 
 
 _REFERENCE_VALUES = {layout.REFERENCE: _names, layout.FAILED_REFERENCE: _names}
-_INDEX_VALUES = {layout.SAMPLE_RUN: _sample, layout.FAILED_SAMPLE_RUN: _sample}
 _VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
     layout.RUNS: {layout.DOCUMENT: _commit, layout.COMMIT: _commit},
     **dict.fromkeys(layout.REFERENCES, _REFERENCE_VALUES),
-    **dict.fromkeys((layout.INDEX, layout.PERIOD_INDEX), _INDEX_VALUES),
+    layout.CALENDARS: {calendars.SEAL: _seal, calendars.STARTS: _seal},
     layout.CONTENTS: {
         layout.SOURCES: _json,
         layout.DESTINATIONS: _json,

@@ -28,7 +28,7 @@ def test_every_row_of_a_store_is_readable(runs: list[RecordedRun]) -> None:
         assert view.is_readable, view
         assert view.key.encode() == key
         kinds.add(view.kind)
-    assert {"runs", "contents", "datasets", "properties", "run index rows"} <= kinds
+    assert {"runs", "contents", "datasets", "properties", "run index rows", "ways", "calendars"} <= kinds
 
 
 def test_parts_are_decoded() -> None:
@@ -37,7 +37,23 @@ def test_parts_are_decoded() -> None:
     assert view.cells[0].value == "shop 1|4 spark nightly"
 
 
-@given(key=st.binary(max_size=60), value=st.binary(max_size=300), prefix=st.sampled_from("crbfijneaptgyvkx"))
+def test_ways_horizons_and_days_are_decoded() -> None:
+    checksum = "79655ecae1889b9a7c9d61af2fd3489b"
+    way = view_row(b"w|b|s3://a|b%7Cc|7fffdf6|" + checksum.encode(), {b"d:w": Cell(b"", 5)})
+    period_ms = 521 * 32 * 86_400_000
+    named = {"namespace": "s3://a", "name": "b|c"}
+    assert way.parts == {**named, "direction": "backward", "checksum": checksum, "periodMs": period_ms}
+    assert view_row(b"w|h|s3://a|b%7Cc", {b"d:h|0000014ff16479d0": Cell(b"", 5)}).parts == named
+    seal = b'["00c0ffee00c0ffee",[["n|app|1|spark|night%7Cly",1,[[5,"a"],[7,"b"]],9]]]'
+    row = {b"d:z1f": Cell(b"00c0ffee00c0ffee", 5), b"d:s1f": Cell(seal, 5), b"o:r1f": Cell(b"{}", 5)}
+    calendar = view_row(b"u|%b|7fffdf6" % checksum.encode(), row)
+    assert calendar.parts == {"checksum": checksum, "periodMs": period_ms}
+    shown = {cell.column: cell.value for cell in calendar.cells if cell.is_readable}
+    assert shown == {"d:s1f": "9 failed of n app 1 spark night|ly: a b", "d:z1f": "00c0ffee00c0ffee"}
+    assert not view_row(b"w|x|s3://a|b%7Cc|7fffdf6|" + checksum.encode(), {}).is_readable
+
+
+@given(key=st.binary(max_size=60), value=st.binary(max_size=300), prefix=st.sampled_from("crbfwuneaptgyvkx"))
 def test_anything_is_shown(key: bytes, value: bytes, prefix: str) -> None:
     for stored in (key, prefix.encode() + b"|" + key):
         view = view_row(stored, {b"d:c|x": Cell(value, 5), b"d:z|\xff": Cell(value, 2**62)})

@@ -29,7 +29,7 @@ _SCAN_ROWS_MAX = 5_000
 _UNMASKED_MAX = 100_000
 """Contents of which it is cached that nothing is hidden."""
 
-_SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.PROPERTIES}
+_SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.CALENDARS, layout.PROPERTIES}
 """Kinds of rows of no namespace, of which VisibleRuns shows what may be seen."""
 
 _MASKED = {layout.CONTENTS, layout.ALIASES, layout.POLICIES}
