@@ -115,7 +115,11 @@ class WindowReader:
                 matches.add(checksum)
             else:
                 unsettled[checksum] = [day for day, runs in states.items() if runs is None]
-        return frozenset(matches | (yield from self._confirm_by_day(query, unsettled)))
+        matches |= yield from self._confirm_by_day(query, unsettled)
+        if missing := self._contents.find_missing(matches):
+            # Whoever asks for contents reads their field maps next: in one call for all queries.
+            yield Contents(missing)
+        return frozenset(matches)
 
     def restricted(self, query: WindowQuery) -> Reads[WindowQuery]:
         """Return the query over that part of its window that retention requests and purges leave."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from queue import Empty, Full, Queue
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ PAGE_REFERENCES = 1_000
 RUNS_MAX = 100_000
 """Runs of the days of one request that are read at once; days of more runs stay unsealed."""
 
+REQUESTS_PER_WRITE = 100
 QUEUED_MAX = 1_000
 """Requests that wait; further ones are dropped, and made again by who reads the days next."""
 
@@ -61,22 +63,33 @@ class DaySealer:
         self._clock = clock
         self._age_ms = GRACES * grace_ms
 
-    def seal(self, request: SealRequest) -> int:
+    def seal(self, requests: Iterable[SealRequest]) -> int:
         """Seal those of the days that are old enough and unsealed; return how many were.
 
         Raises StoreUnavailable and CorruptRow.
         """
+        count = 0
+        requests = iter(requests)
+        while batch := list(islice(requests, REQUESTS_PER_WRITE)):
+            seals = {key: puts for request in batch for key, puts in self._seals(request).items()}
+            if seals:
+                self._table.write([[put for puts in seals.values() for put in puts]])
+            count += len(seals)
+        return count
+
+    def _seals(self, request: SealRequest) -> dict[ContentDay, list[Put]]:
+        """Return the seals of those of the days that may be sealed."""
         tokens = self._old_tokens(request)
         if not tokens:
-            return 0
+            return {}
         runs = count_runs(self._table, self._events, request._replace(checksums=frozenset(tokens)))
         if runs is None or self._is_purged(request):
-            return 0
-        puts: list[Put] = []
-        for checksum, token in tokens.items():
-            puts += calendar_rows.seal_puts(ContentDay(checksum, request.day), token, runs.get(checksum, ()))
-        self._table.write([puts])
-        return len(tokens)
+            return {}
+        keys = {checksum: ContentDay(checksum, request.day) for checksum in tokens}
+        return {
+            key: calendar_rows.seal_puts(key, tokens[checksum], runs.get(checksum, ()))
+            for checksum, key in keys.items()
+        }
 
     def is_old(self, stamp_ms: int) -> bool:
         """Return whether a token that was put at that time may be sealed."""
@@ -191,7 +204,7 @@ class BackgroundSealer:
             except Empty:
                 continue
             try:
-                self._sealer.seal(request)
+                self._sealer.seal([request])
             except LineageError as error:
                 # Whoever reads the day next offers it again, and sees what is wrong with its rows.
                 _log.warning("days of %s were not sealed: %s", request.dataset, error)

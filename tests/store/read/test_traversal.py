@@ -8,18 +8,20 @@ from functools import cache
 import pytest
 
 from fll_hbase.config import Settings
-from fll_hbase.keys import layout, periods
+from fll_hbase.keys import layout
+from fll_hbase.keys.calendars import PERIOD_DAYS
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import DATASETS_PER_READ, LineageStore
-from fll_hbase.store.read.index_rows import INDEX_ROWS_MAX
+from fll_hbase.store.read.content_days import WAYS_MAX
 from fll_hbase.store.results import DatasetLineageResult
-from fll_hbase.tables import CellKey, Put, Table, open_table
+from fll_hbase.tables import Put, Table, open_table
 from fll_hbase.tables.hbase import SCANS_PER_CALL
 from tests.support.engines import Hbase
+from tests.support.sealing import seal_all
 from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record, stopped_clock
 from tests.support.thrift_calls import count_thrift_calls
 
@@ -93,6 +95,7 @@ def recorded(size: int) -> Table:
     """A table with the fan-out, which tests only read: to record thousands of runs takes seconds."""
     opened = open_table("sqlite:///:memory:")
     record(opened, fan_out(size))
+    seal_all(opened)
     return opened
 
 
@@ -102,16 +105,25 @@ def test_a_hop_with_an_empty_cache(size: int) -> None:
     counted = calls_of_second_hop(table, size=size)
     assert counted.calls["get"] == counted.calls["scan"] == 0
     assert counted.calls["scan_many"] == chunks_of(size)
-    assert counted.calls["rows"] <= (1 + LOADS) * chunks_of(size)
-    # For each dataset its index rows, its aliases, one run row and one content.
-    assert counted.items == {"scan_many": size, "rows": 3 * size}
+    assert counted.calls["rows"] <= (2 + LOADS) * chunks_of(size)
+    # For each dataset its ways, its aliases and horizon, one calendar and one content.
+    assert counted.items == {"scan_many": size, "rows": 4 * size}
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_hop_whose_contents_are_cached(size: int) -> None:
     counted = calls_of_second_hop(recorded(size), size=size, warm=True)
-    assert counted.calls == {"scan_many": chunks_of(size), "rows": chunks_of(size)}
-    assert counted.items == {"scan_many": size, "rows": 2 * size}
+    assert counted.calls == {"scan_many": chunks_of(size), "rows": 2 * chunks_of(size)}
+    assert counted.items == {"scan_many": size, "rows": 3 * size}
+
+
+@pytest.mark.parametrize("size", FEWER)
+def test_a_hop_of_a_day_that_is_not_sealed(table: Table, size: int) -> None:
+    """References of the day, of one row each, and their run rows beside those of a sealed day."""
+    record(table, fan_out(size))
+    counted = calls_of_second_hop(table, size=size, warm=True)
+    assert counted.calls == {"scan_many": 2 * chunks_of(size), "rows": 3 * chunks_of(size)}
+    assert counted.items == {"scan_many": 2 * size, "rows": 4 * size}
 
 
 @pytest.mark.parametrize("size", FEWER)
@@ -134,19 +146,20 @@ def test_a_hop_whose_datasets_have_aliases(table: Table, size: int) -> None:
             ]
         ]
     )
+    seal_all(table)
     counted = calls_of_second_hop(table, size=size, warm=True)
-    assert counted.calls == {"scan_many": 2 * chunks_of(size), "rows": 2 * chunks_of(size)}
-    assert counted.items == {"scan_many": 2 * size, "rows": 2 * size}
+    assert counted.calls == {"scan_many": 2 * chunks_of(size), "rows": 3 * chunks_of(size)}
+    assert counted.items == {"scan_many": 2 * size, "rows": 4 * size}
 
 
 @pytest.mark.parametrize("size", FEWER)
-def test_a_hop_whose_index_rows_are_stale(table: Table, size: int) -> None:
-    """Every run was replaced, so the evidence of the first content leads nowhere: references are read."""
+def test_a_hop_whose_runs_were_replaced(table: Table, size: int) -> None:
+    """Every run was replaced, so the first content of each day leads nowhere: all its references are read."""
     runs = fan_out(size)
     replaced = [copying(run.run.run, middle(n), end(n), field="old") for n, run in enumerate(runs[1:])]
     record(table, [*replaced, *runs])
     counted = calls_of_second_hop(table, size=size, warm=True)
-    # Index rows and run rows, then references of one row each, and, without an answer, of two.
+    # Ways, then references of one row each, and, without an answer, of two.
     assert counted.calls["scan_many"] <= 3 * chunks_of(size)
     assert counted.calls["rows"] <= 4 * chunks_of(size)
     assert counted.calls["get"] == counted.calls["scan"] == 0
@@ -154,20 +167,23 @@ def test_a_hop_whose_index_rows_are_stale(table: Table, size: int) -> None:
 
 @pytest.mark.slow
 def test_long_histories_are_read_one_by_one(table: Table) -> None:
-    """More days than are read beside other datasets; the newest and the oldest content show."""
+    """More ways than are read beside other datasets; the newest and the oldest content show."""
     runs = [copying("first", START, *map(middle, range(3)))]
     for number in range(2):
         runs += [
             copying(
-                f"{number}|{day}", middle(number), end(number), field="xy"[day == 0], start_ms=day * DAY_MS
+                f"{number}|{period}",
+                middle(number),
+                end(number),
+                field="xy"[period == 0],
+                start_ms=period * PERIOD_DAYS * DAY_MS,
             )
-            for day in range(INDEX_ROWS_MAX + 1)
+            for period in range(WAYS_MAX + 1)
         ]
     record(table, [*runs, copying("last", middle(2), end(2))])
-    # Without its mark the period index is not read: there are more days than one query may read.
-    table.delete([CellKey(periods.COMPLETE_ROW, periods.COMPLETE_COLUMN)], until_ms=2**62)
+    seal_all(table)
     counting = CountingTable(table)
-    window = Window(0, 2 * INDEX_ROWS_MAX * DAY_MS)
+    window = Window(0, 2 * WAYS_MAX * PERIOD_DAYS * DAY_MS)
     answer = LineageStore(counting, clock=stopped_clock).lineage(
         START, window, directions=(Direction.FORWARD,), level=2
     )
@@ -177,10 +193,11 @@ def test_long_histories_are_read_one_by_one(table: Table) -> None:
     assert counting.unlimited_max == 1
 
 
-def test_a_question_on_hbase_waits_three_times(hbase: Hbase) -> None:
-    """For the scanner, its rows, and run row and alias row together."""
+def test_a_question_on_hbase_waits_four_times(hbase: Hbase) -> None:
+    """For aliases and horizon, the scanner of ways, its rows, and the calendar."""
     with closing(open_table(hbase.emptied())) as table:
         record(table, fan_out(1))
+        seal_all(table)
         store = LineageStore(table)
         ask(store, 1)
         with count_thrift_calls() as counted:
@@ -189,19 +206,20 @@ def test_a_question_on_hbase_waits_three_times(hbase: Hbase) -> None:
         "scannerOpenWithScan": 1,
         "scannerGetList": 1,
         "scannerClose": 1,
-        "getRowsWithColumns": 1,
+        "getRowsWithColumns": 2,
     }
-    assert counted.waits == 3
+    assert counted.waits == 4
 
 
 def test_a_hop_on_hbase_waits_as_often_as_it_has_calls_of_scans(hbase: Hbase) -> None:
     with closing(open_table(hbase.emptied())) as table:
         record(table, fan_out(100))
+        seal_all(table)
         store = LineageStore(table)
         ask(store, 2)
         with count_thrift_calls() as counted:
             assert len(ask(store, 2).entries) == 200
-    assert counted.waits == 3 + 2 * -(-100 // SCANS_PER_CALL) + 1
+    assert counted.waits == 4 + 2 * -(-100 // SCANS_PER_CALL) + 2
 
 
 def test_a_walk_that_is_cut_reads_little_beyond_the_cut() -> None:

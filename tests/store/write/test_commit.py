@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
@@ -57,17 +57,17 @@ def test_a_missing_content_row_is_reported(table: Table) -> None:
 
 
 @pytest.mark.parametrize("tail", [b"|nonsense", b"|" + b"\xff" * 32, b"|" + b"G" * 32])
-def test_a_malformed_index_key_is_reported(table: Table, tail: bytes) -> None:
+def test_a_malformed_way_is_reported(table: Table, tail: bytes) -> None:
     store = LineageStore(table)
     store.record([copying("one")])
-    key = layout.index_prefix(Direction.BACKWARD, DESTINATION) + b"fffffffe" + tail
-    table.write([[Put(key, layout.SAMPLE_RUN, layout.reference_tail(5, "one"))]])
+    key = calendars.ways_prefix(Direction.BACKWARD, DESTINATION) + calendars.inverted_period(0) + tail
+    table.write([[Put(key, calendars.WAY, b"")]])
     with pytest.raises(CorruptRow):
         store.lineage(DESTINATION, Window(0, 5 * DAY_MS))
 
 
-def test_a_replaced_sample_run_hides_no_other_run_of_its_day(table: Table) -> None:
-    """The sample run of a content moved to another content; another run of the day still has it."""
+def test_a_replaced_run_hides_no_other_run_of_its_day(table: Table) -> None:
+    """A run of a content moved to another content; another run of the day still has the first."""
     store = LineageStore(table)
     unchanged, moved = copying("unchanged", start_ms=5), copying("moved", start_ms=6)
     store.record([unchanged])
