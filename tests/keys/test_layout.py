@@ -10,10 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fll_hbase.errors import CorruptRow, TooLarge
-from fll_hbase.keys import layout
-from fll_hbase.keys.codec import DAY_MAX, day_of
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from tests.support.strategies import AWKWARD, directions, end_points, names, starts, texts, windows
 
 Reference: TypeAlias = tuple[Direction, Dataset, int, str]
@@ -25,15 +24,10 @@ CHECKSUMS = ("00000000000000000000000000000000", "79655ecae1889b9a7c9d61af2fd348
 
 tripping = st.sampled_from(AWKWARD) | st.text("a|%7C/", max_size=4)
 references = st.tuples(directions, st.builds(Dataset, tripping, tripping), starts, tripping)
-checksums = st.sampled_from(CHECKSUMS) | st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
 
 def reference(direction: Direction, end_point: Dataset, start_ms: int, run: str) -> bytes:
     return layout.reference_prefix(direction, end_point) + layout.reference_tail(start_ms, run)
-
-
-def index_row(direction: Direction, end_point: Dataset, start_ms: int, checksum: str) -> bytes:
-    return layout.index_prefix(direction, end_point) + layout.index_tail(day_of(start_ms), checksum)
 
 
 def holds(bounds: layout.Range, key: bytes) -> bool:
@@ -64,7 +58,9 @@ def test_no_two_kinds_of_rows_share_a_key() -> None:
         *(layout.run_row(run) for run in AWKWARD),
         *(layout.dataset_row(Dataset(ns, name)) for ns, name in product(AWKWARD, AWKWARD)),
         *(reference(way, Dataset(name, name), 0, name) for way, name in product(Direction, AWKWARD)),
-        *(index_row(way, Dataset(name, name), 0, CHECKSUMS[1]) for way, name in product(Direction, AWKWARD)),
+        *(calendars.ways_prefix(way, Dataset(name, name)) for way, name in product(Direction, AWKWARD)),
+        *(calendars.horizon_row(Dataset(name, name)) for name in AWKWARD),
+        *(calendars.calendar_row(checksum, 0) for checksum in CHECKSUMS),
     ]
     assert len(set(keys)) == len(keys)
 
@@ -138,32 +134,9 @@ def test_bounds_without_an_end_point_are_those_of_the_window(window: Window) -> 
     assert layout.window_range(Direction.BACKWARD, END_POINT, window) == (prefix + start, prefix + stop)
 
 
-@given(directions, end_points, windows, starts, checksums)
-@example(Direction.BACKWARD, END_POINT, Window(DAY_MS - 1, DAY_MS + 1), 0, CHECKSUMS[0])
-@example(Direction.BACKWARD, END_POINT, Window(DAY_MS, 2 * DAY_MS), 2 * DAY_MS, CHECKSUMS[0])
-@example(Direction.BACKWARD, END_POINT, EVER, LAST_START_MS, CHECKSUMS[2])
-@example(Direction.FORWARD, END_POINT, Window(LAST_START_MS, START_LIMIT_MS), DAY_MAX * DAY_MS, CHECKSUMS[2])
-@example(Direction.FORWARD, END_POINT, Window(7, 7), 7, CHECKSUMS[2])
-def test_an_index_window_holds_exactly_the_days_it_touches(
-    direction: Direction, end_point: Dataset, window: Window, start_ms: int, checksum: str
-) -> None:
-    touched = not window.empty and day_of(window.start_ms) <= day_of(start_ms) <= day_of(window.stop_ms - 1)
-    bounds = layout.index_range(direction, end_point, window)
-    assert holds(bounds, index_row(direction, end_point, start_ms, checksum)) == touched
-
-
 @given(starts, names)
 def test_the_tail_of_a_reference_reads_back(start_ms: int, run: str) -> None:
     assert layout.parse_reference_tail(layout.reference_tail(start_ms, run)) == (start_ms, run)
-
-
-@given(directions, end_points, starts, checksums)
-def test_an_index_key_reads_back(
-    direction: Direction, end_point: Dataset, start_ms: int, checksum: str
-) -> None:
-    key = index_row(direction, end_point, start_ms, checksum)
-    assert layout.index_checksum(key) == checksum.encode()
-    assert layout.index_day(key) == day_of(start_ms)
 
 
 @given(directions, names)
@@ -210,15 +183,6 @@ def test_a_malformed_tail_is_corrupt(tail: bytes) -> None:
         layout.parse_reference_tail(tail)
 
 
-@given(st.binary(max_size=80))
-def test_the_day_in_any_other_key_is_corrupt_and_nothing_else(key: bytes) -> None:
-    try:
-        day = layout.index_day(key)
-    except CorruptRow:
-        return
-    assert 0 <= day <= DAY_MAX
-
-
 @given(st.binary(max_size=20) | st.from_regex(rb"[a-c%0-9|]{0,8}", fullmatch=True))
 def test_any_other_field_column_is_corrupt_and_nothing_else(rest: bytes) -> None:
     column = layout.WRITTEN + rest
@@ -241,13 +205,14 @@ LONG = "x" * 32_768
         lambda: layout.run_row(LONG),
         lambda: layout.reference_prefix(Direction.BACKWARD, Dataset(LONG, "x")),
         lambda: layout.reference_prefix(Direction.FORWARD, Dataset("x", LONG)),
-        lambda: layout.index_prefix(Direction.FORWARD, Dataset("x", LONG)),
+        lambda: calendars.ways_prefix(Direction.FORWARD, Dataset("x", LONG)),
+        lambda: calendars.horizon_row(Dataset("x", LONG)),
         lambda: layout.dataset_row(Dataset("x", LONG)),
         lambda: layout.dataset_prefix(LONG),
         lambda: layout.graph_column(Direction.FORWARD, Dataset("x", "x"), LONG),
         lambda: layout.run_row("é" * 6_000),
     ],
-    ids=["run", "backward", "forward", "index", "end point", "namespace", "graph", "escaped"],
+    ids=["run", "backward", "forward", "ways", "horizon", "end point", "namespace", "graph", "escaped"],
 )
 def test_keys_that_hbase_would_refuse_are_too_large(make: object) -> None:
     assert callable(make)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.keys import layout, namespaces, periods
+from fll_hbase.keys import calendars, layout, namespaces
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
 
@@ -20,8 +20,9 @@ ODD = Dataset("a|b/100 %", "c")
         layout.tag_index_row("PII", DatasetField(ODD, "f")),
         layout.reference_prefix(Direction.BACKWARD, ODD),
         layout.reference_prefix(Direction.FORWARD, ODD),
-        layout.index_prefix(Direction.BACKWARD, ODD),
-        periods.period_prefix(Direction.FORWARD, ODD),
+        calendars.ways_prefix(Direction.BACKWARD, ODD),
+        calendars.ways_prefix(Direction.FORWARD, ODD),
+        calendars.horizon_row(ODD),
         layout.run_index_prefix(ODD.namespace),
     ],
 )
@@ -36,7 +37,14 @@ def test_each_kind_of_row_has_its_namespace(key: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [layout.run_row("r"), layout.content_row("0" * 32), layout.policy_row("p"), layout.ACCESS + b"t|x"]
+    "key",
+    [
+        layout.run_row("r"),
+        layout.content_row("0" * 32),
+        calendars.calendar_row("0" * 32, 0),
+        layout.policy_row("p"),
+        layout.ACCESS + b"t|x",
+    ],
 )
 def test_others_have_none(key: bytes) -> None:
     assert namespaces.namespace_of(key) is None
