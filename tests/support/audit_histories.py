@@ -27,7 +27,7 @@ HISTORIES = st.lists(documents() | incoming_events | recorded_runs, min_size=1, 
 
 
 def essential(table: Table) -> dict[CellKey, bytes]:
-    """Return all cells but seals; of commit records the one that counts, of days only that they have a token."""
+    """Return all cells but seals; of commit records the one that counts, of tokens only that they exist."""
     cells_left = {}
     for key, row in table.scan(b"", b"\xff"):
         for column, cell in row.items():

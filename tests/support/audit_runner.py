@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from operator import attrgetter
 
+from fll_hbase.keys import layout, ranges
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import repair
-from fll_hbase.keys import layout, ranges
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.expectations import (
     EXPECTED,

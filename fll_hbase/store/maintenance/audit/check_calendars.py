@@ -31,7 +31,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
             facts.present.append(token_text(key, day))
     for day in days:
         try:
-            _check_day(row, day)
+            check_day(row, day)
         except CorruptRow as error:
             # A seal that does not hold may be anything: nobody reads it. A touch ends that of this one.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error), Repair(key)))
@@ -47,7 +47,7 @@ def days_of(key: bytes, columns: Iterable[bytes]) -> set[ContentDay]:
     }
 
 
-def _check_day(row: Row, day: int) -> None:
+def check_day(row: Row, day: int) -> None:
     """Raise CorruptRow for a malformed token of a day, or a seal that holds and cannot be read."""
     token = calendar_rows.token_of(row, day)
     if token is not None and not _TOKEN.fullmatch(token):

@@ -67,10 +67,10 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
         return
     for day in days:
         try:
-            sealed = calendar_rows.sealed_day(row, day.day)
-            calendar_rows.sealed_day(row, day.day, calendars.STARTS)
+            check_calendars.check_day(row, day.day)
         except CorruptRow:
             continue
+        sealed = calendar_rows.sealed_day(row, day.day)
         if sealed is not None:
             yield day, sum(runs.total for runs in sealed)
 
