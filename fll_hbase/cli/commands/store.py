@@ -1,4 +1,4 @@
-"""`fll store`: copy a store to another engine, and back up the file of one."""
+"""`fll store`: copy a store to another engine, back up the file of one, migrate one of an earlier release."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from fll_hbase.errors import ConfigurationError
 from fll_hbase.escape import escape_control
 from fll_hbase.store.copying.store_copy import PASSES_MAX, CopyReport, CopyRequest, copy_store
 from fll_hbase.store.factory import open_store_table
+from fll_hbase.store.maintenance import migration
 from fll_hbase.tables import Table, back_up, canonical_url, store_exists
 from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory
 
@@ -39,10 +40,11 @@ _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
 Examples:
   fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
   fll store backup backups/lineage-2026-11-21.db
+  fll store migrate --store sqlite:///data/lineage.db
 """
 )
 def store() -> None:
-    """Move a store to another engine, and keep copies of it."""
+    """Move a store to another engine, keep copies of it, and take it over from an earlier release."""
 
 
 @store.command(
@@ -127,8 +129,38 @@ def backup(*, path: str, url: str | None, overwrite: bool) -> None:
     click.echo(escape_control(f"{path}: {size_bytes / 2**20:,.1f} MiB of {settings.store}"))
 
 
+@store.command(
+    epilog="""\b
+Examples:
+  fll store migrate
+  fll store migrate --store hbase://localhost:9090/field_level_lineage
+""",
+)
+@click.option("--store", "url", metavar="URL", help=STORE_HELP)
+@format_options(TABLE, JSON)
+def migrate(*, url: str | None, output_format: str) -> None:
+    """Give a store of an earlier release the calendars that queries of this one read.
+
+    End all servers, jobs and other writers of the earlier release first: this release would not find what
+    they record later. Those of this release refuse the store until the command has ended.
+
+    It reads all runs once, and deletes nothing. After an interruption give the same command again. It does
+    no harm to a store that is empty or migrated already.
+    """
+    settings = config.from_environment(store=url)
+    with closing(open_store_table(settings, create=False)) as table, progress_bar(None) as bar:
+        shown = _Shown(bar)
+        report = migration.migrate(
+            table, report=lambda kind, rows: shown.show(rows, f"{rows:,} rows read, {kind}")
+        )
+    if output_format == JSON:
+        print_json(report.summary())
+    else:
+        click.echo(report)
+
+
 class _Shown:
-    """Progress of a copy: a bar on a terminal, else a line now and then."""
+    """Progress of a command: a bar on a terminal, else a line now and then."""
 
     def __init__(self, bar: ProgressBar) -> None:
         self._bar = bar
@@ -136,7 +168,10 @@ class _Shown:
 
     def report(self, number: int, kind: str, rows: int) -> None:
         """Show how many rows a pass has compared."""
-        status = f"pass {number}: {rows:,} rows, {kind}"
+        self.show(rows, f"pass {number}: {rows:,} rows, {kind}")
+
+    def show(self, rows: int, status: str) -> None:
+        """Show a status after so many rows."""
         self._bar.update(rows, status)
         if not self._bar.is_shown and time.monotonic() >= self._next_line:
             print_err(f"fll: {status}")

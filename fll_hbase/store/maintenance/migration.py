@@ -1,0 +1,171 @@
+"""Migration of a table of an earlier release: the ways and calendars of its runs, then the mark.
+
+Nothing that queries of the earlier release read is changed, and nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from cachetools import LRUCache
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys.codec import day_of
+from fll_hbase.keys.row_kinds import kind_name
+from fll_hbase.store import calendar_mark, calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.store.copying.progress import check_not_copying
+from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.tables import Put, Row, Sync, Table
+
+CACHED_MAX = 200_000
+"""Bound of the caches of days and of ways that were put already."""
+
+Report: TypeAlias = Callable[[str, int], None]
+"""Called with the kind of rows that is read and the number of rows of all kinds that were read."""
+
+
+@dataclass(slots=True)
+class MigrationReport:
+    """Numbers of what a migration read and put; `was_marked` of a table that had its calendars already.
+
+    `unreadable` runs have a commit record or a content that cannot be read; an audit names them.
+    """
+
+    was_marked: bool = False
+    runs: int = 0
+    ways: int = 0
+    days: int = 0
+    horizons: int = 0
+    unreadable: int = 0
+
+    def summary(self) -> dict[str, Any]:
+        """Return the report as JSON members."""
+        return {
+            "migrated": not self.was_marked,
+            "runs": self.runs,
+            "ways": self.ways,
+            "days": self.days,
+            "horizons": self.horizons,
+            "unreadable": self.unreadable,
+        }
+
+    def __str__(self) -> str:
+        if self.was_marked:
+            return "nothing to do: the store has its calendars"
+        if not self.runs:
+            return "the store has no runs: this release can use it as it is"
+        done = f"{self.ways:,} ways, {self.days:,} days and {self.horizons:,} horizons put"
+        lines = [f"migrated: {self.runs:,} runs read; {done}"]
+        if self.unreadable:
+            lines.append(f"{self.unreadable:,} runs cannot be read: `fll spark check` names them")
+        return "\n".join(lines)
+
+
+def migrate(table: Table, *, report: Report) -> MigrationReport:
+    """Put the ways and days of all committed runs and the horizons of all datasets, then mark the table.
+
+    Safe beside writers of this release; those of earlier ones have to be ended before, since they put no
+    ways. After an interruption the next call begins again: it reads all runs once more, and puts their ways,
+    which are few, but none of the days that have a token. Raises ConfigurationError for a copy that is not
+    complete, and StoreUnavailable.
+    """
+    # No progress is stored, since the mark is right only if one pass saw every run: one that went on in the
+    # middle would miss what a forgotten writer of the earlier release recorded in the meantime.
+    check_not_copying(table)
+    if table.get(calendars.MARK_ROW):
+        return MigrationReport(was_marked=True)
+    migration = _Migration(table)
+    for prefix, put_page in ((layout.DATASETS, migration.put_horizons), (layout.RUNS, migration.put_runs)):
+        for page in garbage_collection.pages(table, *ranges.prefix_range(prefix)):
+            put_page(page)
+            migration.rows += len(page)
+            report(kind_name(prefix), migration.rows)
+    # Durable with everything before it.
+    calendar_mark.mark_complete(table)
+    return migration.done
+
+
+@dataclass(slots=True)
+class _Migration:
+    """Puts what pages of rows need, and counts it. For one thread."""
+
+    table: Table
+    rows: int = 0
+    done: MigrationReport = field(default_factory=MigrationReport)
+    # Days and ways that are evicted cost a second put or read, which changes nothing.
+    days: LRUCache[ContentDay, bool] = field(default_factory=lambda: LRUCache(CACHED_MAX))
+    ways: LRUCache[tuple[str, int], bool] = field(default_factory=lambda: LRUCache(CACHED_MAX))
+
+    def put_horizons(self, page: Mapping[bytes, Row]) -> None:
+        """Put the horizons of a page of the catalogue where queries read them."""
+        puts = [
+            # By its names as they are escaped: a malformed key is that of no dataset, and harms nobody.
+            Put(calendars.HORIZONS + key[len(layout.DATASETS) :], column, b"")
+            for key, row in page.items()
+            for column in row
+            if column.startswith(layout.HORIZON)
+        ]
+        self._write(puts)
+        self.done.horizons += len(puts)
+
+    def put_runs(self, page: Mapping[bytes, Row]) -> None:
+        """Put the ways and days of a page of run rows, except those that this migration put before."""
+        days = list(self._days(page))
+        new_days = {day for day in days if day not in self.days}
+        new_ways = {(day.checksum, calendars.period_of(day.day)) for day in new_days} - self.ways.keys()
+        endpoints = self._endpoints({checksum for checksum, _ in new_ways})
+        missing = {checksum for checksum, _ in new_ways} - endpoints.keys()
+        way_puts = [
+            put
+            for checksum, period in sorted(new_ways)
+            if checksum in endpoints
+            for put in calendar_rows.way_puts(checksum, period, endpoints[checksum])
+        ]
+        untouched = self._without_token(new_days)
+        # A day that a writer touches in between gets a second new token, which is as good.
+        self._write([*way_puts, *calendar_rows.touch_puts(untouched, calendar_rows.new_token())])
+        # Without those of missing contents, whose runs are counted.
+        self.days.update({day: True for day in new_days if day.checksum not in missing})
+        self.ways.update({way: True for way in new_ways if way[0] in endpoints})
+        self.done.runs += len(page)
+        self.done.ways += len(way_puts)
+        self.done.days += len(untouched)
+        self.done.unreadable += sum(day.checksum in missing for day in days)
+
+    def _days(self, page: Mapping[bytes, Row]) -> Iterator[ContentDay]:
+        """Yield the day of each committed run of a page."""
+        for row in page.values():
+            value = run_rows.commit_value(row)
+            if value is None:
+                continue
+            try:
+                head = run_rows.decode_head(value)
+                yield ContentDay(layout.decode_checksum(head.checksum.encode()), day_of(head.start_ms))
+            except CorruptRow:
+                # One damaged row must not keep a whole table from its new release.
+                self.done.unreadable += 1
+
+    def _endpoints(self, checksums: Iterable[str]) -> dict[str, ContentEndpoints]:
+        """Return the endpoints of those contents that exist and can be read."""
+        read = read_endpoints(self.table, [layout.content_row(checksum) for checksum in sorted(checksums)])
+        return {
+            endpoints.checksum: endpoints
+            for endpoints in read.values()
+            if isinstance(endpoints, ContentEndpoints)
+        }
+
+    def _without_token(self, days: Iterable[ContentDay]) -> list[ContentDay]:
+        keys = {day: calendars.calendar_row(day.checksum, calendars.period_of(day.day)) for day in days}
+        stored = self.table.rows(sorted(set(keys.values())), columns=(layout.LIGHT,)) if keys else {}
+        return sorted(
+            day for day, key in keys.items() if calendar_rows.token_of(stored.get(key, {}), day.day) is None
+        )
+
+    def _write(self, puts: list[Put]) -> None:
+        if puts:
+            self.table.write([puts], sync=Sync.LATER)
