@@ -1,7 +1,7 @@
-"""A store of the release before run index and period index: opened, asked, written beside it, repaired.
+"""A store of the release before run index and calendars: refused, migrated, asked, written to, repaired.
 
-`frozen/before_run_index.ndjson` has the cells that a process of that release wrote: those numbered 1 before
-the upgrade, those numbered 2 beside the first process of this release.
+`frozen/before_run_index.ndjson` has the cells that processes of that release wrote: those numbered 2 are of
+one that was still running when the others had ended.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.keys import layout, periods
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import BOTH, DAY_MS, Window
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance import migration
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.row_view import view_row
@@ -122,21 +125,36 @@ def answers(store: LineageStore) -> list[object]:
 def table() -> Table:
     table = open_table("sqlite:///:memory:")
     put_frozen(table, 1)
-    assert not {key[:2] for key, _ in table.scan(b"", b"\xff")} & {
-        layout.RUN_INDEX,
-        layout.PERIOD_INDEX,
-        layout.PROPERTIES,
-    }
+    prefixes = {key[:2] for key, _ in table.scan(b"", b"\xff")}
+    assert not prefixes & {layout.RUN_INDEX, layout.WAYS, layout.CALENDARS, layout.PROPERTIES}
+    assert prefixes & set(layout.INDEXES_BEFORE_CALENDARS)
     return table
 
 
-def test_it_is_asked_as_it_is(table: Table) -> None:
+def migrate(table: Table) -> None:
+    migration.migrate(table, report=lambda *_: None)
+
+
+def test_it_is_refused_until_it_is_migrated(table: Table) -> None:
+    with pytest.raises(ConfigurationError, match="run `fll store migrate`"):
+        calendar_mark.require(table)
+    migrate(table)
+    calendar_mark.require(table)
+
+
+def test_it_is_asked_after_a_migration(table: Table) -> None:
+    migrate(table)
     assert answers(LineageStore(table)) == answers(expected(EARLIER))
-    assert all(view_row(key, row).is_readable for key, row in table.scan(b"", b"\xff"))
+    assert wrong(findings(table)) == {Kind.MISSING_RUN_INDEX}
+    rows = [
+        keyed for keyed in table.scan(b"", b"\xff") if keyed[0][:2] not in layout.INDEXES_BEFORE_CALENDARS
+    ]
+    assert all(view_row(key, row).is_readable for key, row in rows)
 
 
 @pytest.mark.slow
 def test_it_is_asked_with_contents_of_form_1(table: Table) -> None:
+    migrate(table)
     for info in (FIRST, SECOND, THIRD):
         cells = table.get(layout.content_row(info.checksum))
         table.delete(
@@ -157,25 +175,28 @@ def test_it_is_asked_with_contents_of_form_1(table: Table) -> None:
     assert answers(LineageStore(table)) == answers(expected(EARLIER))
 
 
-def test_both_releases_write_side_by_side(table: Table) -> None:
-    new = LineageStore(table)
-    new.record(NEW[:1])
+def test_what_was_recorded_until_the_migration_is_there(table: Table) -> None:
     put_frozen(table, 2)
-    new.record(NEW[1:])
-    wanted = expected(EARLIER, NEW[:1], BESIDE, NEW[1:])
-    assert answers(LineageStore(table)) == answers(wanted)
-    # Long windows are read day by day: the period index is not complete.
-    assert not table.get(periods.COMPLETE_ROW)
+    migrate(table)
+    LineageStore(table).record(NEW)
+    assert answers(LineageStore(table)) == answers(expected(EARLIER, BESIDE, NEW))
 
 
-def test_a_repair_ends_the_upgrade(table: Table) -> None:
+def test_a_repair_puts_what_a_forgotten_process_recorded_later(table: Table) -> None:
+    migrate(table)
     LineageStore(table).record(NEW[:1])
     put_frozen(table, 2)
     LineageStore(table).record(NEW[1:])
-    assert wrong(findings(table)) <= {Kind.MISSING_RUN_INDEX, Kind.MISSING_PERIOD_INDEX}
+    assert wrong(findings(table)) == {Kind.MISSING_RUN_INDEX, Kind.MISSING_DAY}
     assert not wrong(repaired(table))
     wanted = expected(EARLIER, NEW[:1], BESIDE, NEW[1:])
     store = LineageStore(table)
     assert answers(store) == answers(wanted)
     query = RunsQuery("ns1", YEAR)
     assert store.namespace_runs(query, limit=100).runs == wanted.namespace_runs(query, limit=100).runs
+
+
+def test_a_repair_puts_everything_without_a_migration(table: Table) -> None:
+    assert wrong(findings(table)) == {Kind.MISSING_RUN_INDEX, Kind.MISSING_WAY, Kind.MISSING_DAY}
+    assert not wrong(repaired(table))
+    assert answers(LineageStore(table)) == answers(expected(EARLIER))
