@@ -31,6 +31,12 @@ def example() -> set[tuple[bytes, bytes, bytes]]:
     return cells
 
 
+def seal() -> bytes:
+    """The seal of the page."""
+    (line,) = _fenced("json")
+    return line.encode()
+
+
 def _vector(line: str) -> Vector:
     call, result = line.split(" = ")
     name, arguments = call.split(" ", 1)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from fll_hbase.keys import access_rows, layout, periods, retention
+from fll_hbase.keys import access_rows, calendars, layout, retention
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
 from fll_hbase.model.access import Grant, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
-from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.subjects import Subject, SubjectKind
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store import calendar_rows, content_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay
 from tests.docs import row_keys as page
+
+TOKEN = b"9f86d081884c7d65"
+"""The token of the page, which is random otherwise."""
 
 
 def _key(*pieces: bytes) -> tuple[bytes, ...]:
@@ -31,20 +36,24 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
         layout.reference_prefix(Direction(way), Dataset(ns, name)), layout.reference_tail(start, run)
     ),
     "reference_tail": lambda start, run: _key(layout.reference_tail(start, run)),
-    "index_row": lambda way, ns, name, start, checksum: _key(
-        layout.index_prefix(Direction(way), Dataset(ns, name)), layout.index_tail(day_of(start), checksum)
+    "way_row": lambda way, ns, name, start, checksum: _key(
+        calendars.ways_prefix(Direction(way), Dataset(ns, name)),
+        calendars.way_tail(calendars.period_of(day_of(start)), checksum),
     ),
-    "period_row": lambda way, ns, name, start, checksum: _key(
-        periods.period_prefix(Direction(way), Dataset(ns, name)),
-        periods.period_tail(periods.period_of(day_of(start)), checksum),
-    ),
-    "period_window": lambda way, ns, name, start, stop: periods.period_range(
+    "ways_window": lambda way, ns, name, start, stop: calendars.ways_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
     ),
+    "way_horizon_row": lambda ns, name: _key(calendars.horizon_row(Dataset(ns, name))),
+    "calendar_row": lambda checksum, start: _key(
+        calendars.calendar_row(checksum, calendars.period_of(day_of(start)))
+    ),
+    "token_column": lambda start: _key(calendars.day_column(calendars.TOKEN, day_of(start))),
+    "seal_column": lambda start: _key(calendars.day_column(calendars.SEAL, day_of(start))),
+    "day_runs_column": lambda start: _key(calendars.day_column(calendars.STARTS, day_of(start))),
+    "calendars_row": lambda: _key(calendars.MARK_ROW),
     "request_column": lambda before_ms, *names: _key(
         retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before_ms))
     ),
-    "complete_row": lambda: _key(periods.COMPLETE_ROW),
     "run_index_row": lambda ns, start, run: _key(
         layout.run_index_prefix(ns), layout.run_index_tail(start, run)
     ),
@@ -52,9 +61,6 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "end_point_row": lambda ns, name: _key(layout.dataset_row(Dataset(ns, name))),
     "end_points": lambda ns: _key(layout.dataset_prefix(ns)),
     "window": lambda way, ns, name, start, stop: layout.window_range(
-        Direction(way), Dataset(ns, name), Window(start, stop)
-    ),
-    "index_window": lambda way, ns, name, start, stop: layout.index_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
     ),
     "operation_column": lambda name: _key(layout.operation_column(name)),
@@ -103,7 +109,7 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
         b"r",
         b"b",
         b"f",
-        b"i",
+        b"w",
         b"e",
         b"a",
         b"p",
@@ -112,7 +118,7 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
         b"g",
         b"y",
         b"k",
-        b"j",
+        b"u",
         b"v",
     }
 
@@ -136,18 +142,28 @@ def test_the_worked_example_is_what_recording_puts() -> None:
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
     committed = run_rows.CommittedRun(info.checksum, run)
     content = content_rows.encode_content(info)
+    day = calendar_rows.day_of_run(committed)
     key, value = layout.run_row(run.run), run_rows.encode_run(committed)
     puts = [
         *content.catalogue,
         *content.data,
         run_rows.document_put(key, 1, value),
-        *run_rows.index_puts(committed, content.endpoints),
-        *run_rows.period_puts(committed, content.endpoints),
+        *calendar_rows.way_puts(info.checksum, calendars.period_of(day.day), content.endpoints),
+        *calendar_rows.touch_puts({day}, TOKEN),
         *run_rows.reference_puts(committed, content.endpoints, program=run_rows.encode_program(run)),
         run_rows.run_index_put(committed),
         run_rows.commit_put(key, 1, value),
     ]
     assert {tuple(put) for put in puts} == page.example()
+
+
+def test_the_seal_of_the_page_is_what_sealing_puts() -> None:
+    run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
+    failed = replace(run, run="0b70", start_ms=run.start_ms + 5_000, state=State.FAIL)
+    day = ContentDay("79655ecae1889b9a7c9d61af2fd3489b", day_of(run.start_ms))
+    runs = [run_rows.CommittedRun(day.checksum, listed) for listed in (run, failed)]
+    (put,) = calendar_rows.seal_puts(day, TOKEN, runs)
+    assert page.seal() == put.value
 
 
 def test_the_checksum_can_be_computed_from_the_cells_of_the_example() -> None:
@@ -159,6 +175,6 @@ def test_the_checksum_can_be_computed_from_the_cells_of_the_example() -> None:
 
 def test_the_page_names_every_column_of_the_code() -> None:
     text = page.PAGE.read_text(encoding="utf-8").replace("\\|", "|")
-    for column in vars(layout).values():
+    for column in (*vars(layout).values(), *vars(calendars).values()):
         if isinstance(column, bytes) and re.fullmatch(rb"[do]:.+", column):
             assert f"`{column.decode()}" in text, f"{column!r} is not described"
