@@ -106,7 +106,7 @@ def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
 
 
 def reference_tail(start_ms: int, run: str) -> bytes:
-    """Return the end of a reference key, which is also the value of a sample run."""
+    """Return the end of a reference key."""
     return escaped_reference_tail(start_ms, escape(run))
 
 

@@ -75,6 +75,7 @@ def test_workers_delete_what_one_process_deletes(spark: SparkSession, url: str, 
     with table(local_url) as local_table:
         until_ms = time.time_ns() // 1_000_000
         purged = garbage_collection.purge(local_table, HORIZONS, until_ms=until_ms, grace_ms=0)
+        until_ms = time.time_ns() // 1_000_000
         garbage = garbage_collection.find_garbage(local_table, HORIZONS, until_ms=until_ms)
         garbage_collection.remove(local_table, garbage, HORIZONS, until_ms=until_ms)
         expected = set(cells(local_table))
@@ -137,6 +138,7 @@ def test_workers_write_horizons_and_delete_datasets_with_their_aliases(
         with table(local_url) as alone:
             until_ms = time.time_ns() // 1_000_000
             garbage_collection.purge(alone, policy, until_ms=until_ms, grace_ms=0)
+            until_ms = time.time_ns() // 1_000_000
             garbage = garbage_collection.find_garbage(alone, policy, until_ms=until_ms)
             garbage_collection.remove(alone, garbage, policy, until_ms=until_ms)
             expected = set(cells(alone))

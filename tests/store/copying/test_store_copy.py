@@ -211,17 +211,19 @@ class TestSeals:
         assert (report.is_complete, report.put, report.deleted) == (True, 0, 0)
         assert self.calendar(target) == sealed
 
-    @pytest.mark.parametrize("before", [(0,), (0, 1)])
-    def test_they_do_not_hold_once_the_copy_changed_a_run_of_their_day(self, before: tuple[int, ...]) -> None:
+    @pytest.mark.parametrize("numbers", [(0,), (0, 1)])
+    def test_they_do_not_hold_once_the_copy_changed_a_run_of_their_day(
+        self, numbers: tuple[int, ...]
+    ) -> None:
         """Also where the token was copied earlier than the run that its writer put after it."""
-        source, store = recorded([self.runs[number] for number in before])
+        source, store = recorded([self.runs[number] for number in numbers])
         target = in_memory()
         assert copied(source, target).is_complete
         token = self.token(source)
         # The same token on both sides, as after a copy that read it just before the run was committed.
         target.write([calendar_rows.touch_puts({self.key}, token)])
-        self.seal(target, *(self.runs[number] for number in before))
-        if before == (0,):
+        self.seal(target, *(self.runs[number] for number in numbers))
+        if numbers == (0,):
             store.record([self.runs[1]])
         else:
             key = layout.run_row("two")
@@ -229,7 +231,7 @@ class TestSeals:
         source.write([calendar_rows.touch_puts({self.key}, token)])
         assert copied(source, target, update=True).is_complete
         assert calendar_rows.sealed_day(self.calendar(target), self.key.day) is None
-        assert bool(target.get(layout.run_row("two"))) == (before == (0,))
+        assert bool(target.get(layout.run_row("two"))) == (numbers == (0,))
 
 
 def test_the_newest_type_and_description_stay_the_newest() -> None:
