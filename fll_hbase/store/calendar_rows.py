@@ -1,21 +1,21 @@
 """Cells of ways and calendars, encoded and decoded by pure functions.
 
-A calendar says on which days a content ran. The token of a day is drawn anew by whoever is about to change its
-runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/row-keys.md
+A calendar says on which days a content ran. The token of a day is drawn anew by whoever is about to change
+its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/row-keys.md
 defines the format, and why a seal is right.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import calendars, layout
+from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import DAY_MS

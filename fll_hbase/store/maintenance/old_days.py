@@ -42,9 +42,9 @@ def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
         checksum, period = calendars.parse_calendar(key)
         for column, cell in row.items():
             kind, day = calendars.parse_day_column(column, period)
-            if kind == calendars.TOKEN and sealer.is_old(cell.stamp_ms):
-                if calendar_rows.sealed_day(row, day) is None:
-                    yield ContentDay(checksum, day)
+            is_open = kind == calendars.TOKEN and calendar_rows.sealed_day(row, day) is None
+            if is_open and sealer.is_old(cell.stamp_ms):
+                yield ContentDay(checksum, day)
 
 
 def _requests(table: Table, days: list[ContentDay]) -> list[SealRequest]:

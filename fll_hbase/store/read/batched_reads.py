@@ -24,7 +24,7 @@ BATCH_ROWS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """Rows to read by key, by default all light columns; received as a dictionary without the missing ones."""
+    """Rows to read by key, by default their light columns; received as a dictionary of those that exist."""
 
     keys: Collection[bytes]
     columns: Columns = (layout.LIGHT,)

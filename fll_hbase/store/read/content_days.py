@@ -34,8 +34,8 @@ _EMPTY = Cell(b"", 0)
 class ContentDays:
     """The days of a window on which runs of a content may have started.
 
-    `sealed` has the runs of days as their seals count them, of the whole day, and `tokens` the tokens of these
-    days; `unsealed` has the tokens of the other days with their times.
+    `sealed` has the runs of days as their seals count them, of the whole day, and `tokens` the tokens of
+    these days; `unsealed` has the tokens of the other days with their times.
     """
 
     sealed: dict[int, tuple[DayRuns, ...]] = field(default_factory=dict)
@@ -47,7 +47,10 @@ DaysByContent: TypeAlias = dict[str, ContentDays]
 
 
 def read_days(query: WindowQuery) -> Reads[DaysByContent]:
-    """Return the contents of a dataset that may have runs in the window, with their days. Raises CorruptRow."""
+    """Return the contents of a dataset that may have runs in the window, with their days.
+
+    Raises CorruptRow.
+    """
     if query.window.empty:
         return {}
     start, stop = calendars.ways_range(query.direction, query.dataset, query.window)
@@ -106,7 +109,7 @@ def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
 
 
 def cut(runs: DayRuns, window: Window) -> DayRuns | None:
-    """Return the runs that start in a window; None if these are not known, since the seal has not all runs."""
+    """Return the runs that start in a window; None if the seal does not have these."""
     last_ms, first_ms = runs.runs[0].start_ms, runs.runs[-1].start_ms
     if first_ms in window and last_ms in window:
         return runs

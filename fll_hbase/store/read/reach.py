@@ -1,8 +1,8 @@
 """Field reach: the fields that lead to one field, or that it leads to, over many hops.
 
 The walk goes level by level, and reads all datasets of a level together, so the number of calls follows the
-levels. A field is expanded once; in the order of the runs again whenever a later level admits more runs of it.
-A plain walk is followed by one in the order of the runs over what the first has read.
+levels. A field is expanded once; in the order of the runs again whenever a later level admits more runs of
+it. A plain walk is followed by one in the order of the runs over what the first has read.
 """
 
 from __future__ import annotations
@@ -109,7 +109,10 @@ class _Walked:
         self._edges: dict[tuple[str, Dataset, frozenset[str] | None], list[FieldEdge]] = {}
 
     def read(self, expansions: Sequence[Expansion]) -> list[TimesByName]:
-        """Return when the contents of each dataset ran, complete up to the bounds. Raises DeadlineExceeded."""
+        """Return when the contents of each dataset ran, complete up to the bounds.
+
+        Raises DeadlineExceeded.
+        """
         missing = dict.fromkeys(item.dataset for item in expansions if item.dataset not in self._by_dataset)
         read = self._reader.times([self._window_query(dataset) for dataset in missing])
         for dataset, by_name in zip(missing, read, strict=True):

@@ -179,8 +179,8 @@ class ReachWalk:
     def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
         """Return all that was reached, with every dataset under the name by which it was reached first.
 
-        `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of the
-        runs allows of it, None if that is not known.
+        `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of
+        the runs allows of it, None if that is not known.
         """
         merged: dict[EdgeKey, ReachEdge] = {}
         contents = {
@@ -220,7 +220,7 @@ class ReachWalk:
     def _span(
         self, key: EdgeKey, edge: _Edge, contents: Mapping[Dataset, Mapping[str, RunTimes]]
     ) -> RunSpan | None:
-        """Return the span of the runs that have an edge, within the bound with which its near end was expanded."""
+        """Return the span of the runs that have an edge, within the bound of the expansion of its near end."""
         near = self._expanded_end(key)
         bound = self._expanded_bound(near)
         total: RunSpan | None = None

@@ -188,7 +188,7 @@ class RunTimesReader:
         counted: _Counted,
         began_ms: int,
     ) -> Reads[bool]:
-        """Return whether a run moved between days that were read, or reading took longer than the grace period."""
+        """Return whether a run moved between days meanwhile, or reading took longer than the grace period."""
         # Garbage collection may have taken references meanwhile.
         if self._clock() - began_ms > self._grace_ms:
             return True
