@@ -220,7 +220,7 @@ class ReachWalk:
     def _span(
         self, key: EdgeKey, edge: _Edge, contents: Mapping[Dataset, Mapping[str, RunTimes]]
     ) -> RunSpan | None:
-        """Return the span of the runs that have an edge, within the bound of the expansion of its near end."""
+        """Return the span of the runs with an edge, within the bound of the expansion of its near end."""
         near = self._expanded_end(key)
         bound = self._expanded_bound(near)
         total: RunSpan | None = None

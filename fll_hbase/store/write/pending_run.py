@@ -45,9 +45,9 @@ class PendingRun(ABC):
 
     `cells` are to be put into the run row, `info` is the content and `bodies` are the event bodies to put
     before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
-    that value decoded, and `input_count` is the number of documents and events in the row.
-    `derived_info` is the content of all events merged in step 4, which may differ from `info`. `former_day` is
-    where the run counted when step 4 read its row, None if nowhere.
+    that value decoded, and `input_count` is the number of documents and events in the row. `derived_info` is
+    the content of all events merged in step 4, which may differ from `info`. `former_day` is where the run
+    counted when step 4 read its row, None if nowhere.
     """
 
     run: str
