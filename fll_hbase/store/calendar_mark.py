@@ -10,13 +10,14 @@ from fll_hbase.tables import Put, Table
 def mark(table: Table) -> None:
     """Mark a table that no earlier release wrote to; to be called before its first reference is put."""
     # Not any table: a repair records runs of an earlier release again, and may be interrupted.
-    if not table.get(calendars.MARK_ROW) and is_marked(table):
+    if is_marked(table):
         mark_complete(table)
 
 
 def mark_complete(table: Table) -> None:
-    """Mark the table as one whose calendars are complete: each committed run has its ways and its day."""
-    table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
+    """Mark the table, unless it is marked: each committed run has its ways and its day."""
+    if not table.get(calendars.MARK_ROW):
+        table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
 
 
 def is_marked(table: Table) -> bool:

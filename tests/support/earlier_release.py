@@ -27,6 +27,6 @@ def make_earlier(table: Table) -> None:
 
 
 def make_earlier_store(url: str) -> None:
-    """Do so with the store of a URL."""
+    """Make the store of a URL one of the earlier release."""
     with closing(open_table(url)) as table:
         make_earlier(table)

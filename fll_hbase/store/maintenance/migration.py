@@ -70,12 +70,12 @@ def migrate(table: Table, *, report: Report) -> MigrationReport:
     """Put the ways and days of all committed runs and the horizons of all datasets, then mark the table.
 
     Safe beside writers of this release; those of earlier ones have to be ended before, since they put no
-    ways. After an interruption the next call begins again: it reads all runs once more, and puts their ways,
-    which are few, but none of the days that have a token. Raises ConfigurationError for a copy that is not
+    ways. After an interruption the next call begins again. Raises ConfigurationError for a copy that is not
     complete, and StoreUnavailable.
     """
     # No progress is stored, since the mark is right only if one pass saw every run: one that went on in the
-    # middle would miss what a forgotten writer of the earlier release recorded in the meantime.
+    # middle would miss what a forgotten writer of the earlier release recorded in the meantime. Beginning
+    # again is cheap: each run row is read once, and one cell is put for each day of a content.
     check_not_copying(table)
     if table.get(calendars.MARK_ROW):
         return MigrationReport(was_marked=True)
@@ -97,7 +97,7 @@ class _Migration:
     table: Table
     rows: int = 0
     done: MigrationReport = field(default_factory=MigrationReport)
-    # Days and ways that are evicted cost a second put or read, which changes nothing.
+    # Days and ways that are evicted cost a second put, which changes nothing.
     days: LRUCache[ContentDay, bool] = field(default_factory=lambda: LRUCache(CACHED_MAX))
     ways: LRUCache[tuple[str, int], bool] = field(default_factory=lambda: LRUCache(CACHED_MAX))
 
@@ -126,15 +126,15 @@ class _Migration:
             if checksum in endpoints
             for put in calendar_rows.way_puts(checksum, period, endpoints[checksum])
         ]
-        untouched = self._without_token(new_days)
-        # A day that a writer touches in between gets a second new token, which is as good.
-        self._write([*way_puts, *calendar_rows.touch_puts(untouched, calendar_rows.new_token())])
-        # Without those of missing contents, whose runs are counted.
+        # A new token where there is one, too: after a return to the earlier release there may be seals, which
+        # do not count what it recorded. A day that a writer touches meanwhile has a new token in any case.
+        self._write([*way_puts, *calendar_rows.touch_puts(sorted(new_days), calendar_rows.new_token())])
+        # Without those of missing contents, each of whose runs is counted.
         self.days.update({day: True for day in new_days if day.checksum not in missing})
         self.ways.update({way: True for way in new_ways if way[0] in endpoints})
         self.done.runs += len(page)
         self.done.ways += len(way_puts)
-        self.done.days += len(untouched)
+        self.done.days += len(new_days)
         self.done.unreadable += sum(day.checksum in missing for day in days)
 
     def _days(self, page: Mapping[bytes, Row]) -> Iterator[ContentDay]:
@@ -158,13 +158,6 @@ class _Migration:
             for endpoints in read.values()
             if isinstance(endpoints, ContentEndpoints)
         }
-
-    def _without_token(self, days: Iterable[ContentDay]) -> list[ContentDay]:
-        keys = {day: calendars.calendar_row(day.checksum, calendars.period_of(day.day)) for day in days}
-        stored = self.table.rows(sorted(set(keys.values())), columns=(layout.LIGHT,)) if keys else {}
-        return sorted(
-            day for day, key in keys.items() if calendar_rows.token_of(stored.get(key, {}), day.day) is None
-        )
 
     def _write(self, puts: list[Put]) -> None:
         if puts:
