@@ -23,13 +23,16 @@ from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.spark import hash_filter
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.spark.jobs import check_report
+from fll_hbase.store import calendar_mark
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, open_table
 from tests.support.audit_histories import HISTORIES, essential
+from tests.support.earlier_release import make_earlier_store
 from tests.support.event_runs import NOW_MS, part
 from tests.support.profiles import COSTLY
+from tests.support.sealing import seal_all
 from tests.support.shared_session import SharedSession
 
 
@@ -90,7 +93,7 @@ def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: 
         rows = sum(1 for _ in table.scan(b"", b"\xff"))
     assert report.first_audit.counts == {}
     assert report.first_audit.total == rows
-    assert set(report.first_audit.rows) == set("bcefijnrv")
+    assert set(report.first_audit.rows) == set("bcefnruvw")
     assert str(report).endswith("no errors")
 
 
@@ -117,12 +120,12 @@ def test_any_history_is_clean(
 DAMAGE = [
     (f"DELETE FROM cells WHERE {first_cell('b|')}", "missing reference"),
     (f"UPDATE cells SET value = x'78' WHERE {first_cell('f|')}", "missing reference"),
-    (f"DELETE FROM cells WHERE {first_cell('i|f')}", "missing index"),
-    (f"DELETE FROM cells WHERE {first_cell('j|f')}", "missing in the period index"),
+    (f"DELETE FROM cells WHERE {first_cell('w|f')}", "missing way"),
+    (f"DELETE FROM cells WHERE {first_cell('u|', 'd:z')}", "missing day"),
     # Without errors left, the repair puts the mark again.
-    (f"DELETE FROM cells WHERE {first_cell('v|')}", "missing in the period index"),
+    (f"DELETE FROM cells WHERE {first_cell('v|')}", "missing day"),
     (f"DELETE FROM cells WHERE {first_cell('n|')}", "missing in the run index"),
-    (f"UPDATE cells SET value = x'78' WHERE {first_cell('i|b')}", "unreadable"),
+    (f"UPDATE cells SET value = x'78' WHERE {first_cell('u|f', 'd:z')}", "unreadable"),
     (f"DELETE FROM cells WHERE {first_cell('e|', 'd:b|')}", "missing in the catalogue"),
     (f"UPDATE cells SET value = x'5b5d' WHERE {first_cell('c|', 'd:t')}", "wrong cells of a content"),
     (f"UPDATE cells SET value = x'78' WHERE {first_cell('c|', 'd:m')}", "wrong cells of a content"),
@@ -151,7 +154,7 @@ LOSSES = [
 def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> None:
     for statement, _ in LOSSES:
         run_sql(url, statement)
-    # A repair that leaves errors does not put the mark of the period index again.
+    # A repair that leaves errors does not put the mark again.
     run_sql(url, f"DELETE FROM cells WHERE {first_cell('v|')}")
     cells = essential_cells(url)
     report = job.check(spark, Settings(store=url), repair=True)
@@ -162,7 +165,7 @@ def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> No
 
 
 def test_columns_of_a_newer_release_are_notes_and_stay(spark: SparkSession, url: str) -> None:
-    prefixes = ("b|", "c|", "e|", "f|", "i|", "r|")
+    prefixes = ("b|", "c|", "e|", "f|", "r|", "u|", "w|")
     with closing(open_table(url)) as table:
         keys = {prefix: next(table.scan(prefix.encode(), b"\xff"))[0] for prefix in prefixes}
         table.write([[Put(key, b"d:future", b"any value") for key in keys.values()]])
@@ -175,6 +178,32 @@ def test_columns_of_a_newer_release_are_notes_and_stay(spark: SparkSession, url:
             assert sorted(examples) == sorted(f"{key.decode()}: d:future" for key in keys.values())
             assert str(report).endswith("no errors")
         assert dict(table.scan(b"", b"\xff")) == cells
+
+
+def test_wrong_seals_are_reported_and_ended(spark: SparkSession, url: str) -> None:
+    cells = essential_cells(url)
+    with closing(open_table(url)) as table:
+        assert seal_all(table) > 0
+    assert job.check(spark, Settings(store=url), repair=False).first_audit.counts == {}
+    # The seals of a day list no run any more, or runs that are on no day.
+    seals = first_cell("u|", "d:s")
+    run_sql(url, f"UPDATE cells SET value = CAST(substr(value, 1, 19) || ',[]]' AS BLOB) WHERE {seals}")
+    report = job.check(spark, Settings(store=url), repair=True)
+    assert report.first_audit.counts == {Kind.WRONG_SEAL: 1}
+    assert (report.errors_left, report.repaired) == (0, 1)
+    assert essential_cells(url) == cells
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_store_of_an_earlier_release_is_marked_by_a_repair(
+    spark: SparkSession, url: str, repair: bool
+) -> None:
+    make_earlier_store(url)
+    report = job.check(spark, Settings(store=url), repair=repair)
+    assert set(report.first_audit.count_errors()) == {"missing way", "missing day"}
+    assert (report.errors_left == 0) is repair
+    with closing(open_table(url)) as table:
+        assert calendar_mark.is_marked(table) is repair
 
 
 def test_a_missing_content_is_reported_once(spark: SparkSession, url: str) -> None:

@@ -40,11 +40,11 @@ def run(name: str, later_ms: int = 0, application: str = "app", state: State = S
     return RecordedRun(replace(document.run, state=state), document.info)
 
 
-def few() -> list[RunInput]:
+def three_runs() -> list[RunInput]:
     return [run("one"), run("two", 1, application="other"), run("three", 2, state=State.FAIL)]
 
 
-def many() -> list[RunInput]:
+def many_runs() -> list[RunInput]:
     return [run(f"run {number:03d}", number) for number in range(calendar_rows.INLINE_RUNS_MAX + 6)]
 
 
@@ -59,7 +59,9 @@ def put_seal(table: Table, runs: Sequence[RecordedRun], day: ContentDay = SEALED
     """Put a seal of these runs that holds."""
     token = calendar_rows.token_of(table.get(KEY), day.day)
     assert token is not None
-    table.write([calendar_rows.seal_puts(day, token, [CommittedRun(CHECKSUM, each.run) for each in runs])])
+    table.write(
+        [calendar_rows.seal_puts(day, token, [CommittedRun(CHECKSUM, document.run) for document in runs])]
+    )
 
 
 def recounted(table: Table) -> list[Finding]:
@@ -83,7 +85,7 @@ def test_what_was_sealed_before_a_purge_or_after_it_is_right(
     assert not wrong(findings(table))
 
 
-@pytest.mark.parametrize("runs", [few, many])
+@pytest.mark.parametrize("runs", [three_runs, many_runs])
 @pytest.mark.parametrize(
     "damage",
     [
@@ -112,9 +114,9 @@ def test_a_wrong_seal_is_found_and_repaired(
 
 
 def test_the_list_of_many_runs_is_compared_with_them() -> None:
-    table = sealed_table(many())
+    table = sealed_table(many_runs())
     right = table.get(KEY)
-    put_seal(table, [*many()[:1], *many()[2:], run("other", 50)])  # type: ignore[list-item]
+    put_seal(table, [*many_runs()[:1], *many_runs()[2:], run("other", 50)])  # type: ignore[list-item]
     column = calendars.day_column(calendars.SEAL, DAY)
     table.write([[Put(KEY, column, right[column].value)]])
     assert [finding.kind for finding in recounted(table)] == [Kind.WRONG_SEAL]
@@ -124,7 +126,7 @@ def test_the_list_of_many_runs_is_compared_with_them() -> None:
 
 
 def test_a_seal_of_another_token_is_none() -> None:
-    table = sealed_table(few())
+    table = sealed_table(three_runs())
     put_seal(table, [])
     table.write([calendar_rows.touch_puts([SEALED], calendar_rows.new_token())])
     assert findings(table) == []
@@ -146,7 +148,7 @@ class Changing:
 @pytest.mark.parametrize("call_number", range(1, 9))
 @pytest.mark.parametrize("change", ["commit", "purge"])
 def test_a_day_that_changes_meanwhile_is_no_error(change: str, call_number: int) -> None:
-    table = sealed_table(few())
+    table = sealed_table(three_runs())
 
     def happens() -> None:
         if change == "commit":
@@ -161,12 +163,12 @@ def test_a_day_that_changes_meanwhile_is_no_error(change: str, call_number: int)
 
 @pytest.mark.parametrize("direction", list(Direction))
 def test_a_day_is_counted_where_no_reference_was_purged(direction: Direction) -> None:
-    table = sealed_table(few())
+    table = sealed_table(three_runs())
     purged, other = (SOURCE, DESTINATION) if direction is Direction.FORWARD else (DESTINATION, SOURCE)
     swept(table, RetentionPolicy(0, {}, {purged: (DAY + 1) * DAY_MS}))
     assert not any(table.scan(*ranges.prefix_range(layout.reference_prefix(direction, purged))))
     assert not wrong(findings(table))
-    put_seal(table, few()[1:])  # type: ignore[arg-type]
+    put_seal(table, three_runs()[1:])  # type: ignore[arg-type]
     assert wrong(findings(table)) == {Kind.WRONG_SEAL}
     # Without the references of any dataset nothing can be counted.
     table.write([[Put(calendars.horizon_row(other), layout.horizon_column(DAY * DAY_MS + 1), b"")]])
@@ -200,7 +202,7 @@ def test_calendars_are_recounted_in_pages(monkeypatch: pytest.MonkeyPatch, rows:
 @pytest.mark.parametrize("kind", [calendars.SEAL, calendars.STARTS])
 @pytest.mark.parametrize("rest", [b"", b'",7]', b'",[["a|b",0,[[0,"x"]]]]]', b'",[["%zz||||",0,[[0,"x"]]]]]'])
 def test_a_seal_that_holds_and_cannot_be_read_is_ended(kind: bytes, rest: bytes) -> None:
-    table = sealed_table(few())
+    table = sealed_table(three_runs())
     token = calendar_rows.token_of(table.get(KEY), DAY)
     assert token is not None
     table.write([[Put(KEY, calendars.day_column(kind, DAY), b'["' + token + rest)]])
@@ -212,14 +214,14 @@ def test_a_seal_that_holds_and_cannot_be_read_is_ended(kind: bytes, rest: bytes)
 
 @pytest.mark.parametrize("token", [b"", b"x", b"0" * 15, b"A" * 16])
 def test_a_token_that_nobody_draws_is_replaced(token: bytes) -> None:
-    table = sealed_table(few())
+    table = sealed_table(three_runs())
     table.write([[Put(KEY, calendars.day_column(calendars.TOKEN, DAY), token)]])
     assert wrong(findings(table)) == {Kind.UNREADABLE}
     assert repaired(table) == []
 
 
 def test_a_run_that_cannot_be_read_has_a_finding_of_its_own() -> None:
-    table = sealed_table(few())
+    table = sealed_table(three_runs())
     key = layout.run_row("one")
     commit = next(column for column in table.get(key) if column.startswith(layout.COMMIT))
     table.write([[Put(key, commit, b"x")]])
