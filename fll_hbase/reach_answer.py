@@ -53,4 +53,5 @@ def _read(
     if not results:
         raise errors[-1]
     # In the order of `directions`; one without an answer has the field alone.
-    return {direction: results.get(direction, Reach({query.field: 0}, ())) for direction in directions}
+    alone = Reach({query.field: 0}, (), in_order=frozenset([query.field]))
+    return {direction: results.get(direction, alone) for direction in directions}

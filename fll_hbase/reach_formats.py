@@ -20,13 +20,17 @@ CSV_COLUMNS = (
     "runs",
     "firstStart",
     "lastStart",
+    "inOrder",
     "direction",
 )
 _ENDS = ("namespace", "name", "field")
 _COUNTS = {"runs": "long", "firstStart": "long", "lastStart": "long"}
+_ORDER_AND_DIRECTION = {"inOrder": "boolean", "direction": "string"}
 
 # Node ids are numbers, so a label needs no characters but these to be escaped in quotes.
 _MERMAID_ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " "})
+
+_NOT_IN_ORDER = "not in order"
 
 _MERMAID_CLASSES = {
     "backward": "stroke:#1f6feb",
@@ -42,14 +46,15 @@ def to_csv(body: Json) -> str:
 
 def _csv_row(edge: Json) -> list[object]:
     ends = (name for end in ("from", "to") for name in name_json.names(edge[end], _ENDS))
-    return [*ends, edge["influence"], *(edge.get(name, "") for name in (*_COUNTS, "direction"))]
+    others = (edge.get(name, "") for name in (*_COUNTS, "inOrder", "direction"))
+    return [*ends, edge["influence"], *(_text(cell) if isinstance(cell, bool) else cell for cell in others)]
 
 
 def to_graphml(body: Json) -> str:
     """Return a directed graph, with the members of nodes and edges as data."""
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
-    node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string", "direction": "string"}
-    edge_types = {"influence": "string"} | _COUNTS | {"direction": "string"}
+    node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string"} | _ORDER_AND_DIRECTION
+    edge_types = {"influence": "string"} | _COUNTS | _ORDER_AND_DIRECTION
     for domain, types in (("node", node_types), ("edge", edge_types)):
         for name, kind in types.items():
             attributes = {"id": f"{domain}-{name}", "for": domain, "attr.name": name, "attr.type": kind}
@@ -68,20 +73,30 @@ def to_graphml(body: Json) -> str:
 
 
 def to_mermaid(body: Json) -> str:
-    """Return a flow chart from left to right; indirect edges are dotted, directions are classes of nodes."""
+    """Return a flow chart from left to right; indirect edges are dotted, directions are classes of nodes.
+
+    What is not in order says so.
+    """
     ids = _node_ids(body)
     lines = ["flowchart LR"]
     for node in body["nodes"]:
         label = name_json.text(node).translate(_MERMAID_ESCAPES)
+        if not node.get("inOrder", True):
+            label += f" ({_NOT_IN_ORDER})"
         suffix = f":::{node['direction']}" if "direction" in node else ""
         lines.append(f'  {ids[_name(node)]}["{label}"]{suffix}')
+    # An edge of both directions is drawn once; one that allows it is enough.
+    drawn: dict[tuple[str, str, str], bool] = {}
     for edge in body["edges"]:
         arrow = "-->" if edge["influence"] == "direct" else "-.->"
-        lines.append(f"  {ids[_name(edge['from'])]} {arrow} {ids[_name(edge['to'])]}")
+        key = ids[_name(edge["from"])], arrow, ids[_name(edge["to"])]
+        drawn[key] = drawn.get(key, False) or edge.get("inOrder", True)
+    for (source, arrow, destination), in_order in drawn.items():
+        note = "" if in_order else f"|{_NOT_IN_ORDER}|"
+        lines.append(f"  {source} {arrow}{note} {destination}")
     if any("direction" in node for node in body["nodes"]):
         lines += [f"  classDef {name} {style}" for name, style in _MERMAID_CLASSES.items()]
-    # An edge of both directions is drawn once.
-    return "\n".join(dict.fromkeys(lines)) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _node_ids(body: Json) -> dict[tuple[str, ...], str]:
@@ -94,7 +109,12 @@ def _name(end: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _add_data(element: ElementTree.Element, domain: str, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        ElementTree.SubElement(element, "data", key=f"{domain}-{name}").text = _xml_text(str(value))
+        ElementTree.SubElement(element, "data", key=f"{domain}-{name}").text = _xml_text(_text(value))
+
+
+def _text(value: object) -> str:
+    """Return a value as text, a boolean as JSON and XML have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _xml_text(text: str) -> str:

@@ -8,6 +8,12 @@ from marshmallow import fields, validate
 from api.openapi.answers import EndPointSchema
 
 _DIRECTION = fields.String(validate=validate.OneOf(["backward", "forward"]))
+_IN_ORDER = fields.Boolean(
+    metadata={
+        "description": "Whether the order of the runs in the window allows a value to have passed here;"
+        " left out if the time of the request ended before that was known"
+    }
+)
 
 
 class ReachFieldSchema(ma.Schema):
@@ -27,6 +33,7 @@ class ReachNodeSchema(ReachFieldSchema):
     hops = fields.Integer(required=True)
     type = fields.String()
     dropped = fields.Boolean()
+    inOrder = _IN_ORDER
     direction = fields.String(validate=validate.OneOf(["both", "backward", "forward"]))
 
 
@@ -40,6 +47,7 @@ class ReachEdgeSchema(ma.Schema):
     source = fields.Nested(ReachFieldSchema, data_key="from", required=True)
     to = fields.Nested(ReachFieldSchema, required=True)
     influence = fields.String(required=True, validate=validate.OneOf(["direct", "indirect"]))
+    inOrder = _IN_ORDER
     runs = fields.Integer()
     firstStart = fields.Integer()
     lastStart = fields.Integer()

@@ -13,9 +13,6 @@ ReportKind = Literal["consumption", "provenance"]
 Members = dict[str, Any]
 """The members of the contract, without a type of their own."""
 
-Reach = dict[str, Any]
-"""Nodes and edges of the fields within reach."""
-
 
 class DatasetName(TypedDict):
     """A dataset."""
@@ -24,7 +21,61 @@ class DatasetName(TypedDict):
     name: str
 
 
-# Not a class: `from` is a keyword.
+class FieldName(TypedDict):
+    """A field of a dataset."""
+
+    namespace: str
+    name: str
+    field: str
+
+
+class ReachNode(FieldName):
+    """A field within reach. `inOrder` is missing if the time ended before it was known; see `ReachEdge`."""
+
+    hops: int
+    type: NotRequired[str]
+    dropped: NotRequired[bool]
+    inOrder: NotRequired[bool]
+    direction: NotRequired[AnyDirection]
+
+
+# Not a class, nor below: `from` is a keyword.
+ReachEdge = TypedDict(
+    "ReachEdge",
+    {
+        "from": FieldName,
+        "to": FieldName,
+        "influence": str,
+        "inOrder": NotRequired[bool],
+        "runs": NotRequired[int],
+        "firstStart": NotRequired[int],
+        "lastStart": NotRequired[int],
+        "lastRun": NotRequired[str],
+        "failed": NotRequired[bool],
+        "direction": NotRequired[FlowDirection],
+    },
+)
+"""A field that leads to another. `inOrder` is whether the order of the runs allows a value to pass here."""
+
+
+class UnknownRelation(TypedDict):
+    """Two datasets: some run read one and wrote the other, but how their fields relate is not known."""
+
+    source: DatasetName
+    destination: DatasetName
+    direction: NotRequired[FlowDirection]
+
+
+class Reach(TypedDict):
+    """The fields within reach of a field, and the edges between them."""
+
+    nodes: list[ReachNode]
+    edges: list[ReachEdge]
+    truncated: bool
+    unknown: NotRequired[list[UnknownRelation]]
+    truncatedBy: NotRequired[list[str]]
+
+
 FieldPair = TypedDict(
     "FieldPair",
     {"from": str | None, "to": str | None, "influence": NotRequired[str], "scope": NotRequired[str]},
@@ -250,14 +301,6 @@ class Hits(TypedDict):
     """Search results."""
 
     results: list[Hit]
-
-
-class FieldName(TypedDict):
-    """A field of a dataset."""
-
-    namespace: str
-    name: str
-    field: str
 
 
 # Not a class, nor below: `at` is a member of the contract and no name of ours.

@@ -34,9 +34,9 @@ def field(name: str) -> dict[str, str]:
 def test_the_shape_of_the_contract(hops: FlaskClient) -> None:
     body = get_json(hops, *REACH, direction="forward", **ALL)
     assert body["nodes"] == [
-        {**field("raw"), "hops": 0},
-        {**field("orders"), "hops": 1},
-        {**field('bills/"new"'), "hops": 2},
+        {**field("raw"), "hops": 0, "inOrder": True},
+        {**field("orders"), "hops": 1, "inOrder": True},
+        {**field('bills/"new"'), "hops": 2, "inOrder": True},
     ]
     assert [(edge["from"], edge["to"], edge["runs"], edge["influence"]) for edge in body["edges"]] == [
         (field("orders"), field('bills/"new"'), 1, "direct"),
@@ -65,7 +65,8 @@ def test_without_counts_no_edge_has_runs(hops: FlaskClient) -> None:
 
 def test_a_known_field_without_lineage_in_the_window_is_alone(hops: FlaskClient) -> None:
     body = get_json(hops, *REACH, start=1, end=2)
-    assert body == {"nodes": [{**field("raw"), "hops": 0}], "edges": [], "truncated": False}
+    node = {**field("raw"), "hops": 0, "inOrder": True}
+    assert body == {"nodes": [node], "edges": [], "truncated": False}
 
 
 def test_unknown_names_and_parameters_are_problems(hops: FlaskClient) -> None:
@@ -90,9 +91,9 @@ class TestBothDirections:
     def test_nodes_and_edges_have_their_direction(self, hops: FlaskClient) -> None:
         body = get_json(hops, *self.ORDERS, direction="both", **ALL)
         assert body["nodes"] == [
-            {**field("orders"), "hops": 0, "direction": "both"},
-            {**field('bills/"new"'), "hops": 1, "direction": "forward"},
-            {**field("raw"), "hops": 1, "direction": "backward"},
+            {**field("orders"), "hops": 0, "inOrder": True, "direction": "both"},
+            {**field('bills/"new"'), "hops": 1, "inOrder": True, "direction": "forward"},
+            {**field("raw"), "hops": 1, "inOrder": True, "direction": "backward"},
         ]
         assert [(edge["to"]["name"], edge["direction"], edge["runs"]) for edge in body["edges"]] == [
             ('bills/"new"', "forward", 1),
