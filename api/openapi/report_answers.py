@@ -22,6 +22,12 @@ class ReachedFieldSchema(ReachFieldSchema):
     lastRun = fields.String()
     failed = fields.Boolean()
     dropped = fields.Boolean(metadata={"description": "Some run read it and did not use it"})
+    inOrder = fields.Boolean(
+        metadata={
+            "description": "With `causal=false` alone: false if the order of the runs in the window does not"
+            " allow the field"
+        }
+    )
     path = fields.List(fields.Nested(ReachFieldSchema), required=True)
 
 

@@ -69,14 +69,14 @@ def _report_query(query: dict[str, Any], **page: Any) -> ReportQuery:
 def _response(body: Json, query: dict[str, Any]) -> Response:
     """Return the report in the form that the request accepts."""
     window: Window = query["window"]
+    causal: bool = query["causal"]
     response = responses.windowed_response(body, window, retained_from_ms=body.get("retainedFrom"))
     accepted = request.accept_mimetypes.best_match(_TYPES, default=_TYPES[0])
     if accepted == csv_response.CSV:
-        response.set_data(tables.to_csv(body, query["part"]))
+        response.set_data(tables.to_csv(body, query["part"], causal=causal))
     elif accepted == HTML:
-        response.set_data(
-            page.to_html(body, start_ms=window.start_ms, stop_ms=window.stop_ms, now_ms=now_ms())
-        )
+        times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms, "now_ms": now_ms()}
+        response.set_data(page.to_html(body, causal=causal, **times))
     response.mimetype = accepted
     response.vary.add("Accept")
     return csv_response.add_limits(response, body.get("truncatedBy", ()))

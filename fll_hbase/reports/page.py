@@ -7,7 +7,7 @@ from html import escape
 
 from fll_hbase import name_json
 from fll_hbase.json_types import Json
-from fll_hbase.reports.tables import OPERATIONS, PARTS, Part, format_ms
+from fll_hbase.reports.tables import OPERATIONS, Part, format_ms, parts
 
 _TITLES = {"consumption": "Consumption of {field}", "provenance": "Provenance of {field}"}
 _STYLE = """
@@ -25,27 +25,30 @@ th { background: #eee; } thead { display: table-header-group; } tr { break-insid
 """
 
 
-def to_html(body: Json, *, start_ms: int, stop_ms: int, now_ms: int) -> str:
-    """Return the report as a page, with the window and everything that cut it at the top."""
+def to_html(body: Json, *, causal: bool, start_ms: int, stop_ms: int, now_ms: int) -> str:
+    """Return the report as a page, with the window and everything that cut it at the top.
+
+    `causal` is that of the `parts`.
+    """
     title = _TITLES[body["report"]].format(field=name_json.text(body["field"]))
-    parts = [
+    texts = [
         *facts(body, start_ms=start_ms, stop_ms=stop_ms, now_ms=now_ms),
         *statements(body),
-        *(text for part in PARTS[body["report"]] for text in section(part, body)),
+        *(text for part in parts(body, causal=causal) for text in section(part, body)),
         *_derivations(body.get("derivations", ())),
     ]
-    return document(title, parts)
+    return document(title, texts)
 
 
-def document(title: str, parts: Iterable[str]) -> str:
-    """Return a page with a title above parts in HTML."""
+def document(title: str, texts: Iterable[str]) -> str:
+    """Return a page with a title above texts in HTML."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n",
             f"<h1>{escape(title)}</h1>\n",
-            *parts,
+            *texts,
             "</body>\n</html>\n",
         ]
     )

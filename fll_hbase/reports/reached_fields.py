@@ -38,6 +38,8 @@ class ReachedFields:
         body = name_json.field(field)
         body["hops"] = self.reach.hops[field]
         body["influence"] = "direct" if is_direct else "indirect"
+        if self.reach.in_order is not None and field not in self.reach.in_order:
+            body["inOrder"] = False
         body |= reach_json.span_members(self._spans.get(field))
         if field in self.reach.dropped:
             body["dropped"] = True

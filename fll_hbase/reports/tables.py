@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,7 +38,8 @@ class Part:
 
 
 def _reached(item: Json) -> Mapping[str, Any]:
-    return {**item, "path": " > ".join(map(name_json.text, item["path"]))}
+    in_order = {"inOrder": "false"} if "inOrder" in item else {}
+    return {**item, **in_order, "path": " > ".join(map(name_json.text, item["path"]))}
 
 
 def _operation(item: Json) -> Mapping[str, Any]:
@@ -64,9 +65,20 @@ OPERATIONS = Part("", "operations", ("name", "description", "inputs", "outputs")
 """The operations of one derivation, in an order in which they can run."""
 
 
-def to_csv(body: Json, member: str) -> str:
-    """Return one part of a report as CSV, with a line for each row below the column names."""
-    part = next(part for part in PARTS[body["report"]] if part.member == member)
+def parts(body: Json, *, causal: bool) -> Sequence[Part]:
+    """Return the tables of a report in their order; without `causal` fields have a column `inOrder`."""
+    listed = PARTS[body["report"]]
+    if causal:
+        return listed
+    return [
+        replace(part, columns=(*_REACHED[:-1], "inOrder", _REACHED[-1])) if part.cells is _reached else part
+        for part in listed
+    ]
+
+
+def to_csv(body: Json, member: str, *, causal: bool) -> str:
+    """Return one of the `parts` of a report as CSV, with a line for each row below the column names."""
+    part = next(part for part in parts(body, causal=causal) if part.member == member)
     return csv_text.to_csv(part.columns, part.rows(body))
 
 

@@ -79,21 +79,22 @@ def _field_report(kind: str) -> Command:
         question = ReportQuestion(kind, DatasetField(Dataset(namespace, name), field), window, causal, failed)
         with open_target(store, server) as client:
             answer = client.ask_report(question)
-        _print(answer, window, output_format, part)
+        _print(answer, question, output_format, part)
 
     return print_report
 
 
-def _print(answer: Answer, window: WindowText, output_format: str, part: str) -> None:
+def _print(answer: Answer, question: ReportQuestion, output_format: str, part: str) -> None:
     start_ms, stop_ms = answer.body.pop("window")
     times: dict[str, Any] = {"start_ms": start_ms, "stop_ms": stop_ms, "now_ms": now_ms()}
+    causal = question.causal
     print_answer(
         answer,
         output_format,
-        table=lambda: report_view(answer.body, window),
+        table=lambda: report_view(answer.body, question.window, causal=causal),
         texts={
-            CSV: partial(tables.to_csv, answer.body, part),
-            HTML: partial(page.to_html, answer.body, **times),
+            CSV: partial(tables.to_csv, answer.body, part, causal=causal),
+            HTML: partial(page.to_html, answer.body, causal=causal, **times),
         },
     )
 

@@ -13,16 +13,16 @@ from fll_hbase.client import WindowText
 from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 from fll_hbase.reports import retention_page
-from fll_hbase.reports.tables import PARTS, Part
+from fll_hbase.reports.tables import Part, parts
 
 _WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
 """Columns that are left out: a terminal is narrow, and the other formats have them."""
 
 
-def report_view(body: Json, window: WindowText) -> RenderableType:
-    """Render a heading and the tables of a report, empty ones included."""
+def report_view(body: Json, window: WindowText, *, causal: bool) -> RenderableType:
+    """Render a heading and the tables of a report, empty ones included; `causal` is that of the `parts`."""
     heading = f"{body['report'].capitalize()} of {name_json.text(body['field'])}, {window}"
-    return _parts(heading, PARTS[body["report"]], body)
+    return _parts(heading, parts(body, causal=causal), body)
 
 
 def retention_view(body: Json, window: WindowText) -> RenderableType:
@@ -35,12 +35,12 @@ def retention_view(body: Json, window: WindowText) -> RenderableType:
 
 
 def _parts(heading: str, listed: Sequence[Part], body: Json) -> RenderableType:
-    parts: list[RenderableType] = [Text(escape_control(heading), style="bold")]
+    texts: list[RenderableType] = [Text(escape_control(heading), style="bold")]
     for part in listed:
         rows = list(part.rows(body))
-        parts += [Text(), Text(f"{part.title}: {len(rows):,}", style="bold")]
+        texts += [Text(), Text(f"{part.title}: {len(rows):,}", style="bold")]
         shown = [number for number, column in enumerate(part.columns) if column not in _WIDE_COLUMNS]
         if rows:
             columns = [part.columns[number] for number in shown]
-            parts.append(TextTable(columns, [[row[number] for number in shown] for row in rows]))
-    return Group(*parts)
+            texts.append(TextTable(columns, [[row[number] for number in shown] for row in rows]))
+    return Group(*texts)
