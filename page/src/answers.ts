@@ -87,12 +87,16 @@ export type Lineage = Entry[];
 export interface ReachNode extends FieldName {
   hops: number;
   dropped?: boolean;
+  /** Whether the order of the runs allows it; left out if the time ended before that was known. */
+  inOrder?: boolean;
 }
 
 export interface ReachEdge {
   from: FieldName;
   to: FieldName;
   influence: Influence;
+  /** Whether the order of the runs allows a value to have passed here; left out as that of a node. */
+  inOrder?: boolean;
   runs?: number;
   firstStart?: number;
   lastStart?: number;

@@ -101,6 +101,8 @@ export interface ReachedField extends FieldName {
   lastRun?: string;
   failed?: boolean;
   dropped?: boolean;
+  /** The order of the runs does not allow it; only in reports that are not causal. */
+  inOrder?: false;
   path: FieldName[];
 }
 

@@ -3,7 +3,7 @@
 import { memo } from "../memo";
 import type { FoldedBox } from "./fold";
 import { describeField } from "./keys";
-import { labelOf, type Field } from "./model";
+import { isUnordered, labelOf, type Field } from "./model";
 import { HEADER, heightOf, ROW } from "./scene";
 import { DATASET_CHARACTER, FIELD_CHARACTER, fitText, noteOf } from "./text";
 import type { Light } from "./trace";
@@ -12,7 +12,7 @@ interface BoxProps {
   index: number;
   folded: FoldedBox;
   width: number;
-  /** A letter for each row that is shown: `v`alue, only `s`haped, or `-`. */
+  /** A letter for each row that is shown: `v`alue, only `s`haped, `l`ate, or `-`. */
   lights: string;
   /** The selected row, -1 for the box itself, and the row in focus, where -1 is the row of hidden fields. */
   selected: number | undefined;
@@ -23,7 +23,7 @@ export const BoxDrawing = memo(DrawBox);
 
 function DrawBox({ index, folded, width, lights, selected, focus }: BoxProps) {
   const { box, shown, hidden } = folded;
-  const isOn = /[vs]/.test(lights) || selected !== undefined;
+  const isOn = /[vsl]/.test(lights) || selected !== undefined;
   return (
     <g class={["box", isOn && "on", selected === -1 && "selected"].filter(Boolean).join(" ")} data-box={index} role="group" aria-label={box.name}>
       <rect class="frame" width={width} height={heightOf(folded)} rx="7" />
@@ -50,7 +50,7 @@ function DrawBox({ index, folded, width, lights, selected, focus }: BoxProps) {
   );
 }
 
-const LIGHTS: Record<string, Light | undefined> = { v: "value", s: "shape" };
+const LIGHTS: Record<string, Light | undefined> = { v: "value", s: "shape", l: "late" };
 
 interface RowProps {
   field: Field;
@@ -81,7 +81,7 @@ function FieldRow({ field, light, row, width, isSelected, isFocus }: RowProps) {
         aria-pressed={isSelected}
         aria-label={describeField(field, isSelected ? undefined : light) + (isFailed ? ", failed runs only" : "")}
       />
-      <Label class={isFailed ? "field failed" : labelOf(field) !== field.name ? "field every" : "field"} text={labelOf(field)} y={y + 15} width={room} character={FIELD_CHARACTER} />
+      <Label class={["field", isFailed ? "failed" : labelOf(field) !== field.name && "every", isUnordered(field) && "unordered"].filter(Boolean).join(" ")} text={labelOf(field)} y={y + 15} width={room} character={FIELD_CHARACTER} />
       {note && (
         <text class="note" x={width - 12} y={y + 15}>
           {note}

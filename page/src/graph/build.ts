@@ -1,16 +1,18 @@
 /** Graphs from the answers of the API. */
 
 import type { Entry, Reach } from "../answers";
-import { compareText, EVERY_ROW, keyOf, type Box, type DatasetName, type Field, type Graph, type Link, type Relation } from "./model";
+import { compareText, EVERY_ROW, keyOf, mergeOrder, type Box, type DatasetName, type Field, type Graph, type Link, type Relation } from "./model";
 
-type LinkFacts = Partial<Pick<Link, "runs" | "lastStart" | "lastRun">> & { influence?: string; failed?: boolean };
+type LinkFacts = Partial<Pick<Link, "runs" | "lastStart" | "lastRun" | "inOrder">> & { influence?: string; failed?: boolean };
 
 /** Return the graph of answers about the reach of one field: one direction, or both. */
 export function graphOfReach(answers: readonly Reach[]): Graph {
   const builder = new GraphBuilder();
   for (const { nodes, edges, unknown = [] } of answers) {
-    for (const node of nodes) if (node.dropped) builder.field(node, node.field).dropped = true;
-    for (const node of nodes) builder.field(node, node.field);
+    for (const node of nodes) {
+      const field = builder.orderedField(node, node.field, node.inOrder);
+      if (node.dropped) field.dropped = true;
+    }
     for (const edge of edges)
       builder.link(builder.field(edge.from, edge.from.field), builder.field(edge.to, edge.to.field), edge);
     for (const { source, destination } of unknown) builder.relate(source, destination);
@@ -45,14 +47,24 @@ export class GraphBuilder {
     return existing(fields, name, () => ({ box, name, into: [], out: [] }));
   }
 
-  /** Add a link, or merge it with the one that is there: direct if one of them is, failed if both are. */
-  link(source: Field, target: Field, { influence, failed = false, runs, lastStart, lastRun }: LinkFacts): Link {
+  /** Add a field with what an answer says of its order. */
+  orderedField(dataset: DatasetName, name: string, inOrder: boolean | undefined): Field {
+    const isNew = !this.box(dataset).fields.has(name);
+    const field = this.field(dataset, name);
+    field.inOrder = isNew ? inOrder : mergeOrder(field.inOrder, inOrder);
+    return field;
+  }
+
+  /** Add a link, or merge it with the one that is there: direct and in order if one of them is, failed if both are. */
+  link(source: Field, target: Field, { influence, failed = false, inOrder, runs, lastStart, lastRun }: LinkFacts): Link {
     const indirect = influence === "indirect";
     const targets = existing(this.links, source, () => new Map<Field, Link>());
     const facts = Object.fromEntries(Object.entries({ runs, lastStart, lastRun }).filter(([, fact]) => fact !== undefined));
-    const link = existing(targets, target, () => ({ source, target, indirect, failed, ...facts }));
+    const isNew = !targets.has(target);
+    const link: Link = existing(targets, target, () => ({ source, target, indirect, failed, ...facts }));
     link.indirect &&= indirect;
     link.failed &&= failed;
+    link.inOrder = isNew ? inOrder : mergeOrder(link.inOrder, inOrder);
     return link;
   }
 

@@ -2,11 +2,12 @@
 
 import type { PageState } from "../url";
 import { isoTime, type Asked } from "./csv";
-import type { countGraph } from "./model";
+import type { GraphCounts } from "./model";
 
-export function countText({ datasets, fields, pairs }: ReturnType<typeof countGraph>): string {
+export function countText({ datasets, fields, pairs, unordered }: GraphCounts): string {
   const of = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-  return [of(datasets, "dataset"), of(fields, "field"), of(pairs, "pair")].join(", ");
+  const order = unordered > 0 ? [`${unordered.toLocaleString("en")} of them not in order`] : [];
+  return [of(datasets, "dataset"), of(fields, "field"), of(pairs, "pair"), ...order].join(", ");
 }
 
 /** Return what a graph is about: names, windows, counts and the limit that cut it. */

@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { FieldName } from "../answers";
 import { compareGraphs, countChanges } from "./compare";
-import type { Graph } from "./model";
+import { graphOfReach } from "./build";
+import { findField, type Graph } from "./model";
 import { graphs } from "./samples";
 
 const keys = ({ links }: Graph, change?: string) =>
@@ -30,4 +32,14 @@ test("a graph compared with itself has no change", () => {
       expect(keys(compareGraphs(graph, graph))).toEqual(keys(graph));
     }),
   );
+});
+
+test("a link of both windows is in order if it was in one, and others keep what their window says", () => {
+  const [a, b, c] = ["a", "b", "c"].map((name) => ({ namespace: "n", name, field: "x" })) as [FieldName, FieldName, FieldName];
+  const graphOf = (to: FieldName, inOrder: boolean) =>
+    graphOfReach([{ nodes: [{ ...to, hops: 1, inOrder }], edges: [{ from: a, to, influence: "direct", inOrder }], truncated: false }]);
+  const orderOf = (graph: Graph, to: FieldName) => [findField(graph, to, "x")!.inOrder, graph.links[0]!.inOrder];
+  expect(orderOf(compareGraphs(graphOf(b, false), graphOf(b, true)), b)).toEqual([true, true]);
+  expect(orderOf(compareGraphs(graphOf(b, false), graphOf(b, false)), b)).toEqual([false, false]);
+  expect(compareGraphs(graphOf(b, false), graphOf(c, true)).links.map(({ change, inOrder }) => [change, inOrder])).toEqual([["lost", false], ["gained", true]]);
 });

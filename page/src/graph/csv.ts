@@ -3,7 +3,7 @@
 import type { Box, Field, Graph, Link } from "./model";
 
 const COLUMNS =
-  "fromNamespace,fromName,fromField,toNamespace,toName,toField,influence,failed,change,runs,lastStart,lastRun,windowStart,windowEnd,baseStart,baseEnd,truncatedBy";
+  "fromNamespace,fromName,fromField,toNamespace,toName,toField,influence,failed,change,runs,lastStart,lastRun,inOrder,windowStart,windowEnd,baseStart,baseEnd,truncatedBy";
 
 interface Window {
   readonly start: number;
@@ -34,10 +34,10 @@ export function toCsv({ boxes, links, unknown }: Graph, { window, base, truncate
   return [COLUMNS, ...lines.map((cells) => cells.map(formatCell).join(","))].map((line) => `${line}\r\n`).join("");
 }
 
-function linkCells({ source, target, indirect, failed, change, runs, lastStart, lastRun }: Link): Cell[] {
+function linkCells({ source, target, indirect, failed, change, runs, lastStart, lastRun, inOrder }: Link): Cell[] {
   const ends = [...end(source.box, source), ...end(target.box, target)];
   const last = lastStart === undefined ? undefined : isoTime(lastStart / 1000);
-  return [...ends, indirect ? "indirect" : "direct", failed, change, runs, last, lastRun];
+  return [...ends, indirect ? "indirect" : "direct", failed, change, runs, last, lastRun, inOrder];
 }
 
 function end(box?: Box, field?: Field): Cell[] {

@@ -49,7 +49,7 @@ export function Drawing({ plan, wires, label, drawing, traces, selected, focus }
 
 /** Return a letter for how a field is lit, so that boxes can be compared by one text. */
 function markOf(field: Field, traces: readonly Trace[]): string {
-  return { value: "v", shape: "s", none: "-" }[lightOfField(field, traces) ?? "none"];
+  return { value: "v", shape: "s", late: "l", none: "-" }[lightOfField(field, traces) ?? "none"];
 }
 
 /** Return the number of a row in its box: -1 for the box as a whole or its hidden fields, undefined in other boxes. */
@@ -62,8 +62,8 @@ function rowIn(box: Box, shown: readonly Field[], row: Row | undefined): number 
 const Wires = memo(function Wires({ wires, isMuted }: { wires: readonly Wire[]; isMuted: boolean }) {
   return (
     <g class={isMuted ? "wires muted" : "wires"} aria-hidden="true">
-      {wires.map(({ key, path, kind, light, failed, change }) => (
-        <path key={key} d={path} class={["wire", kind, light, failed && "failed", change].filter(Boolean).join(" ")} />
+      {wires.map(({ key, path, kind, light, failed, unordered, change }) => (
+        <path key={key} d={path} class={["wire", kind, light, failed && "failed", unordered && "unordered", change].filter(Boolean).join(" ")} />
       ))}
       {wires.filter(({ change }) => change).map(({ key, change, middle }) => (
         <text key={`${key} sign`} class={`sign ${change}`} x={middle.x} y={middle.y + 5}>

@@ -15,7 +15,7 @@ import type { FileKind } from "./export";
 import { Find } from "./find";
 import type { Row } from "./keys";
 import { Legend } from "./legend";
-import { countGraph, findField, keyOf, refOf, type Graph } from "./model";
+import { countGraph, EVERY_ROW, findField, isUnordered, keyOf, refOf, type Graph } from "./model";
 import { PairTable } from "./pair-table";
 import { Panel } from "./panel";
 import { Tools } from "./tools";
@@ -45,7 +45,7 @@ export function Explorer({ state, graph, asked, summary, empty }: ExplorerProps)
   const [problem, setProblem] = useState<string>();
   const [isTable, setTable] = useTable(state);
   const selected = selectedRow(state, graph);
-  const { traces, plan, wires } = usePicture(graph, selected, sidesOf(state), state.open ?? []);
+  const { traces, plan, wires } = usePicture(graph, { selected, isSubject: isSubject(state), sides: sidesOf(state), open: state.open ?? [] });
   const counts = countText(countGraph(graph));
   const title = captionOf(state, asked, counts);
   const isEmpty = graph.links.length + graph.unknown.length === 0;
@@ -84,7 +84,7 @@ export function Explorer({ state, graph, asked, summary, empty }: ExplorerProps)
             {isFinding && <Find plan={plan} choose={(field) => { leaveFind(); select({ box: field.box, field }); }} close={leaveFind} />}
             <Legend graph={graph} />
           </div>
-          {selected && <Panel key={selected.box.key + selected.field?.name} selected={selected} traces={traces} note={noteOf(state, selected)} />}
+          {selected && <Panel key={selected.box.key + selected.field?.name} selected={selected} traces={traces} note={noteOf(state, selected, graph)} />}
         </div>
       )}
     </>
@@ -133,12 +133,18 @@ function sidesOf({ direction, on, field }: PageState): Side[] {
   return ["into", "out"];
 }
 
+/** Return whether the field that is selected is the one that the graph is about. */
+function isSubject({ on, ns, name, field }: PageState): boolean {
+  return field !== undefined && (on === undefined || (on.ns === ns && on.name === name && on.field === field));
+}
+
 /** Say how far the lists of the panel go. */
-function noteOf(state: PageState, { field: selected }: Row): string {
-  const { field, ns, name, on } = state;
+function noteOf(state: PageState, { field: selected }: Row, graph: Graph): string {
+  const { field } = state;
   if (selected === undefined) return "";
   if (field === undefined) return "Followed over the direct pairs of this graph only: the graph of the field has all of it.";
-  const isSubject = on === undefined || (on.ns === ns && on.name === name && on.field === field);
   const level = levelOf(state);
-  return isSubject ? `Within ${level} hop${level === 1 ? "" : "s"}.` : "Within this graph: the graph of the field has all of it.";
+  if (isSubject(state)) return `Within ${level} hop${level === 1 ? "" : "s"}.`;
+  const order = graph.links.some(isUnordered) ? ` Whether a link is in order is known as seen from ${field === EVERY_ROW ? "every row" : field} of ${state.name} only.` : "";
+  return `Within this graph: the graph of the field has all of it.${order}`;
 }

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { graphOfReach } from "./build";
 import { formatCell, toCsv } from "./csv";
 import { fileName } from "../files";
 import { PNG_PIXELS_MAX, PNG_SIDE_MAX, pngScale, toValidXml } from "./export";
@@ -33,6 +34,14 @@ test("CSV has a line for each link, generated and dropped field and unknown rela
       });
     }),
   );
+});
+
+test("CSV says of each link whether it is in order, where that is known", () => {
+  const ref = (name: string) => ({ namespace: "n", name, field: "x" });
+  const edge = (from: string, to: string, more: { inOrder?: boolean }) => ({ from: ref(from), to: ref(to), influence: "direct" as const, ...more });
+  const edges = [edge("a", "b", { inOrder: true }), edge("b", "c", { inOrder: false }), edge("c", "d", {})];
+  const [head, ...lines] = parseCsv(toCsv(graphOfReach([{ nodes: [], edges, truncated: false }]), {}));
+  expect(lines.map((line) => line[head!.indexOf("inOrder")])).toEqual(["true", "false", ""]);
 });
 
 test("no text of a cell is computed by a spreadsheet", () => {

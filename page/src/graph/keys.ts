@@ -1,6 +1,6 @@
 /** Where the focus goes in the graph: rows in reading order, and along links. */
 
-import { labelOf, type Box, type Change, type Field } from "./model";
+import { isUnordered, labelOf, type Box, type Change, type Field } from "./model";
 import type { PlacedBox, Plan } from "./scene";
 import type { Light, Side } from "./trace";
 
@@ -70,7 +70,7 @@ export function rowOf(plan: Plan, field: Field): Row {
   return { box: field.box, field: isShown ? field : undefined };
 }
 
-const LIGHTS = { value: ", holds its value", shape: ", only shaped" };
+const LIGHTS = { value: ", holds its value", shape: ", only shaped", late: "" };
 
 /** Return what a screen reader says of a field: it begins with the text that is shown. */
 export function describeField(field: Field, light: Light | undefined): string {
@@ -81,6 +81,7 @@ export function describeField(field: Field, light: Light | undefined): string {
     lost > 0 && `, ${lost} lost`,
     field.generated && ", generated",
     field.dropped && ", dropped",
+    (isUnordered(field) || light === "late") && ", not in order of the runs",
     light && LIGHTS[light],
   ];
   const counts = `from ${field.into.length}, to ${field.out.length}`;

@@ -1,6 +1,6 @@
 /** What the kinds of lines of a graph mean. */
 
-import type { Graph } from "./model";
+import { isUnordered, type Graph } from "./model";
 
 export function Legend({ graph: { links, unknown } }: { graph: Graph }) {
   const kinds = [
@@ -8,6 +8,7 @@ export function Legend({ graph: { links, unknown } }: { graph: Graph }) {
     { kind: "indirect", text: "only shapes", isThere: links.some(({ indirect }) => indirect) },
     { kind: "unknown", text: "fields unknown", isThere: unknown.length > 0 },
     { kind: "direct failed", text: "failed runs only", isThere: links.some(({ failed }) => failed) },
+    { kind: "direct unordered", text: "not in order of the runs", isThere: links.some(isUnordered) },
     { kind: "direct gained", text: "+ gained", isThere: links.some(({ change }) => change === "gained") },
     { kind: "direct lost", text: "− lost", isThere: links.some(({ change }) => change === "lost") },
   ].filter(({ isThere }) => isThere);

@@ -17,6 +17,8 @@ export interface Field {
   generated?: boolean;
   /** Some run read it and did not use it. */
   dropped?: boolean;
+  /** Whether the order of the runs allows it on the way from or to the field of the graph; left out if not known. */
+  inOrder?: boolean | undefined;
 }
 
 /** A dataset. `key` is unique in its graph, and made of the namespace and the name. */
@@ -35,6 +37,8 @@ export interface Link {
   indirect: boolean;
   /** Only failed or aborted runs have it. */
   failed: boolean;
+  /** As that of a field. */
+  inOrder?: boolean | undefined;
   readonly runs?: number;
   readonly lastStart?: number;
   readonly lastRun?: string;
@@ -58,9 +62,28 @@ export interface DatasetName {
   readonly name: string;
 }
 
-/** Return the number of pairs of datasets and fields that a graph shows, in words for people. */
-export function countGraph({ boxes, links }: Graph): { datasets: number; fields: number; pairs: number } {
-  return { datasets: boxes.length, fields: boxes.reduce((sum, box) => sum + box.fields.length, 0), pairs: links.length };
+export interface GraphCounts {
+  readonly datasets: number;
+  readonly fields: number;
+  readonly pairs: number;
+  /** Pairs that are not in order. */
+  readonly unordered: number;
+}
+
+/** Return how many datasets, fields and pairs of fields a graph has. */
+export function countGraph({ boxes, links }: Graph): GraphCounts {
+  const fields = boxes.reduce((sum, box) => sum + box.fields.length, 0);
+  return { datasets: boxes.length, fields, pairs: links.length, unordered: links.filter(isUnordered).length };
+}
+
+/** Return whether a field or link is known not to be in order. */
+export function isUnordered({ inOrder }: Field | Link): boolean {
+  return inOrder === false;
+}
+
+/** Merge what two answers say of a field or link: one that allows it is enough. */
+export function mergeOrder(one: boolean | undefined, other: boolean | undefined): boolean | undefined {
+  return one || other ? true : one === undefined || other === undefined ? undefined : false;
 }
 
 /** Return a field by its names, if the graph has it. */

@@ -6,7 +6,7 @@ import { FieldLabel, Names } from "../parts/field-name";
 import { Link as PageLink } from "../parts/link";
 import { Table, type Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { Box, Graph, Link } from "./model";
+import { isUnordered, type Box, type Graph, type Link } from "./model";
 
 const ROWS = 250;
 
@@ -30,7 +30,7 @@ export function PairTable({ graph, caption }: { graph: Graph; caption: string })
         caption={caption}
         columns={columns}
         rows={lines.slice(0, count)}
-        rowClass={({ link }) => link?.change ?? (link?.failed ? "failed" : undefined)}
+        rowClass={({ link }) => link?.change ?? (link?.failed ? "failed" : link && isUnordered(link) ? "unordered" : undefined)}
       />
       {lines.length > count && (
         <p class="more-rows">
@@ -45,10 +45,15 @@ const COLUMNS: readonly Column<Line>[] = [
   { head: "Change", cell: ({ link }) => link?.change && <Sign change={link.change} /> },
   { head: "From", names: true, cell: ({ from }) => <End at={from} absent="generated" /> },
   { head: "To", cell: ({ to }) => <End at={to} absent="dropped" /> },
-  { head: "Influence", cell: ({ words, link }) => <>{words}{link?.failed && <span class="bad"> · failed runs only</span>}</> },
+  { head: "Influence", cell: ({ words, link }) => <>{words}{link?.failed && <span class="bad"> · failed runs only</span>}{link && isUnordered(link) && <NotInOrder />}</> },
   { head: "Runs", numeric: true, cell: ({ link }) => link?.runs },
   { head: "Last run", cell: ({ link }) => link && <LastRun link={link} /> },
 ];
+
+/** Says after other facts that the order of the runs does not allow a link. */
+export function NotInOrder() {
+  return <span class="of" title="No value can have taken this way: the run that read started before the run that wrote"> · not in order</span>;
+}
 
 export function Sign({ change }: { change: "gained" | "lost" }) {
   return <span class={change === "gained" ? "good" : "bad"}>{change === "gained" ? "+ gained" : "− lost"}</span>;
@@ -84,12 +89,15 @@ function End({ at, absent }: { at: Line["from"]; absent: "generated" | "dropped"
   );
 }
 
+/** Return the lines of a graph; those of links that are not in order stand below all others. */
 function linesOf({ boxes, links, unknown }: Graph): Line[] {
   const fields = boxes.flatMap((box) => box.fields);
+  const lineOf = (link: Link) => ({ from: link.source, to: link.target, words: link.indirect ? "indirect" : "direct", link });
   return [
-    ...links.map((link) => ({ from: link.source, to: link.target, words: link.indirect ? "indirect" : "direct", link })),
+    ...links.filter((link) => !isUnordered(link)).map(lineOf),
     ...fields.filter((field) => field.generated).map((to) => ({ to, words: "generated" })),
     ...fields.filter((field) => field.dropped).map((from) => ({ from, words: "dropped" })),
     ...unknown.map(({ source, target }) => ({ from: { box: source, name: null }, to: { box: target, name: null }, words: "unknown" })),
+    ...links.filter(isUnordered).map(lineOf),
   ];
 }

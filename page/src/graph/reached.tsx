@@ -6,9 +6,9 @@ import { Button } from "../parts/button";
 import { FieldLabel, Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { isHiddenNamespace } from "../hidden-names";
-import { refOf, type Field, type Link as GraphLink } from "./model";
-import { LastRun, Sign } from "./pair-table";
-import { pathTo, reached, type Reached, type Trace } from "./trace";
+import { isUnordered, refOf, type Field, type Link as GraphLink } from "./model";
+import { LastRun, NotInOrder, Sign } from "./pair-table";
+import { pathTo, reached, type Light, type Reached, type Trace } from "./trace";
 
 const ITEMS = 100;
 
@@ -18,17 +18,24 @@ const GROUPS = {
   out: { values: "hold its value", value: "holds its value" },
 };
 
-/** One side of a trace as lists: what holds the value, and what was only shaped. */
+const LATE = {
+  into: "not in order: written only after the run that read",
+  out: "not in order: read only before the run that wrote",
+};
+
+/** One side of a trace as lists: what holds the value, what was only shaped, and what is not in order. */
 export function Side({ trace }: { trace: Trace }) {
   const items = reached(trace);
-  const values = items.filter((item) => item.value);
+  const lit = (light: Light) => items.filter((item) => item.light === light);
+  const values = lit("value");
   const words = GROUPS[trace.side];
   return (
     <section>
       <h3>{TITLES[trace.side]}</h3>
       {items.length === 0 && <p class="of">Nothing in this graph.</p>}
       <Group words={values.length === 1 ? words.value : words.values} items={values} trace={trace} />
-      <Group words="only shaped" items={items.filter(({ value }) => !value)} trace={trace} />
+      <Group words="only shaped" items={lit("shape")} trace={trace} />
+      <Group words={LATE[trace.side]} items={lit("late")} trace={trace} />
     </section>
   );
 }
@@ -49,15 +56,16 @@ function Group({ words, items, trace }: { words: string; items: readonly Reached
 
 const indexKey = ({ field: { box, name } }: Reached) => `${box.key} ${name}`;
 
-function Item({ item: { field, hops, value }, trace }: { item: Reached; trace: Trace }) {
+function Item({ item: { field, hops, light }, trace }: { item: Reached; trace: Trace }) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <li class={value ? "value" : "shape"}>
+    <li class={light}>
       <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span class="hops" title={`${hops} hop${hops === 1 ? "" : "s"}`}>{hops}</span>
         <span class="reached-name">
           <FieldLabel field={field.name} absent="dropped" />
           {isFailed(field, trace) && <span class="bad"> failed runs only</span>}
+          {light !== "late" && isUnordered(field) && <span class="of"> not in order</span>}
         </span>
         <span class="of reached-place"><Name text={field.box.name} /></span>
       </button>
@@ -97,6 +105,7 @@ function Step({ link }: { link: GraphLink }) {
     indirect ? "indirect" : "direct",
     runs !== undefined && ` · ${runs} run${runs === 1 ? "" : "s"}`,
     failed && <span class="bad"> · failed runs only</span>,
+    isUnordered(link) && <NotInOrder />,
     link.lastStart !== undefined && <> · last <LastRun link={link} /></>,
     change && <> · <Sign change={change} /></>,
   ];

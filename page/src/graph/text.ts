@@ -1,6 +1,6 @@
 /** How much of a name fits into a box of the graph. */
 
-import { labelOf, type Graph } from "./model";
+import { isUnordered, labelOf, type Field, type Graph } from "./model";
 
 const WIDTH_MIN = 184;
 const WIDTH_MAX = 320;
@@ -21,11 +21,12 @@ export function boxWidth({ boxes }: Graph): number {
 }
 
 /** Return what is noted at the right of a field. */
-export function noteOf({ generated, dropped }: { generated?: boolean; dropped?: boolean }): string {
-  return generated ? "generated" : dropped ? "dropped" : "";
+export function noteOf(field: Field): string {
+  if (isUnordered(field)) return "not in order";
+  return field.generated ? "generated" : field.dropped ? "dropped" : "";
 }
 
-function noteLength(field: { generated?: boolean; dropped?: boolean }): number {
+function noteLength(field: Field): number {
   return noteOf(field) === "" ? 0 : noteOf(field).length + 2;
 }
 

@@ -1,6 +1,6 @@
-/** What a field is made of and what was made of it, by value or only shaped, within a graph. */
+/** What a field is made of and what was made of it, by value, only shaped or not in order, within a graph. */
 
-import { EVERY_ROW, type Field, type Link } from "./model";
+import { EVERY_ROW, isUnordered, type Field, type Link } from "./model";
 
 export type Side = "into" | "out";
 
@@ -11,31 +11,42 @@ export interface Step {
   readonly link: Link | undefined;
 }
 
-/** Fields reached on one side. `values` holds those that direct links alone lead to. */
+/** Fields reached on one side. `ordered` holds those that links in order lead to, `values` those that direct ones of these do. */
 export interface Trace {
   readonly side: Side;
   readonly start: Field;
+  /** Whether order counts: it is that of values from or to the field that the graph is about, and says nothing of others. */
+  readonly isSubject: boolean;
   readonly all: ReadonlyMap<Field, Step>;
+  readonly ordered: ReadonlyMap<Field, Step>;
   readonly values: ReadonlyMap<Field, Step>;
 }
 
-/** A field of a trace as it is listed: it holds the value, or was only shaped by it. */
+/** How a link or a field is lit: by value, only shaped, or `late`, where only links lead that are not in order. */
+export type Light = "value" | "shape" | "late";
+
+/** A field of a trace as it is listed. */
 export interface Reached {
   readonly field: Field;
   readonly hops: number;
-  readonly value: boolean;
+  readonly light: Light;
 }
 
 /** Follow links from a field; cycles end at fields reached before. */
-export function trace(start: Field, side: Side): Trace {
-  return { side, start, all: walk(start, side, true), values: walk(start, side, false) };
+export function trace(start: Field, side: Side, isSubject = true): Trace {
+  const isOrdered = (link: Link) => !isSubject || !isUnordered(link);
+  const all = walk(start, side, () => true);
+  const isWhole = [...all.values()].every(({ link }) => !link || isOrdered(link));
+  const ordered = isWhole ? all : walk(start, side, isOrdered);
+  return { side, start, isSubject, all, ordered, values: walk(start, side, (link) => isOrdered(link) && !link.indirect, false) };
 }
 
-function walk(start: Field, side: Side, isIndirect: boolean): Map<Field, Step> {
+/** Follow some links; with `isShape` also from `*` to the fields of its dataset, or back. */
+function walk(start: Field, side: Side, isFollowed: (link: Link) => boolean, isShape = true): Map<Field, Step> {
   const steps = new Map<Field, Step>([[start, { hops: 0, from: undefined, link: undefined }]]);
   for (let hops = 0, level = [start]; level.length > 0; hops++) {
-    if (isIndirect) level = [...level, ...level.flatMap((field) => besides(field, side, steps, hops))];
-    level = level.flatMap((field) => beyond(field, side, steps, isIndirect));
+    if (isShape) level = [...level, ...level.flatMap((field) => besides(field, side, steps, hops))];
+    level = level.flatMap((field) => beyond(field, side, steps, isFollowed));
   }
   return steps;
 }
@@ -47,11 +58,11 @@ function besides(field: Field, side: Side, steps: Map<Field, Step>, hops: number
   return others.filter((other) => visit(steps, other, { hops, from: field, link: undefined }));
 }
 
-function beyond(field: Field, side: Side, steps: Map<Field, Step>, isIndirect: boolean): Field[] {
+function beyond(field: Field, side: Side, steps: Map<Field, Step>, isFollowed: (link: Link) => boolean): Field[] {
   const hops = (steps.get(field)?.hops ?? 0) + 1;
   return field[side].flatMap((link) => {
     const other = side === "out" ? link.target : link.source;
-    const isNew = (isIndirect || !link.indirect) && visit(steps, other, { hops, from: field, link });
+    const isNew = isFollowed(link) && visit(steps, other, { hops, from: field, link });
     return isNew ? [other] : [];
   });
 }
@@ -63,37 +74,48 @@ function visit(steps: Map<Field, Step>, field: Field, step: Step): boolean {
 }
 
 /** Return the reached fields by hops, without the start, and without those on which no link of the trace ends. */
-export function reached({ side, start, all, values }: Trace): Reached[] {
+export function reached(trace: Trace): Reached[] {
+  const { side, start, all } = trace;
   const ends = ({ source, target }: Link) => (side === "out" ? source : target);
   const back = side === "out" ? "into" : "out";
   return [...all]
     .filter(([field]) => field !== start && field[back].some((link) => all.has(ends(link))))
-    .map(([field, { hops }]) => ({ field, hops, value: values.has(field) }))
+    .map(([field, { hops }]) => ({ field, hops, light: lightIn(trace, field)! }))
     .sort((a, b) => a.hops - b.hops);
 }
 
-/** Return a shortest way from the start of a trace to a field, nearest first: by value if there is one. */
-export function pathTo({ all, values }: Trace, field: Field): Step[] {
-  const steps = values.has(field) ? values : all;
+/** Return a shortest way from the start of a trace to a field, nearest first: by value or else in order if there is one. */
+export function pathTo({ all, ordered, values }: Trace, field: Field): Step[] {
+  const steps = [values, ordered].find((each) => each.has(field)) ?? all;
   const path: Step[] = [];
   for (let step = steps.get(field); step?.from; step = steps.get(step.from)) path.unshift(step);
   return path;
 }
 
-/** How a link or a field is lit by the traces of what is selected. */
-export type Light = "value" | "shape";
+const LIGHTS: readonly Light[] = ["value", "shape", "late"];
 
-/** Return how a link is lit: by value if it is direct and its near end holds the value. */
+function lightIn({ isSubject, all, ordered, values }: Trace, field: Field): Light | undefined {
+  // `*` may stand beside a field in order without being so itself.
+  if (isSubject && isUnordered(field)) return all.has(field) ? "late" : undefined;
+  if (values.has(field)) return "value";
+  return ordered.has(field) ? "shape" : all.has(field) ? "late" : undefined;
+}
+
+/** Return how a link is lit by the traces of what is selected: as its near end, and by value only if it is direct. */
 export function lightOfLink(link: Link, traces: readonly Trace[]): Light | undefined {
-  const near = ({ side }: Trace) => (side === "out" ? link.source : link.target);
-  const lit = traces.filter((each) => each.all.has(near(each)));
-  if (lit.length === 0) return undefined;
-  return !link.indirect && lit.some((each) => each.values.has(near(each))) ? "value" : "shape";
+  return brightest(traces.map((each) => {
+    const near = lightIn(each, each.side === "out" ? link.source : link.target);
+    if (near === undefined || near === "late" || (each.isSubject && isUnordered(link))) return near && "late";
+    return link.indirect ? "shape" : near;
+  }));
 }
 
 export function lightOfField(field: Field, traces: readonly Trace[]): Light | undefined {
-  if (traces.some(({ values }) => values.has(field))) return "value";
-  return traces.some(({ all }) => all.has(field)) ? "shape" : undefined;
+  return brightest(traces.map((each) => lightIn(each, field)));
+}
+
+function brightest(lights: readonly (Light | undefined)[]): Light | undefined {
+  return LIGHTS.find((light) => lights.includes(light));
 }
 
 /** Return every field that is lit. */

@@ -14,10 +14,18 @@ export interface Picture {
   readonly wires: readonly Wire[];
 }
 
+interface Looked {
+  readonly selected: Row | undefined;
+  /** Whether the selected field is the one that the graph is about. */
+  readonly isSubject: boolean;
+  readonly sides: readonly Side[];
+  readonly open: readonly string[];
+}
+
 /** Compute each part again only if what it depends on has changed: most selections leave all boxes where they are. */
-export function usePicture(graph: Graph, selected: Row | undefined, sides: readonly Side[], open: readonly string[]): Picture {
+export function usePicture(graph: Graph, { selected, isSubject, sides, open }: Looked): Picture {
   const field = selected?.field;
-  const traces = useMemo(() => (field ? sides.map((side) => trace(field, side)) : []), [graph, field, sides.join()]);
+  const traces = useMemo(() => (field ? sides.map((side) => trace(field, side, isSubject)) : []), [graph, field, isSubject, sides.join()]);
   const before = useRef<readonly FoldedBox[]>([]);
   const folded = useMemo(() => fold(graph, { lit: litFields(traces), first: field, unfolded: clicks(open) }), [graph, traces, open.join()]);
   // The same objects for boxes that show the same, so that they are not rendered again.

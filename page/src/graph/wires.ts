@@ -1,6 +1,6 @@
 /** The links of a graph as paths: one for each pair of datasets and kind of link. */
 
-import type { Box, Change, Graph, Link } from "./model";
+import { isUnordered, type Box, type Change, type Graph, type Link } from "./model";
 import { columnX, GAP_X, HEADER, pairKey, Ports, type Plan } from "./scene";
 import { lightOfLink, type Light, type Trace } from "./trace";
 
@@ -10,6 +10,7 @@ export interface Wire {
   readonly path: string;
   readonly kind: "direct" | "indirect" | "unknown";
   readonly failed: boolean;
+  readonly unordered: boolean;
   readonly light?: Light | undefined;
   readonly change?: Change | undefined;
   readonly middle: Point;
@@ -20,12 +21,12 @@ export interface Point {
   readonly y: number;
 }
 
-/** Return the wires of a graph: quiet ones first, so that lit ones are drawn above them. */
+/** Return the wires of a graph: quiet ones first, so that lit ones are drawn above them; of each, those in order above the others. */
 export function drawWires(graph: Graph, plan: Plan, traces: readonly Trace[]): Wire[] {
   const ports = new Ports([...plan.boxes.values()].map(({ folded }) => folded));
   const wires = new Map<string, { wire: Wire; parts: Map<string, string> }>();
   const add = (source: Box, target: Box, ys: readonly [number, number], kind: Omit<Wire, "key" | "path" | "middle">) => {
-    const key = `${pairKey(source, target)} ${kind.kind} ${kind.light} ${kind.failed} ${kind.change}`;
+    const key = `${pairKey(source, target)} ${kind.kind} ${kind.light} ${kind.failed} ${kind.unordered} ${kind.change}`;
     const known = wires.get(key);
     if (known?.parts.has(ys.join())) return;
     const line = lineOf(plan, source, target, ys);
@@ -34,15 +35,19 @@ export function drawWires(graph: Graph, plan: Plan, traces: readonly Trace[]): W
   };
   for (const link of graph.links) add(link.source.box, link.target.box, [ports.y(link.source), ports.y(link.target)], kindOf(link, traces));
   for (const { source, target } of graph.unknown)
-    add(source, target, [HEADER / 2, HEADER / 2], { kind: "unknown", failed: false });
+    add(source, target, [HEADER / 2, HEADER / 2], { kind: "unknown", failed: false, unordered: false });
   return [...wires.values()]
     .map(({ wire, parts }) => ({ ...wire, path: [...parts.values()].join("") }))
-    .sort((a, b) => Number(a.light !== undefined) - Number(b.light !== undefined));
+    .sort((a, b) => rank(a) - rank(b));
+}
+
+function rank({ light, unordered }: Wire): number {
+  return (light === undefined ? 0 : 2) + (unordered ? 0 : 1);
 }
 
 function kindOf(link: Link, traces: readonly Trace[]): Omit<Wire, "key" | "path" | "middle"> {
   const { failed, change } = link;
-  return { kind: link.indirect ? "indirect" : "direct", failed, change, light: lightOfLink(link, traces) };
+  return { kind: link.indirect ? "indirect" : "direct", failed, unordered: isUnordered(link), change, light: lightOfLink(link, traces) };
 }
 
 function lineOf(plan: Plan, source: Box, target: Box, ys: readonly [number, number]): { path: string; middle: Point } {

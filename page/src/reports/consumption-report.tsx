@@ -12,7 +12,7 @@ import { Section } from "../parts/section";
 import { Table } from "../parts/table";
 import { usePages } from "../use-pages";
 import { count } from "../words";
-import { countReached } from "./reached";
+import { countReached, orderSentence } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
@@ -71,6 +71,7 @@ export function ConsumptionReport(props: FieldReportProps) {
 function summary({ programs = [], derived = [] }: Consumption): string {
   const runs = programs.reduce((sum, program) => sum + program.runs, 0);
   const { value, shaped } = countReached(derived);
+  const made = value + shaped;
   const readers = `${count(programs.length, "program")} read it, in ${count(runs, "run")}.`;
-  return `${readers} ${count(derived.length, "field")} ${derived.length === 1 ? "was" : "were"} made of it: ${value} with its value, ${shaped} only shaped by it.`;
+  return `${readers} ${count(made, "field")} ${made === 1 ? "was" : "were"} made of it: ${value} with its value, ${shaped} only shaped by it.${orderSentence(derived)}`;
 }

@@ -16,7 +16,7 @@ import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { useAnswer } from "../use-answer";
 import { count } from "../words";
-import { countReached } from "./reached";
+import { countReached, orderSentence, splitByOrder } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
@@ -71,8 +71,9 @@ export function ProvenanceReport(props: FieldReportProps) {
 function summary({ sources, upstream, stretches }: Provenance): string {
   const { value, shaped } = countReached(sources);
   const runs = stretches.reduce((sum, stretch) => sum + stretch.runs, 0);
-  const from = `It comes from ${count(sources.length, "source field")}: ${value} gave it a value, ${shaped} only shaped it`;
-  return `${from}. ${count(upstream.length, "field")} between. ${count(runs, "run")} wrote it.`;
+  const from = `It comes from ${count(value + shaped, "source field")}: ${value} gave it a value, ${shaped} only shaped it`;
+  const between = splitByOrder(upstream).ordered.length;
+  return `${from}. ${count(between, "field")} between.${orderSentence([...sources, ...upstream])} ${count(runs, "run")} wrote it.`;
 }
 
 function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {

@@ -8,7 +8,7 @@ import { Path } from "../parts/path";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import { alongTheData } from "./reached";
+import { alongTheData, splitByOrder } from "./reached";
 
 interface ReachedSectionProps {
   title: string;
@@ -17,8 +17,18 @@ interface ReachedSectionProps {
   isWhole: boolean;
 }
 
-/** Nothing without fields. */
-export function ReachedSection({ title, report, fields, isWhole }: ReachedSectionProps) {
+/** Show fields, and apart those that are not in order; nothing without fields. */
+export function ReachedSection({ fields, title, ...others }: ReachedSectionProps) {
+  const { ordered, unordered } = splitByOrder(fields);
+  return (
+    <>
+      <FieldsSection {...others} title={title} fields={ordered} />
+      <FieldsSection {...others} title={`${title}: not in the order of the runs`} fields={unordered} />
+    </>
+  );
+}
+
+function FieldsSection({ title, report, fields, isWhole }: ReachedSectionProps) {
   if (fields.length === 0) return null;
   return (
     <Section title={title} count={fields.length}>
