@@ -135,7 +135,7 @@ def _canonical(value: object) -> bytes:
     """Encode a part of a signature, so that only equal parts have equal bytes."""
     if isinstance(value, frozenset):
         return b"{%b}" % b",".join(sorted(map(_canonical, value)))
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return b"(%b)" % b",".join(map(_canonical, value))
     # Texts, None, influences and datasets: `repr` quotes every text in them.
     return repr(value).encode()

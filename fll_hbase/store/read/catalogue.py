@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fll_hbase import deadline
 from fll_hbase.errors import CorruptRow, NotFound, in_row
@@ -172,7 +172,7 @@ class Catalogue:
         if self.has_dataset(dataset):
             return
         # Engines store names that are not quoted in lower or in upper case.
-        spellings = {replace(dataset, name=fold(dataset.name)) for fold in (str.lower, str.upper)} - {dataset}
+        spellings = {dataset._replace(name=fold(dataset.name)) for fold in (str.lower, str.upper)} - {dataset}
         recorded = ", ".join(repr(other.name) for other in sorted(self.recorded(spellings)))
         advice = f"{recorded} is recorded" if recorded else "search for its name"
         raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it; {advice}")

@@ -38,7 +38,7 @@ ATTEMPTS_MAX = 3
 _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
-_NEVER_CACHED = sys.maxsize
+NEVER_CACHED = sys.maxsize
 """The size of a result that is not cached: larger than any cache."""
 
 FIRST_MAPS, FIRST_OPERATIONS = 32, 8
@@ -103,7 +103,7 @@ class ContentCache:
 
     def field_map(self, checksum: str) -> FieldMap:
         """Return the field map of a content."""
-        return self._cached(("map", checksum), lambda: self._read_field_map(checksum))
+        return self.cached(("map", checksum), lambda: self._read_field_map(checksum))
 
     def find_missing(self, checksums: Iterable[str]) -> set[str]:
         """Return those of the contents whose field maps are not cached."""
@@ -122,7 +122,7 @@ class ContentCache:
             rows = self._table.rows(chunk, columns=(layout.FIELD_MAP,))
             for key, row in rows.items():
                 checksum = keys[key]
-                self._cached(("map", checksum), partial(content_decoding.decode_field_map, checksum, row))
+                self.cached(("map", checksum), partial(content_decoding.decode_field_map, checksum, row))
             size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
             count = _next_count(count, len(chunk), size_bytes)
 
@@ -138,7 +138,7 @@ class ContentCache:
     ) -> DatasetLineageSet:
         """Return the lineage of a dataset, merged over contents."""
         key = "relations", checksums, direction, dataset
-        return self._cached(key, lambda: self._merged_relations(checksums, direction, dataset))
+        return self.cached(key, lambda: self._merged_relations(checksums, direction, dataset))
 
     def mentions_field(self, content: FieldOfContent, direction: Direction) -> bool:
         """Return whether the content writes (backward) or reads (forward) the field."""
@@ -207,7 +207,7 @@ class ContentCache:
             for checksum, listed in zip(distinct, operations, strict=True)
         }
 
-    def _cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
+    def cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
         """Return the value of a key from the cache or from `read`, which returns size in bytes and value."""
         with self._lock:
             cached = self._cache.get(key)
@@ -240,7 +240,7 @@ class ContentCache:
         merged = union.build()
         if late:
             # The time of one request must not cut the answers to others.
-            return _NEVER_CACHED, merged
+            return NEVER_CACHED, merged
         overhead = _PAIRS_PER_DATASET_PAIR * len(merged.by_datasets) + len(checksums)
         return _BYTES_PER_PAIR * (merged.size + overhead), merged
 
@@ -282,7 +282,7 @@ class ContentCache:
             if missing:
                 cells = read(missing)
                 for item, row in cells.items():
-                    values[item] = self._cached(key(item), partial(decode, item, row))
+                    values[item] = self.cached(key(item), partial(decode, item, row))
                 count = _next_count(
                     count, len(missing), sum(map(content_decoding.stored_bytes, cells.values()))
                 )

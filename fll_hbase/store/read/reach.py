@@ -7,17 +7,17 @@ it. A plain walk is followed by one in the order of the runs over what the first
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import DeadlineExceeded
-from fll_hbase.model import field_relations
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_relations import FieldEdge
+from fll_hbase.model.field_steps import FieldStep
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction
+from fll_hbase.store.read.cached_steps import steps_of
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk
 from fll_hbase.store.read.run_times import RunTimes, RunTimesReader, TimesByName
@@ -92,8 +92,8 @@ class ReachReader:
                     bound = times.latest_bound(direction, expansion.bound) if causal else expansion.bound
                     if bound is None:
                         continue
-                    for edge in walked.edges(checksum, name, expansion.names):
-                        if not walk.add(first_name, name, edge, checksum, bound):
+                    for step in walked.steps(checksum, name, expansion.names):
+                        if not walk.add(first_name, name, step, checksum, bound):
                             return
 
 
@@ -106,7 +106,6 @@ class _Walked:
         self._contents = contents
         self._query = query
         self._by_dataset: dict[Dataset, TimesByName] = {}
-        self._edges: dict[tuple[str, Dataset, frozenset[str] | None], list[FieldEdge]] = {}
 
     def read(self, expansions: Sequence[Expansion]) -> list[TimesByName]:
         """Return when the contents of each dataset ran, complete up to the bounds.
@@ -133,21 +132,21 @@ class _Walked:
         )
         return by_names
 
-    def edges(self, checksum: str, name: Dataset, names: frozenset[str] | None) -> Sequence[FieldEdge]:
-        """Return the edges of fields in one content. Raises DeadlineExceeded."""
-        key = checksum, name, names
-        if key not in self._edges:
-            self._edges[key] = list(self._read_edges(checksum, name, names))
-        return self._edges[key]
+    def steps(self, checksum: str, name: Dataset, names: frozenset[str] | None) -> Iterator[FieldStep]:
+        """Yield the edges of fields in one content. Raises DeadlineExceeded."""
+        direction, indirect = self._query.direction, self._query.indirect
+        deadline.check()
+        for part in self._parts(names):
+            for step in steps_of(self._contents, checksum, direction, name, part):
+                if indirect or step.influence is not Influence.INDIRECT:
+                    yield step
 
-    def _read_edges(self, checksum: str, name: Dataset, names: frozenset[str] | None) -> Iterable[FieldEdge]:
-        backward = self._query.direction is Direction.BACKWARD
-        edges_of = field_relations.edges_into if backward else field_relations.edges_out_of
-        for edge in edges_of(self._contents.field_map(checksum), name, names=names):
-            # Here, because contents that are all cached never wait for the store.
-            deadline.check()
-            if self._query.indirect or edge.influence is not Influence.INDIRECT:
-                yield edge
+    def _parts(self, names: frozenset[str] | None) -> list[frozenset[str] | None]:
+        """Return the fields of which steps are read together, so that other questions find them cached."""
+        if names is None or self._query.direction is Direction.FORWARD:
+            # Forward, the edges of several fields are in the order of what they lead to.
+            return [names]
+        return [frozenset([name]) for name in sorted(names)]
 
     def _window_query(self, dataset: Dataset) -> WindowQuery:
         query = self._query

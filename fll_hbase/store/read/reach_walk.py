@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
-from fll_hbase.model.field_relations import FieldEdge
+from fll_hbase.model.field_steps import FieldStep
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.run_times import RunTimes, bound_of
@@ -100,8 +100,11 @@ class ReachWalk:
         self._dropped: set[DatasetField] = set()
         self._names: dict[Dataset, tuple[Dataset, ...]] = {}
         self._canonical: dict[Dataset, Dataset] = {}
+        self._has_aliases = False
         self._unknown: set[tuple[Dataset, Dataset]] = set()
-        self._visit(Path(query.field, None), first_bound(query))
+        start = Path(query.field, None)
+        self._hops[query.field], self._paths[query.field] = 0, start
+        self._admit(start, first_bound(query))
 
     @property
     def has_next(self) -> bool:
@@ -131,9 +134,10 @@ class ReachWalk:
     def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
         """Return the name under which a dataset was reached first, after this name all `names` are it."""
         first_name = self._canonical.setdefault(dataset, dataset)
+        self._has_aliases |= first_name != dataset
         listed = tuple(names)
         for name in listed:
-            self._canonical.setdefault(name, first_name)
+            self._has_aliases |= self._canonical.setdefault(name, first_name) != name
         self._names[first_name] = tuple(dict.fromkeys((*self._names.get(first_name, ()), *listed)))
         return first_name
 
@@ -146,34 +150,36 @@ class ReachWalk:
         for name in names | {WHOLE_DATASET} if self._backward else names:
             bounds[name] = max(expansion.bound, bounds.get(name, _UNBOUNDED))
 
-    def add(self, dataset: Dataset, name: Dataset, edge: FieldEdge, checksum: str, bound: int) -> bool:
+    def add(self, dataset: Dataset, name: Dataset, step: FieldStep, checksum: str, bound: int) -> bool:
         """Add an edge of a content of `dataset` under `name`; return False if there is no room for it."""
-        if edge.destination is None and edge.source_field is not None:
-            self._dropped.add(DatasetField(dataset, edge.source_field))
-        if edge.source is None or edge.destination is None:
+        source, destination, influence = step
+        if source is None or destination is None:
             # Generated and dropped fields have no dataset on the other side.
+            if source is not None:
+                self._dropped.add(DatasetField(dataset, source.name))
             return True
-        source, destination = (
-            dataset if end == name else self._name(end) for end in (edge.source, edge.destination)
-        )
-        if edge.influence is None:
-            self._unknown.add((source, destination))
+        if self._has_aliases:
+            source, destination = (
+                DatasetField(dataset if end.dataset == name else self._name(end.dataset), end.name)
+                for end in (source, destination)
+            )
+        if influence is None:
+            self._unknown.add((source.dataset, destination.dataset))
             return True
-        key = (
-            DatasetField(source, edge.source_field or WHOLE_DATASET),
-            DatasetField(destination, edge.destination_field or WHOLE_DATASET),
-        )
-        if self._within is not None and key not in self._within:
-            return True
-        if key not in self.edges and len(self.edges) == self._edges_max:
-            self.truncated_by.add(f"connections_max={self._edges_max}")
-            self.is_full = True
-            return False
-        added = self.edges.setdefault(key, _Edge())
-        added.direct |= edge.influence is Influence.DIRECT
+        key = source, destination
+        added = self.edges.get(key)
+        if added is None:
+            if self._within is not None and key not in self._within:
+                return True
+            if len(self.edges) == self._edges_max:
+                self.truncated_by.add(f"connections_max={self._edges_max}")
+                self.is_full = True
+                return False
+            added = self.edges[key] = _Edge()
+        added.direct |= influence is Influence.DIRECT
         added.checksums.add(checksum)
-        near, far = (key[1], key[0]) if self._backward else key
-        self._visit(Path(far, self._path_to(near)), bound)
+        near, far = (destination, source) if self._backward else key
+        self._visit(near, far, bound)
         return True
 
     def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
@@ -238,13 +244,20 @@ class ReachWalk:
         other = min(self._near_paths) if self._backward else WHOLE_DATASET
         return Path(near, self._near_paths[other])
 
-    def _visit(self, path: Path, bound: int) -> None:
+    def _visit(self, near: DatasetField, reached: DatasetField, bound: int) -> None:
         """Note a field for the next level, unless it was reached with the same or a greater bound."""
+        path = self._paths.get(reached)
+        if path is None:
+            self._hops.setdefault(reached, self._level)
+            path = self._paths[reached] = Path(reached, self._path_to(near))
+        elif bound > self._bound(reached):
+            path = Path(reached, self._path_to(near))
+        if bound > self._bound(reached):
+            self._admit(path, bound)
+
+    def _admit(self, path: Path, bound: int) -> None:
+        """Note a field for the next level with a greater bound than before."""
         reached = path.field
-        self._hops.setdefault(reached, self._level)
-        self._paths.setdefault(reached, path)
-        if bound <= self._bound(reached):
-            return
         self._bounds[reached] = bound
         self._next[reached] = _Visit(path, bound)
         dataset = DatasetField(reached.dataset, WHOLE_DATASET)

@@ -91,13 +91,13 @@ def test_without_counts_everything_else_is_equal(history: list[Run], query: Reac
 
 @given(history=histories, query=queries)
 def test_forward_is_the_inverse_of_backward(history: list[Run], query: ReachQuery) -> None:
-    query = replace(query, field=replace(query.field, name="x"), level=None)
+    query = replace(query, field=query.field._replace(name="x"), level=None)
     opposite = Direction.FORWARD if query.direction is Direction.BACKWARD else Direction.BACKWARD
     with store_of(history) as store:
         for end in answer(store, query).hops:
             inverse = answer(store, replace(query, field=end, direction=opposite)).hops
             # The dataset as a whole leads to each of its fields, which are listed only where they lead on.
-            assert query.field in inverse or replace(query.field, name=WHOLE_DATASET) in inverse
+            assert query.field in inverse or query.field._replace(name=WHOLE_DATASET) in inverse
 
 
 def ladder(depth: int, width: int) -> list[Run]:
