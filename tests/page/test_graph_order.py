@@ -1,4 +1,4 @@
-"""What is not in the order of the runs stands apart in the drawing, the table, the panel, reports and files."""
+"""Drawing, table, panel, reports and files show apart what is not in the order of the runs."""
 
 from __future__ import annotations
 
