@@ -28,10 +28,12 @@ from bench.race_workload import Shape, Workload
 from bench.report import print_figure
 from bench.server import Server, call
 from fll_hbase.client.local import LocalClient
-from fll_hbase.config import Settings
+from fll_hbase.clock import now_ms
+from fll_hbase.config import DEFAULTS, Settings
 from fll_hbase.errors import LineageError
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.store.factory import open_store
+from fll_hbase.store.maintenance.old_days import seal_old_days
 
 QUESTIONS, ROUNDS, BATCH_RUNS = 20, 3, 1_000
 GROWTH_MAX = 2
@@ -69,8 +71,13 @@ def bench(sizes: Sequence[int]) -> None:
 
 
 @contextmanager
-def record_into_both(workload: Workload, size: int, folder: Path) -> Iterator[Competitors]:
-    """Record `size` runs of a workload into both; they are closed at the end of the context."""
+def record_into_both(
+    workload: Workload, size: int, folder: Path, *, sealed: bool = True
+) -> Iterator[Competitors]:
+    """Record `size` runs of a workload into both; they are closed at the end of the context.
+
+    With `sealed` the days of the runs are sealed, as they are some hours later.
+    """
     url = f"sqlite:///{folder / 'store.db'}"
     with (
         closing(open_store(Settings(store=url))) as store,
@@ -86,6 +93,11 @@ def record_into_both(workload: Workload, size: int, folder: Path) -> Iterator[Co
             recorder.record(batch)
             contents.update((run.info.checksum, run.info) for run in batch)
         recorder.finish()
+        if sealed:
+            # As retention does each night; questions seal what they find unsealed themselves.
+            seal_old_days(
+                store.table, clock=lambda: now_ms() + 3 * DEFAULTS.grace_ms, grace_ms=DEFAULTS.grace_ms
+            )
         yield Competitors(
             url=url,
             client=LocalClient(store),

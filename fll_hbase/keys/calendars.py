@@ -29,8 +29,8 @@ WAY = b"d:w"
 
 TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"o:r"
 """Columns of a day of a calendar, each followed by the day of the period: the random token of whoever touched
-the day last, the runs of the day as counted when the day had that token, and all runs where these are many. The last is heavy:
-whole days are answered without it."""
+the day last, the runs of the day as counted when the day had that token, and all runs where these are many.
+The last is heavy: whole days are answered without it."""
 
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 

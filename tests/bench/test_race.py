@@ -27,9 +27,12 @@ def workload() -> Workload:
     return Workload(SHAPE)
 
 
-@pytest.fixture(scope="module")
-def competitors(workload: Workload, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Competitors]:
-    with record_into_both(workload, RUNS, tmp_path_factory.mktemp("race")) as competitors:
+@pytest.fixture(scope="module", params=[False, True], ids=["just recorded", "sealed"])
+def competitors(
+    request: pytest.FixtureRequest, workload: Workload, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Competitors]:
+    folder = tmp_path_factory.mktemp("race")
+    with record_into_both(workload, RUNS, folder, sealed=request.param) as competitors:
         yield competitors
 
 

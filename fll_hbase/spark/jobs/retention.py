@@ -46,6 +46,7 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.maintenance.old_days import CALENDAR_ROWS, seal_old_days
 from fll_hbase.store.maintenance.retention_counts import (
     DATASETS,
     FORMER_INDEXES,
@@ -96,6 +97,10 @@ def apply_retention(
         with closing(open_store_table(settings, create=False)) as table:
             remove_superseded(table, until_ms=until_ms)
     former = _remove_former_indexes(spark, collection, former_ranges)
+    if not dry_run:
+        # Last: what is left will be asked about, and nobody has to read the references of an old day first.
+        read = partial(_seal_range, grace_ms=settings.grace_ms)
+        range_scan.scan_ranges(spark, settings, [CALENDAR_ROWS], read=read, schema="days bigint").collect()
     counts = {RUNS: runs.rows, **counts, FORMER_INDEXES: former.rows}
     if dry_run:
         later = _remove_former_indexes(spark, replace(collection, until_ms=ANY_AGE_MS), former_ranges)
@@ -146,6 +151,10 @@ def _remove_former_indexes(
         garbage_collection.remove_former_indexes, until_ms=collection.until_ms, dry_run=collection.dry_run
     )
     return _sum(range_scan.scan_ranges(spark, collection.settings, key_ranges, read=read, schema=REMOVED))
+
+
+def _seal_range(table: Table, start: bytes, stop: bytes, *, grace_ms: int) -> Iterator[tuple[int]]:
+    yield (seal_old_days(table, (start, stop), clock=now_ms, grace_ms=grace_ms),)
 
 
 def _collect_garbage(

@@ -10,6 +10,7 @@ from itertools import islice
 
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys.layout import Range
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.store import calendar_rows
@@ -23,13 +24,18 @@ PAGE_ROWS = 1_000
 """Calendars of one page of a scan."""
 
 
-def seal_old_days(table: Table, *, clock: Callable[[], int], grace_ms: int) -> int:
-    """Seal every day that is old enough and unsealed; return how many were.
+CALENDAR_ROWS: Range = ranges.prefix_range(layout.CALENDARS)
+
+
+def seal_old_days(
+    table: Table, key_range: Range = CALENDAR_ROWS, *, clock: Callable[[], int], grace_ms: int
+) -> int:
+    """Seal every day of a range of calendars that is old enough and unsealed; return how many were.
 
     `clock` returns milliseconds since 1970. Raises StoreUnavailable and CorruptRow.
     """
     sealer = DaySealer(table, EventMerger(table), clock=clock, grace_ms=grace_ms)
-    scanned = table.scan(*ranges.prefix_range(layout.CALENDARS), columns=(layout.LIGHT,))
+    scanned = table.scan(*key_range, columns=(layout.LIGHT,))
     count = 0
     while page := dict(islice(scanned, PAGE_ROWS)):
         days = [key for row_key, row in page.items() for key in _unsealed(row_key, row, sealer)]

@@ -19,6 +19,7 @@ from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.store.maintenance.retention_counts import (
     DATASETS,
     FORMER_INDEXES,
@@ -48,10 +49,10 @@ def apply_retention(
 ) -> RetentionReport:
     """Delete runs that started before the cut-offs of all their datasets, then what no run references.
 
-    Rows of `layout.INDEXES_BEFORE_CALENDARS` are deleted once the calendars of the table are complete. With
-    `dry_run` nothing is deleted, and the report has what would be. Safe beside running writers, whose
-    `grace_ms` it has to be; `clock` returns milliseconds since 1970. After an interruption, the next call
-    continues. Raises CorruptRow, before anything is collected, and
+    At the end all old days are sealed. Rows of `layout.INDEXES_BEFORE_CALENDARS` are deleted once the
+    calendars of the table are complete. With `dry_run` nothing is deleted, and the report has what would be.
+    Safe beside running writers, whose `grace_ms` it has to be; `clock` returns milliseconds since 1970. After
+    an interruption, the next call continues. Raises CorruptRow, before anything is collected, and
     ConfigurationError for a copy that is not complete.
     """
     check_not_copying(table)
@@ -73,6 +74,8 @@ def apply_retention(
     garbage_collection.remove(table, garbage, policy, until_ms=until_ms)
     former = _remove_former_indexes(counted, former_ranges, until_ms=until_ms)
     remove_superseded(table, until_ms=until_ms)
+    # Last: what is left will be asked about, and nobody has to read the references of an old day first.
+    seal_old_days(counted, clock=clock, grace_ms=grace_ms)
     counts = {RUNS: runs.rows, **_count(garbage), FORMER_INDEXES: former.rows}
     size_bytes = runs.bytes + garbage.bytes + former.bytes
     return RetentionReport(False, counts, {}, size_bytes, time.monotonic() - started)
