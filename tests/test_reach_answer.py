@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,6 +123,6 @@ class TestTypes:
             assert catalogue.types(fields) == dict.fromkeys(fields, "int")
             assert counting.calls == {"rows": 4}
             # Another field of a dataset that is read already costs no call.
-            more = replace(fields[0], name="g")
+            more = fields[0]._replace(name="g")
             assert catalogue.types([*fields[:9], more])[more] == "int"
             assert counting.calls == {"rows": 6}

@@ -29,6 +29,7 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("runs", DAILY, {**WINDOWED, "limit": 7}),
     ("runs", DAILY, {**WINDOWED, "program": "print", "state": "COMPLETE", "field": "UID"}),
     ("programs", DAILY, {**WINDOWED, "field": "UID", "failed": True}),
+    ("reach", (*DAILY, "UID"), {**WINDOWED, "direction": "both", "failed": True}),
     ("run_counts", DAILY, {**WINDOWED, "buckets": 9}),
     ("search", ("uid",), {"limit": 3}),
     ("namespaces", (), {}),
