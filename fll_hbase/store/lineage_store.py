@@ -106,7 +106,9 @@ class LineageStore:
         self._reach = ReachReader(self._components.times, self._contents, self._settings)
         self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
         self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
-        self._runs = RunReader(self._windows, self._contents, self.catalogue, self._settings)
+        self._runs = RunReader(
+            self._windows, self._components.times, self._contents, self.catalogue, self._settings
+        )
         heads = RunHeadReader(table, self._contents, self._components.requests)
         self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
         self._diffs = FieldDiffReader(self._field_graphs, self._contents, self.catalogue, self._settings)

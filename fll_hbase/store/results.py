@@ -80,8 +80,9 @@ class RunSpan:
 class ReachEdge:
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
-    `in_order` is whether the order of the runs allows a value to have passed here on its way between this edge
-    and the field of the query: backward, that the upstream run started no later; None if that is not known.
+    `in_order` is whether the order of the runs allows a value to have passed here on its way between this
+    edge and the field of the query: backward, that the upstream run started no later; None if that is not
+    known.
     """
 
     source: DatasetField
@@ -111,10 +112,10 @@ class Path(NamedTuple):
 class Reach:
     """Fields within reach of one field, with their hops, and the edges between them, sorted by their ends.
 
-    `unknown` are pairs of source and destination that are related without known fields: the walk does not
-    go on through them. `dropped` are fields that some run read and did not use. `in_order` are the fields that
-    the order of the runs allows, None if that is not known. `paths` has a shortest path to each field at the far
-    end of an edge, which with `causal` a value can have taken.
+    `unknown` are pairs of source and destination that are related without known fields: the walk does not go
+    on through them. `dropped` are fields that some run read and did not use. `in_order` are the fields that
+    the order of the runs allows, None if that is not known. `paths` has a shortest path to each field at the
+    far end of an edge, which with `causal` a value can have taken.
     """
 
     hops: dict[DatasetField, int]

@@ -106,6 +106,10 @@ class EventMerger:
                 committed[run] = CommittedRun(head.checksum, program_run)
         return committed
 
+    def shown_program(self, run: ProgramRun) -> ProgramRun:
+        """Return a run with its program as `committed_runs` shows it."""
+        return run
+
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
         """Read runs by id, with their events; runs that are not recorded or not committed are left out."""
         keys = {layout.run_row(run): run for run in runs}

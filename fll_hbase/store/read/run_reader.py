@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
+from typing import NamedTuple
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout
+from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.store import calendar_rows
+from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_statistics import BucketCounts, ProgramUnion
+from fll_hbase.store.read.run_times import RunTimes, RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
 from fll_hbase.store.results import ListedRun, Programs, RunCounts, RunsPage
 from fll_hbase.store.run_rows import CommittedRun
 
 BATCH_RUNS = 1000
 """References of one call."""
+
+
+class _ContentTimes(NamedTuple):
+    """When a content ran that used a dataset, and in which directions; `query` is the one that found it."""
+
+    checksum: str
+    query: WindowQuery
+    times: RunTimes
+    directions: frozenset[Direction]
 
 
 class RunReader:
@@ -31,9 +47,15 @@ class RunReader:
     """
 
     def __init__(
-        self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+        self,
+        windows: WindowReader,
+        times: RunTimesReader,
+        contents: ContentCache,
+        catalogue: Catalogue,
+        settings: Settings,
     ) -> None:
         self._windows = windows
+        self._times = times
         self._contents = contents
         self._catalogue = catalogue
         self._settings = settings
@@ -83,31 +105,90 @@ class RunReader:
     ) -> Programs:
         """Return the programs of the runs of the window; those of failed runs alone only with `failed`.
 
-        Reads every run, newest first, until the deadline or until there are more than `list_limit_max`
-        programs.
+        At most `list_limit_max`, those of the newest runs. Of days that are not sealed yet, all runs are
+        read, newest first, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
         union, truncated_by = ProgramUnion(count_failed=failed), set[str]()
-        runs = self._runs(dataset, window, field, directions=directions)
-        for listed in deadline.until_over(runs, truncated_by=truncated_by):
-            if not union.add(listed, programs_max=programs_max):
-                truncated_by.add(f"list_limit_max={programs_max}")
-                break
-        if not union.size:
+        contents = self._content_times(dataset, window, field, directions, truncated_by)
+        for content in contents:
+            for runs, newest in self._with_programs(content.times.runs):
+                union.add(newest, content.directions, runs)
+        if not contents:
             self._require_known(dataset, field)
-        return Programs(union.build(), tuple(sorted(truncated_by)))
+        programs = union.build()
+        if len(programs) > programs_max:
+            truncated_by.add(f"list_limit_max={programs_max}")
+        return Programs(tuple(programs[:programs_max]), tuple(sorted(truncated_by)))
 
     def counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.
 
-        Reads every run, newest first, until the deadline.
+        Of days that are not sealed yet, all runs are read, newest first, until shortly before the deadline.
         """
         counts, truncated_by = BucketCounts(window, buckets=buckets), set[str]()
-        for listed in deadline.until_over(self._runs(dataset, window, field), truncated_by=truncated_by):
-            counts.add(listed)
+        for content in self._content_times(dataset, window, field, BOTH, truncated_by):
+            cut = {day_of(runs.runs[0].start_ms) for runs in content.times.runs if counts.is_cut(runs)}
+            if cut:
+                self._times.complete_days(
+                    content.query, {content.checksum: content.times}, {content.checksum: cut}
+                )
+            for runs in content.times.runs:
+                counts.add(runs)
         if not counts.total:
             self._require_known(dataset, field)
         return RunCounts(counts.build(), tuple(sorted(truncated_by)))
+
+    def _content_times(
+        self,
+        dataset: Dataset,
+        window: Window,
+        field: str,
+        directions: Sequence[Direction],
+        truncated_by: set[str],
+    ) -> list[_ContentTimes]:
+        """Return when each content ran that used a dataset, or a field of it, failed runs included."""
+        queries = [WindowQuery(direction, dataset, window, True) for direction in directions]
+        contents: dict[str, _ContentTimes] = {}
+        for query, by_name in zip(
+            queries, self._times.times(queries, truncated_by=truncated_by), strict=True
+        ):
+            self._contents.load(
+                self._contents.find_missing(checksum for times in by_name.values() for checksum in times)
+                if field
+                else ()
+            )
+            for name, times in by_name.items():
+                content_field = DatasetField(name, field)
+                for checksum, listed in times.items():
+                    if field and not self._contents.mentions_field(
+                        FieldOfContent(checksum, content_field), query.direction
+                    ):
+                        continue
+                    # A content that uses the dataset in both directions, or under several names, ran once.
+                    content = contents.setdefault(
+                        checksum, _ContentTimes(checksum, replace(query, dataset=name), listed, frozenset())
+                    )
+                    used = content.directions | {query.direction}
+                    contents[checksum] = content._replace(directions=used)
+        return list(contents.values())
+
+    def _with_programs(self, runs: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
+        """Yield runs of one program each, with the newest of them."""
+        unknown = [run.run for day_runs in runs if not day_runs.program for run in day_runs.runs]
+        committed: dict[str, CommittedRun] = {}
+        for begin in range(0, len(unknown), BATCH_RUNS):
+            deadline.check()
+            committed |= self._windows.committed_runs(unknown[begin : begin + BATCH_RUNS])
+        for day_runs in runs:
+            if day_runs.program:
+                newest = calendar_rows.decode_program(day_runs.program, day_runs.runs[0])
+                yield day_runs, self._windows.shown_program(newest)
+                continue
+            for run in day_runs.runs:
+                # A run that was purged meanwhile is left out.
+                if run.run in committed:
+                    yield DayRuns(b"", day_runs.failed, [run], 1), committed[run.run].run
 
     def _runs(
         self,

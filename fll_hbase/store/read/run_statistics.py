@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.results import ListedRun, ProgramUsage, RunBucket
+from fll_hbase.store.calendar_rows import DayRuns
+from fll_hbase.store.results import ProgramUsage, RunBucket
 
 
 @dataclass(slots=True)
@@ -19,15 +21,17 @@ class _Usage:
     first_start_ms: int = 0
     last: ProgramRun | None = None
 
-    def add(self, listed: ListedRun, *, count_failed: bool) -> None:
-        """Add a run that started no later than those before."""
-        self.failed += listed.run.state.failed
-        if listed.run.state.failed and not count_failed:
+    def add(
+        self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns, *, counts: bool
+    ) -> None:
+        self.failed += runs.total if runs.failed else 0
+        if not counts:
             return
-        self.directions |= listed.directions
-        self.runs += 1
-        self.first_start_ms = listed.run.start_ms
-        self.last = self.last or listed.run
+        self.directions |= directions
+        self.runs += runs.total
+        oldest_ms = runs.runs[-1].start_ms
+        self.first_start_ms = oldest_ms if self.last is None else min(self.first_start_ms, oldest_ms)
+        self.last = newest if self.last is None else min(self.last, newest, key=_newest_first)
 
 
 class ProgramUnion:
@@ -42,18 +46,15 @@ class ProgramUnion:
         """How many programs there are, those without a run that counts included."""
         return len(self._usages)
 
-    def add(self, listed: ListedRun, *, programs_max: int) -> bool:
-        """Add a run that started no later than those before; return False if its program has no room."""
-        run = listed.run
-        key = run.namespace, run.application, run.program, run.type
-        if key not in self._usages and len(self._usages) == programs_max:
-            return False
-        self._usages.setdefault(key, _Usage()).add(listed, count_failed=self._count_failed)
-        return True
+    def add(self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns) -> None:
+        """Add runs of one program, of which `newest` is the newest."""
+        key = newest.namespace, newest.application, newest.program, newest.type
+        counts = self._count_failed or not runs.failed
+        self._usages.setdefault(key, _Usage()).add(newest, directions, runs, counts=counts)
 
-    def build(self) -> tuple[ProgramUsage, ...]:
+    def build(self) -> list[ProgramUsage]:
         """Return the programs, that of the last run first; without those whose runs do not count."""
-        return tuple(
+        listed = [
             ProgramUsage(
                 usage.last,
                 directions=usage.directions,
@@ -63,7 +64,8 @@ class ProgramUnion:
             )
             for usage in self._usages.values()
             if usage.last is not None
-        )
+        ]
+        return sorted(listed, key=lambda usage: _newest_first(usage.last))
 
 
 class BucketCounts:
@@ -82,20 +84,35 @@ class BucketCounts:
         """How many runs were counted."""
         return sum(self._complete) + sum(self._failed)
 
-    def add(self, listed: ListedRun) -> None:
-        """Count a run that starts in the window."""
-        length_ms = self._window.stop_ms - self._window.start_ms
-        # The bucket whose start is the last one before that of the run, as `_start_ms` rounds down.
-        offset_ms = listed.run.start_ms - self._window.start_ms
-        number = ((offset_ms + 1) * self._buckets - 1) // length_ms
-        counts = self._failed if listed.run.state.failed else self._complete
-        counts[number] += 1
+    def is_cut(self, runs: DayRuns) -> bool:
+        """Return whether runs are in several buckets, and not all of them are known."""
+        newest, oldest = runs.runs[0].start_ms, runs.runs[-1].start_ms
+        return not runs.is_complete and self._number(newest) != self._number(oldest)
+
+    def add(self, runs: DayRuns) -> None:
+        """Count runs that start in the window, and that no bucket cuts unless all are known."""
+        counts = self._failed if runs.failed else self._complete
+        first = self._number(runs.runs[0].start_ms)
+        if first == self._number(runs.runs[-1].start_ms):
+            counts[first] += runs.total
+            return
+        for run in runs.runs:
+            counts[self._number(run.start_ms)] += 1
 
     def build(self) -> tuple[RunBucket, ...]:
         """Return the buckets, the oldest first."""
-        counts = zip(self._complete, self._failed, strict=True)
+        counts: Iterable[tuple[int, int]] = zip(self._complete, self._failed, strict=True)
         return tuple(RunBucket(self._start_ms(number), *count) for number, count in enumerate(counts))
+
+    def _number(self, start_ms: int) -> int:
+        """Return the bucket whose start is the last one before a time, as `_start_ms` rounds down."""
+        length_ms = self._window.stop_ms - self._window.start_ms
+        return ((start_ms - self._window.start_ms + 1) * self._buckets - 1) // length_ms
 
     def _start_ms(self, number: int) -> int:
         length_ms = self._window.stop_ms - self._window.start_ms
         return self._window.start_ms + number * length_ms // self._buckets
+
+
+def _newest_first(run: ProgramRun) -> tuple[int, str]:
+    return -run.start_ms, run.run

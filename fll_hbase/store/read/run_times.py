@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from fll_hbase import deadline
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
@@ -24,7 +25,11 @@ from fll_hbase.tables import Row, Scan, Table
 ATTEMPTS_MAX = 5
 """How often days are read again because runs moved between them meanwhile."""
 
+LAST_SECONDS = 0.5
+"""The time before the deadline in which no further references are read for an answer that may be cut."""
+
 _NO_PROGRAM = b""
+"""The program of runs that were read from references: their run rows have it."""
 
 
 class RunTimes:
@@ -36,6 +41,11 @@ class RunTimes:
         self._newest_first = _sorted(runs)
         self._window = window
         self._spans: dict[int, RunSpan | None] = {}
+
+    @property
+    def runs(self) -> Sequence[DayRuns]:
+        """The runs by day, program and whether they failed, the newest day first."""
+        return self._newest_first
 
     def latest_bound(self, direction: Direction, bound: int) -> int | None:
         """Return the bound of that run within a bound which admits most others; None without a run."""
@@ -79,10 +89,20 @@ TimesByName: TypeAlias = dict[Dataset, dict[str, RunTimes]]
 """Names of a dataset, its own first, with the contents that ran under each, in the window of a query."""
 
 
-class _Counted(NamedTuple):
-    """Runs of days read from references, and runs whose run rows name another content or day."""
+class _CountedRun(NamedTuple):
+    key: ContentDay
+    failed: bool
+    start_ms: int
 
-    runs: dict[ContentDay, dict[tuple[bytes, bool], list[SealedRun]]]
+
+class _Counted(NamedTuple):
+    """Runs of days read from references, by id, and where runs are whose run rows disagree, by reference
+    tail.
+
+    A run that moves between two pages has a valid reference on both: the later one counts.
+    """
+
+    runs: dict[str, _CountedRun]
     elsewhere: dict[bytes, ContentDay]
 
 
@@ -103,25 +123,40 @@ class RunTimesReader:
         self._clock = clock
         self._grace_ms = grace_ms
 
-    def times(self, queries: Sequence[WindowQuery]) -> list[TimesByName]:
+    def times(
+        self, queries: Sequence[WindowQuery], *, truncated_by: set[str] | None = None
+    ) -> list[TimesByName]:
         """Return for each query the contents with runs that match. Raises DeadlineExceeded.
 
-        The number of calls does not follow that of the queries.
+        With `truncated_by` days that are not sealed are read until shortly before the deadline, the newest
+        runs first, and then the limit is added to it. The number of calls does not follow that of the
+        queries.
         """
-        reads: list[Reads[object]] = [self._times(query) for query in queries]
+        reads: list[Reads[object]] = [self._times(query, truncated_by) for query in queries]
         reads.append(read_aliases(query.dataset for query in queries))
         *results, aliases = self._reads.run(reads)
         times = dict(zip(queries, results, strict=True))
         groups = [with_aliases(query, aliases) for query in queries]  # type: ignore[arg-type]
         others = list(dict.fromkeys(query for group in groups for query in group if query not in times))
-        times |= zip(others, self._reads.run([self._times(query) for query in others]), strict=True)
+        times |= zip(
+            others, self._reads.run([self._times(query, truncated_by) for query in others]), strict=True
+        )
         return [{query.dataset: times[query] for query in group} for group in groups]  # type: ignore[misc]
 
     def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
         """Read all runs of those days that a bound cuts, so that `RunTimes` answers about the bound."""
-        self._reads.run([self._complete_times(*item) for item in wanted])
+        cut = [
+            (query, times, days) for query, times, bound in wanted if (days := _cut_days(query, times, bound))
+        ]
+        self._reads.run([self._complete_days(*item) for item in cut])
 
-    def _times(self, query: WindowQuery) -> Reads[dict[str, RunTimes]]:
+    def complete_days(
+        self, query: WindowQuery, times: Mapping[str, RunTimes], days: Mapping[str, Collection[int]]
+    ) -> None:
+        """Read all runs of these days of contents."""
+        self._reads.run([self._complete_days(query, times, days)])
+
+    def _times(self, query: WindowQuery, truncated_by: set[str] | None) -> Reads[dict[str, RunTimes]]:
         query = yield from self._windows.restricted(query)
         runs: dict[str, list[DayRuns]] = {}
         for attempt in range(ATTEMPTS_MAX):
@@ -133,7 +168,7 @@ class RunTimesReader:
                 runs.setdefault(key.checksum, []).extend(listed)
             if not unknown:
                 break
-            counted = yield from self._read_references(query, unknown)
+            counted = yield from self._read_references(query, unknown, truncated_by)
             for key, day_runs in _day_runs(counted).items():
                 runs.setdefault(key.checksum, []).extend(day_runs)
             is_last = attempt == ATTEMPTS_MAX - 1
@@ -141,14 +176,9 @@ class RunTimesReader:
                 break
         return {checksum: RunTimes(listed, query.window) for checksum, listed in runs.items() if listed}
 
-    def _complete_times(self, query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> Reads[None]:
-        unsettled = {
-            checksum: sorted(days)
-            for checksum, listed in times.items()
-            if (days := listed.unknown_days(query.direction, bound))
-        }
-        if not unsettled:
-            return
+    def _complete_days(
+        self, query: WindowQuery, times: Mapping[str, RunTimes], unsettled: Mapping[str, Collection[int]]
+    ) -> Reads[None]:
         query = yield from self._windows.restricted(query)
         contents = yield from self._windows.days(query)
         known, unknown = yield from _read_starts(query, contents, unsettled)
@@ -158,8 +188,13 @@ class RunTimesReader:
             for day in cut_days:
                 times[checksum].replace_day(day, known.get(ContentDay(checksum, day), ()))
 
-    def _read_references(self, query: WindowQuery, unknown: Mapping[str, Collection[int]]) -> Reads[_Counted]:
-        """Return the runs of days from references, which run rows confirm."""
+    def _read_references(
+        self,
+        query: WindowQuery,
+        unknown: Mapping[str, Collection[int]],
+        truncated_by: set[str] | None = None,
+    ) -> Reads[_Counted]:
+        """Return the runs of days from references, which run rows confirm; see `times`."""
         counted = _Counted({}, {})
         prefix = layout.reference_prefix(query.direction, query.dataset)
         for window, checksums in content_days.neighbours(content_days.by_day(unknown)):
@@ -167,6 +202,9 @@ class RunTimesReader:
             part = content_days.overlap(query.window, window)
             start, stop = layout.window_range(query.direction, query.dataset, part)
             while True:
+                if truncated_by is not None and deadline.is_over(in_seconds=LAST_SECONDS):
+                    truncated_by.add(deadline.limit())
+                    return counted
                 rows = yield Scan(start, stop, columns, PAGE_REFERENCES_MAX)
                 tails = [key[len(prefix) :] for key, _ in rows]
                 heads = yield from self._windows.matching_heads(query, tails)
@@ -195,9 +233,8 @@ class RunTimesReader:
         asked: dict[ContentDay, bytes | None] = {}
         for tail, key in counted.elsewhere.items():
             if key.day in unknown.get(key.checksum, ()):
-                run = layout.parse_reference_tail(tail).run
-                listed = counted.runs.get(key, {}).values()
-                if not any(run == other.run for runs in listed for other in runs):
+                listed = counted.runs.get(layout.parse_reference_tail(tail).run)
+                if listed is None or listed.key != key:
                     return True
             else:
                 asked[key] = _token(contents, key)
@@ -228,6 +265,15 @@ def window_within(window: Window, direction: Direction, bound: int) -> Window:
 
 def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
     return sorted(runs, key=lambda day_runs: -day_runs.runs[0].start_ms)
+
+
+def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:
+    """Return the days of which a bound admits some runs, and not all are known, by content."""
+    return {
+        checksum: sorted(days)
+        for checksum, listed in times.items()
+        if (days := listed.unknown_days(query.direction, bound))
+    }
 
 
 def _settled(
@@ -303,8 +349,9 @@ def _count(
     if not is_valid:
         counted.elsewhere[tail] = key
     elif key.day in unknown.get(key.checksum, ()):
-        programs = counted.runs.setdefault(key, {})
-        programs.setdefault((_NO_PROGRAM, head.state.failed), []).append(SealedRun(start_ms, run))
+        # Taken out first, so that runs stay in the order of their references.
+        counted.runs.pop(run, None)
+        counted.runs[run] = _CountedRun(key, head.state.failed, start_ms)
 
 
 def _column(head: CommittedHead) -> bytes:
@@ -313,9 +360,12 @@ def _column(head: CommittedHead) -> bytes:
 
 def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
     """Return the counted runs; each list is newest first, as references are."""
+    by_day: dict[ContentDay, dict[bool, list[SealedRun]]] = {}
+    for run, (key, failed, start_ms) in counted.runs.items():
+        by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, run))
     return {
-        key: [DayRuns(program, failed, runs, len(runs)) for (program, failed), runs in programs.items()]
-        for key, programs in counted.runs.items()
+        key: [DayRuns(_NO_PROGRAM, failed, runs, len(runs)) for failed, runs in by_state.items()]
+        for key, by_state in by_day.items()
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import ProgramRun
 from fll_hbase.store import run_rows
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
@@ -249,8 +250,18 @@ class WindowReader:
         # A replacement may read and write other datasets than the document that put the hint.
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
+    def committed_runs(self, runs: Collection[str]) -> dict[str, CommittedRun]:
+        """Return runs by id; those that are not committed are left out."""
+        return self._events.committed_runs(self._rows_of(runs))
+
+    def shown_program(self, run: ProgramRun) -> ProgramRun:
+        """Return a run with its program as `committed_runs` shows it."""
+        return self._events.shown_program(run)
+
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
-        runs = {layout.parse_reference_tail(tail).run for tail in tails}
+        return self._rows_of({layout.parse_reference_tail(tail).run for tail in tails})
+
+    def _rows_of(self, runs: Collection[str]) -> dict[str, Row]:
         keys = {layout.run_row(run): run for run in sorted(runs)}
         rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
         return {keys[key]: row for key, row in rows.items()}

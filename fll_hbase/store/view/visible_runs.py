@@ -51,6 +51,10 @@ class VisibleRuns(EventMerger):
             for run_id, run in committed.items()
         }
 
+    def shown_program(self, run: ProgramRun) -> ProgramRun:
+        """Return a run with its program hidden where its namespace is."""
+        return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
+
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
         """Read runs by id, as they are shown; those of which nothing is visible are left out."""
         details = super().run_details(runs)

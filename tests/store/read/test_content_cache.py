@@ -52,8 +52,8 @@ def calls_of_loads(size: int) -> int:
 def calls_of_times(size: int, *, is_sealed: bool) -> int:
     """The calls that say which of this many contents ran, and when.
 
-    Twice those of horizon, ways in one or two pages, and calendars; of a day that is not sealed, too, references in pages that
-    double, with their run rows.
+    Twice those of horizon, ways in one or two pages, and calendars; of a day that is not sealed, too,
+    references in pages that double, with their run rows.
     """
     return 8 if is_sealed else 8 + 4 * size.bit_length()
 
