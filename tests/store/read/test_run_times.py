@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.clock import now_ms
 from fll_hbase.config import DEFAULTS
-from fll_hbase.errors import CorruptRow
+from fll_hbase.errors import CorruptRow, NotFound
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
@@ -163,6 +164,78 @@ def check(table: Table, runs: Collection[RecordedRun], window: Window, bound_ms:
             end = None if not listed else listed[0 if backward else -1].run.start_ms
             latest = item.latest_bound(query.direction, bound)
             assert latest == (None if end is None else bound_of(query.direction, end))
+
+
+def check_statistics(table: Table, runs: Collection[RecordedRun], window: Window, buckets: int) -> None:
+    """Compare programs and counts of a dataset, in both directions, with the runs themselves."""
+    store = LineageStore(table)
+    for dataset in DATASETS:
+        used = [item for item in runs if _directions(item, dataset) and item.run.start_ms in window]
+        newest_first = sorted(used, key=lambda item: (-item.run.start_ms, item.run.run))
+        for failed in (False, True):
+            programs: dict[tuple[str, str], list[RecordedRun]] = {}
+            for item in newest_first:
+                if failed or not item.run.state.failed:
+                    programs.setdefault((item.run.namespace, item.run.program), []).append(item)
+            shown = answer_or_nothing(
+                lambda d=dataset, f=failed: store.programs(d, window, failed=f).programs
+            )
+            assert [
+                (
+                    (usage.last.namespace, usage.last.program),
+                    (usage.last.run, usage.last.start_ms, usage.first_start_ms, usage.runs, usage.failed),
+                    usage.directions,
+                )
+                for usage in shown
+            ] == [
+                (
+                    program,
+                    (
+                        *(listed[0].run.run, listed[0].run.start_ms, listed[-1].run.start_ms, len(listed)),
+                        sum(
+                            item.run.state.failed
+                            for item in used
+                            if (item.run.namespace, item.run.program) == program
+                        ),
+                    ),
+                    frozenset().union(*(_directions(item, dataset) for item in listed)),
+                )
+                for program, listed in programs.items()
+            ]
+        counted = answer_or_nothing(lambda d=dataset: store.run_counts(d, window, buckets=buckets).buckets)
+        starts_ms = [bucket.start_ms for bucket in counted]
+        for number, bucket in enumerate(counted):
+            stop_ms = (*starts_ms, window.stop_ms)[number + 1]
+            within = [item for item in used if bucket.start_ms <= item.run.start_ms < stop_ms]
+            failed_count = sum(item.run.state.failed for item in within)
+            assert (bucket.complete, bucket.failed) == (len(within) - failed_count, failed_count)
+        assert sum(bucket.complete + bucket.failed for bucket in counted) == len(used)
+
+
+def answer_or_nothing(ask: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return an answer; nothing of a dataset that no run ever used."""
+    try:
+        return ask()
+    except NotFound:
+        return ()
+
+
+def _directions(item: RecordedRun, dataset: Dataset) -> frozenset[Direction]:
+    ends = {Direction.BACKWARD: item.info.destinations, Direction.FORWARD: item.info.sources}
+    return frozenset(direction for direction, datasets in ends.items() if dataset in datasets)
+
+
+@given(runs=st.lists(RUNS, max_size=14), window=WINDOWS, buckets=st.integers(1, 9), data=st.data())
+def test_programs_and_counts_are_those_of_the_runs_whatever_is_sealed(
+    runs: list[RecordedRun], window: Window, buckets: int, data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calendar_rows, "INLINE_RUNS_MAX", data.draw(st.sampled_from([0, 2, 64])))
+        table, last = recorded(runs)
+        days = sorted({day_of(item.run.start_ms) for item in runs})
+        if days:
+            seal_days(table, data.draw(st.sets(st.sampled_from(days))))
+        check_statistics(table, last.values(), window, buckets)
 
 
 @given(runs=st.lists(RUNS, max_size=14), window=WINDOWS, bound_ms=STARTS, data=st.data())
