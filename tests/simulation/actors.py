@@ -6,18 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fll_hbase.errors import CorruptRow, NotFound, StoreUnavailable
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.namespace_runs import RunsQuery
+from fll_hbase.store.read.run_times import RunTimes, bound_of
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ListedRun
 from fll_hbase.store.write.pending_run import CommitResult
-from tests.simulation import checks
+from tests.simulation import checks, day_checks
 from tests.simulation.checks import Violation
 from tests.simulation.history import History, Possible, Statement
+from tests.simulation.run_states import RunStates, State
 from tests.simulation.scheduler import Crash, Scheduler
-from tests.support.small_world import BY_CHECKSUM, COMMON, Question
+from tests.simulation.sealers import offered
+from tests.support.small_world import BY_CHECKSUM, COMMON, EDGES_MS, Question
 
 ATTEMPTS_MAX = 5
 PAGE_RUNS = (1, 2, 100)
@@ -73,14 +78,24 @@ class Client:
 class Reader:
     """Queries the store, and checks answers against all states that runs may have been in meanwhile."""
 
-    def __init__(self, scheduler: Scheduler, history: History, store: LineageStore) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        history: History,
+        run_states: RunStates,
+        policy: RetentionPolicy,
+        store: LineageStore,
+    ) -> None:
         self._scheduler = scheduler
         self._history = history
+        self._run_states = run_states
+        self._policy = policy
         self.store = store
 
     def ask(self, question: Question) -> None:
-        """Run one of the three queries. Raises Violation."""
-        ask = self._scheduler.random.choice((self.lineage, self.lineage, self.fields, self.runs))
+        """Run one of the queries. Raises Violation."""
+        asks = (self.lineage, self.lineage, self.fields, self.runs, self.times, self.times, self.ends)
+        ask: Callable[[Question], object] = self._scheduler.random.choice(asks)
         try:
             ask(question)
         except StoreUnavailable:
@@ -92,7 +107,11 @@ class Reader:
         question = replace(question, field=COMMON)
         began = self._scheduler.note(f"lineage {_describe(question)}")
         shown = contents_in(self.store, question)
-        checks.contents(shown, question, self._possible(began))
+        answered = self._scheduler.note("answered")
+        checks.contents(shown, question, self._history.possible(began, answered))
+        states = self._run_states.between(began, answered)
+        cutoff_ms = self._policy.cutoff_ms(question.dataset)
+        day_checks.check_existence(shown, question.query, states, cutoff_ms=cutoff_ms)
         return shown
 
     def fields(self, question: Question) -> tuple[str, ...]:
@@ -106,6 +125,42 @@ class Reader:
         listed = all_runs(self.store, question, self._scheduler.random.choice(PAGE_RUNS))
         checks.listed(listed, question, self._possible(began))
         return listed
+
+    def times(self, question: Question) -> dict[str, RunTimes]:
+        """Return the runs of each content, in the window and within a bound now and then."""
+        query = question.query
+        began = self._scheduler.note(f"times {_describe(question)}")
+        times = times_of(self.store, query)
+        self._check_times(times, query, began)
+        if self._scheduler.chance(0.3):
+            bound = bound_of(query.direction, self._scheduler.random.choice(EDGES_MS))
+            self._scheduler.note(f"times within {bound}")
+            self.store._components.times.complete([(query, times, bound)])
+            # Days of the second read are those of another moment.
+            self._check_times(times, query, began, is_first=False)
+        return times
+
+    def _check_times(
+        self, times: dict[str, RunTimes], query: WindowQuery, began: int, *, is_first: bool = True
+    ) -> None:
+        days = offered(self.store).latest(query.direction, query.dataset) if is_first else None
+        states = self._states(began)
+        cutoff_ms = self._policy.cutoff_ms(query.dataset)
+        day_checks.check_days(times, query, days, states, cutoff_ms=cutoff_ms)
+
+    def ends(self, question: Question) -> dict[str, bytes]:
+        """Return the newest or the oldest reference of all contents."""
+        query, oldest = question.query, self._scheduler.chance(0.5)
+        began = self._scheduler.note(f"{'oldest' if oldest else 'newest'} {_describe(question)}")
+        checksums = day_checks.touching(query)
+        (ends,) = self.store._windows.newest_references({query: checksums}, oldest=oldest)
+        states = self._states(began)
+        cutoff_ms = self._policy.cutoff_ms(query.dataset)
+        day_checks.check_ends(ends, query, checksums, states, oldest=oldest, cutoff_ms=cutoff_ms)
+        return ends
+
+    def _states(self, began: int) -> list[State]:
+        return self._run_states.between(began, self._scheduler.note("answered"))
 
     def namespace_runs(self, window: Window) -> list[RecordedRun]:
         """Return the runs of all namespaces in a window, page by page."""
@@ -122,6 +177,12 @@ class Reader:
 
     def _possible(self, began: int) -> dict[str, Possible]:
         return self._history.possible(began, self._scheduler.note("answered"))
+
+
+def times_of(store: LineageStore, query: WindowQuery) -> dict[str, RunTimes]:
+    """Return the runs of each content of the dataset of a query."""
+    (by_name,) = store._components.times.times([query])
+    return by_name[query.dataset]
 
 
 def contents_in(store: LineageStore, question: Question) -> frozenset[str]:

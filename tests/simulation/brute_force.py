@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fll_hbase.keys import layout
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.results import ListedRun
-from tests.simulation.actors import Reader
+from fll_hbase.store.read.run_times import bound_of, window_within
+from fll_hbase.store.results import ListedRun, RunSpan
+from tests.simulation.actors import Reader, times_of
 from tests.simulation.checks import Violation
-from tests.support.small_world import ALWAYS, BY_CHECKSUM, COMMON, DATASETS, Question, endpoints_of
+from tests.support.small_world import (
+    ALWAYS,
+    BY_CHECKSUM,
+    COMMON,
+    DATASETS,
+    EDGES_MS,
+    Question,
+    endpoints_of,
+)
 
 
 def documents(reader: Reader) -> dict[str, RecordedRun]:
@@ -35,6 +44,29 @@ def check_all(reader: Reader, question: Question, expected: Sequence[RecordedRun
     _check_equal(question, reader.runs(question), _listed(question, expected))
 
 
+def check_calendars(reader: Reader, question: Question, expected: Sequence[RecordedRun]) -> None:
+    """Check what calendars say about the question against the documents: contents, ends and counts."""
+    question = replace(question, field=COMMON)
+    check_lineage(reader, question, expected)
+    admitted = sorted((d for d in expected if question.admits(d)), key=_tail_of)
+    query = question.query
+    checksums = {document.info.checksum for document in admitted}
+    for oldest, in_order in ((True, admitted), (False, list(reversed(admitted)))):
+        (ends,) = reader.store._windows.newest_references({query: checksums}, oldest=oldest)
+        _check_equal(question, ends, {d.info.checksum: _tail_of(d) for d in in_order})
+    times = times_of(reader.store, query)
+    for start_ms in EDGES_MS:
+        bound = bound_of(query.direction, start_ms)
+        reader.store._components.times.complete([(query, times, bound)])
+        within = replace(question, window=window_within(query.window, query.direction, bound))
+        spans = {checksum: listed.span(query.direction, bound) for checksum, listed in times.items()}
+        wanted = {
+            checksum: _span([d.run for d in admitted if d.info.checksum == checksum and within.admits(d)])
+            for checksum in checksums
+        }
+        _check_equal(within, spans, wanted)
+
+
 def check_namespace_runs(reader: Reader, window: Window, expected: Sequence[RecordedRun]) -> None:
     """Check the list of all namespaces against the documents."""
     in_window = [document for document in expected if document.run.start_ms in window]
@@ -48,6 +80,14 @@ def check_lineage(reader: Reader, question: Question, expected: Sequence[Recorde
     _check_equal(
         question, reader.lineage(question), {d.info.checksum for d in expected if question.admits(d)}
     )
+
+
+def _span(newest_first: Sequence[ProgramRun]) -> RunSpan | None:
+    if not newest_first:
+        return None
+    failed = sum(run.state.failed for run in newest_first)
+    first, last = newest_first[-1], newest_first[0]
+    return RunSpan(len(newest_first), failed, first.start_ms, last.start_ms, last.run)
 
 
 def _check_equal(question: Question | Window, answer: object, wanted: object) -> None:

@@ -23,7 +23,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 from tests.simulation.actors import Client
 from tests.simulation.checks import Violation
 from tests.simulation.history import History, Possible, Statement
-from tests.simulation.simulation import GRACE_MS, Simulation
+from tests.simulation.simulation import Simulation
 from tests.support.small_world import BY_CHECKSUM, COMMON, OWN_FIELDS, RUNS, STARTS_MS, A, B, C, World
 
 KINDS = (
@@ -90,8 +90,8 @@ def _events(documents: Iterable[IncomingEvent]) -> tuple[RunEvent, ...]:
 class EventWorld(World):
     """Events of few runs, at few times."""
 
-    def __init__(self, random: Random) -> None:
-        super().__init__(random)
+    def __init__(self, random: Random, *, is_narrow: bool = False) -> None:
+        super().__init__(random, is_narrow=is_narrow)
         self._contents = list(INFOS.values())
         self._event_runs = RUNS[: random.randint(1, 2)]
         self._times = random.sample(STARTS_MS, random.randint(2, 4))
@@ -139,19 +139,11 @@ class EventClient(Client):
 
 
 class EventSimulation(Simulation):
-    """One schedule of events.
-
-    At the end the grace period passes: a reader may hold an index row for stale as long, after a pass that
-    exceeded its time and crashed before it noticed.
-    """
+    """One schedule of events."""
 
     worlds = EventWorld
     histories = EventHistory
     clients = EventClient
-
-    def _check(self) -> None:
-        self.scheduler.leap(GRACE_MS)
-        super()._check()
 
 
 def _key(statement: Statement) -> object:

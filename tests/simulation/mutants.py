@@ -1,6 +1,6 @@
 """Mutants: stores that are broken on purpose, each without one rule of the protocol.
 
-Most are the real store over a table that changes what passes through, so that they outlive its refactoring.
+Most are the real store with another committer or sealer, or over a table that changes what passes through.
 
 That a pass looks again at its end is not among them: since it asks the clock before each batch, only a purge
 of the very run that it writes can come between, and hardly any schedule has both.
@@ -8,39 +8,52 @@ of the very run that it writes can come between, and hardly any schedule has bot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from fll_hbase.errors import LineageError
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
+from fll_hbase.keys.codec import day_of
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.model.window import Window
-from fll_hbase.store import run_rows
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.batched_reads import Reads
-from fll_hbase.store.read.index_rows import Index
+from fll_hbase.store.read.run_times import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
-from fll_hbase.store.write.period_index import PeriodIndexWriter
-from fll_hbase.tables import Batch, Put, Row, Scan, Table
+from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest
+from fll_hbase.store.write.ways import WayWriter
+from fll_hbase.tables import Batch, Cell, Put, Row, Scan, Table
 from fll_hbase.tables.base import Columns
-from tests.simulation.simulation import GRACE_MS, Make, Sweep, open_store
+from tests.simulation.sealers import offered
+from tests.simulation.simulation import GRACE_MS, Make, Sweep, open_store, sweep_once
 from tests.support.passing_table import Through
 
 REFERENCES = (b"b|", b"f|")
 
 
-class CommitBeforeReferences(Through):
+class ChangedPasses(RunCommitter):
+    """A committer that changes the batches of a pass; mutants change one method."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        raise NotImplementedError
+
+    def _until_deadline(self, batches: Iterable[Batch], began_ms: int) -> Iterator[Batch]:
+        return super()._until_deadline(self.changed(list(batches)), began_ms)
+
+
+class CommitBeforeReferences(ChangedPasses):
     """Commits a run before its references exist."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         return sorted(batches, key=lambda batch: not any(map(_is_commit, batch)))
 
 
-class CatalogueAfterContent(Through):
+class CatalogueAfterContent(ChangedPasses):
     """Other writers rely on a content whose catalogue entries do not exist yet."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
@@ -63,7 +76,7 @@ class ContentAfterCommit(Through):
         return [*without_contents, delayed]
 
 
-class OneCommitCell(Through):
+class OneCommitCell(ChangedPasses):
     """The last writer wins, however late."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
@@ -71,7 +84,7 @@ class OneCommitCell(Through):
         return [[put._replace(column=only) if _is_commit(put) else put for put in batch] for batch in batches]
 
 
-class NumberlessDocuments(Through):
+class NumberlessDocuments(ChangedPasses):
     """Of two documents the greater digest counts, whichever was first."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
@@ -83,38 +96,91 @@ class NumberlessDocuments(Through):
         return put._replace(column=layout.document_column(1, put.column.rpartition(b"|")[2].decode()))
 
 
-class IndexRowsOnce(Through):
-    """An existing index row is not put again, though a reader may have cached it as stale."""
+class WithoutTouches(Through):
+    """A table in which nobody touches a day that has a token."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        return [[put for put in batch if not self._exists(put)] for batch in batches]
+        return [[put for put in batch if not self._is_touch(put)] for batch in batches]
 
-    def _exists(self, put: Put) -> bool:
-        return put.row.startswith(b"i|") and put.column in self._table.get(put.row)
+    def _is_touch(self, put: Put) -> bool:
+        return _is_token(put) and put.column in self._table.get(put.row)
 
 
-class PeriodIndexLast(Through):
-    """A reader finds no row in the period index of a run that is committed."""
+class JoinedDaysTouchedOnce(ChangedPasses):
+    """A commit does not touch the day that its run joins, if that has a token."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        late = [put for batch in batches for put in batch if put.row.startswith(layout.PERIOD_INDEX)]
-        return [[put for put in batch if put not in late] for batch in batches] + [late]
+        joined = _joined_days(batches)
+        return [[put for put in batch if not self._is_again(put, joined)] for batch in batches]
+
+    def _is_again(self, put: Put, joined: Collection[ContentDay]) -> bool:
+        return _is_token(put) and _day_of_token(put) in joined and put.column in self._table.get(put.row)
 
 
-class PeriodsForever(PeriodIndexWriter):
-    """Relies on rows of the period index of any age, though a sweep may have deleted them."""
+class LeftDaysUntouched(ChangedPasses):
+    """A commit does not touch the day that its run leaves."""
 
-    def note_put(self, runs: Iterable[CommittedRun], began_ms: int) -> None:
-        super().note_put(runs, began_ms + 1_000 * GRACE_MS)
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        joined = _joined_days(batches)
+        return [
+            [put for put in batch if not _is_token(put) or _day_of_token(put) in joined] for batch in batches
+        ]
 
 
-class PeriodsAlone(WindowReader):
-    """A reader that gives up on a row of the period index with its sample run, and reads no days."""
+class TouchAfterCommit(ChangedPasses):
+    """A day is touched when its runs have changed."""
 
-    def _days(self, query: WindowQuery, window: Window) -> Reads[Index]:
-        if self._periods.covers(query.window):
-            return {}
-        return (yield from super()._days(query, window))
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return _last(batches, _is_token)
+
+
+class WaysAfterCommit(ChangedPasses):
+    """A reader finds no way of a run that is committed."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return _last(batches, lambda put: put.row.startswith(layout.WAYS))
+
+
+class WaysForever(WayWriter):
+    """Relies on ways of any age, though a sweep may have deleted them."""
+
+    def note_put(self, ways: Iterable[tuple[str, int]], began_ms: int) -> None:
+        super().note_put(ways, began_ms + 1_000 * GRACE_MS)
+
+
+class TokenAfterReferences(DaySealer):
+    """A seal has the token that its day has once its runs are counted, if it was old before."""
+
+    def _seals(self, request: SealRequest) -> dict[ContentDay, list[Put]]:
+        seals = super()._seals(request)
+        period = calendars.period_of(request.day)
+        rows = self._table.rows([calendars.calendar_row(key.checksum, period) for key in seals])
+        return {
+            key: [_with_token(put, rows[put.row], key.day) for put in puts] for key, puts in seals.items()
+        }
+
+
+class HorizonsIgnored(DaySealer):
+    """Seals days of a dataset whose references were purged."""
+
+    def _is_purged(self, request: SealRequest) -> bool:
+        return False
+
+
+class SealsForever(Through):
+    """A reader for whom a seal holds whatever the token of its day is."""
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        rows = self._table.rows(keys, columns=columns)
+        return {key: _resealed(row) if key.startswith(layout.CALENDARS) else row for key, row in rows.items()}
+
+
+class MovedRunsIgnored(RunTimesReader):
+    """A reader that counts a run on none of two days if it moves between them meanwhile."""
+
+    def _is_moved(self, *arguments: object) -> Reads[bool]:
+        yield from ()
+        return False
 
 
 class RunRowsOnce(Through):
@@ -129,17 +195,6 @@ class RunRowsOnce(Through):
             [key for key in keys if key not in self._cached_rows], columns=columns
         )
         return {key: self._cached_rows[key] for key in keys if key in self._cached_rows}
-
-
-class SampleRunsAlone(Through):
-    """A reader that gives up on an index row with its sample run, and reads no reference."""
-
-    def scan(
-        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
-    ) -> Iterator[tuple[bytes, Row]]:
-        if columns and start.startswith(REFERENCES):
-            return iter(())
-        return super().scan(start, stop, columns=columns, limit=limit)
 
 
 class UncommittedDocuments(Through):
@@ -186,6 +241,13 @@ class NoDeadline(RunCommitter):
         return False
 
 
+class DeadlineAfterCommit(RunCommitter):
+    """A pass asks the clock when it has put its commit record, and not before."""
+
+    def _until_deadline(self, batches: Iterable[Batch], began_ms: int) -> Iterator[Batch]:
+        yield from batches
+
+
 def recording(kind: type[RunCommitter]) -> Make:
     """Return an opener of stores with another committer."""
 
@@ -197,11 +259,15 @@ def recording(kind: type[RunCommitter]) -> Make:
     return make
 
 
-def sweeping_young(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
+def sweeping_young(table: Table, clock: Callable[[], int], policy: RetentionPolicy) -> None:
     """Sweep without a grace period, though a pass may be about to refer to the garbage."""
-    horizons = RetentionPolicy(horizon_ms)
-    garbage = garbage_collection.find_garbage(table, horizons, until_ms=clock())
-    garbage_collection.remove(table, garbage, horizons, until_ms=clock())
+    garbage = garbage_collection.find_garbage(table, policy, until_ms=clock())
+    garbage_collection.remove(table, garbage, policy, until_ms=clock())
+
+
+def purging_untouched(table: Table, clock: Callable[[], int], policy: RetentionPolicy) -> None:
+    """Purge without touching the days of the runs that are deleted."""
+    sweep_once(WithoutTouches(table), clock, policy)
 
 
 def over(table_class: Callable[[Table], Table]) -> Make:
@@ -209,15 +275,28 @@ def over(table_class: Callable[[Table], Table]) -> Make:
     return lambda table, clock: open_store(table_class(table), clock)
 
 
-def relying_on_periods(table: Table, clock: Callable[[], int]) -> LineageStore:
+def sealing(kind: type[DaySealer] = DaySealer, *, graces: float = GRACES) -> Make:
+    """Return an opener of stores with another sealer, who waits for so many grace periods."""
+
+    def make(table: Table, clock: Callable[[], int]) -> LineageStore:
+        store = open_store(table, clock)
+        sealer = offered(store).sealer
+        sealer.__class__ = kind
+        sealer._age_ms = int(graces * GRACE_MS)
+        return store
+
+    return make
+
+
+def relying_on_ways(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._components.committer._periods.__class__ = PeriodsForever
+    store._components.committer._ways.__class__ = WaysForever
     return store
 
 
-def reading_periods_alone(table: Table, clock: Callable[[], int]) -> LineageStore:
+def ignoring_moved_runs(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._windows.__class__ = PeriodsAlone
+    store._components.times.__class__ = MovedRunsIgnored
     return store
 
 
@@ -239,27 +318,79 @@ def _is_content(put: Put) -> bool:
     return put.row.startswith(b"c|")
 
 
+def _is_token(put: Put) -> bool:
+    return put.column.startswith(calendars.TOKEN) and put.row.startswith(layout.CALENDARS)
+
+
+def _day_of_token(put: Put) -> ContentDay:
+    checksum, period = calendars.parse_calendar(put.row)
+    return ContentDay(checksum, calendars.parse_day_column(put.column, period)[1])
+
+
+def _joined_days(batches: Sequence[Batch]) -> set[ContentDay]:
+    """Return the days of the commit records among the puts."""
+    heads = [run_rows.decode_head(put.value) for batch in batches for put in batch if _is_commit(put)]
+    return {ContentDay(head.checksum, day_of(head.start_ms)) for head in heads}
+
+
+def _last(batches: Sequence[Batch], is_late: Callable[[Put], bool]) -> Sequence[Batch]:
+    """Return the batches with some puts after all others."""
+    late = [put for batch in batches for put in batch if is_late(put)]
+    return [*([put for put in batch if not is_late(put)] for batch in batches), late]
+
+
+def _with_token(put: Put, row: Row, day: int) -> Put:
+    """Return the put of a seal with the token of its day."""
+    token = calendar_rows.token_of(row, day) or b""
+    return put._replace(value=put.value[:2] + token + put.value[2 + len(token) :])
+
+
+def _resealed(row: Row) -> Row:
+    """Return a row of a calendar whose seals all have the token of their day."""
+    resealed = dict(row)
+    for column, cell in row.items():
+        token = row.get(calendars.TOKEN + column[-2:])
+        if token is not None and column.startswith((calendars.SEAL, calendars.STARTS)):
+            value = cell.value[:2] + token.value + cell.value[2 + len(token.value) :]
+            resealed[column] = Cell(value, cell.stamp_ms)
+    return resealed
+
+
 WRITERS: dict[str, Make] = {
-    "commit before references": over(CommitBeforeReferences),
-    "catalogue after content": over(CatalogueAfterContent),
+    "commit before references": recording(CommitBeforeReferences),
+    "catalogue after content": recording(CatalogueAfterContent),
     "content after commit": over(ContentAfterCommit),
-    "one commit cell": over(OneCommitCell),
-    "documents without numbers": over(NumberlessDocuments),
-    "index rows put once": over(IndexRowsOnce),
-    "period index last": over(PeriodIndexLast),
-    "periods relied on forever": relying_on_periods,
+    "one commit cell": recording(OneCommitCell),
+    "documents without numbers": recording(NumberlessDocuments),
+    "joined day touched once": recording(JoinedDaysTouchedOnce),
+    "left day untouched": recording(LeftDaysUntouched),
+    "touch after commit": recording(TouchAfterCommit),
+    "ways after commit": recording(WaysAfterCommit),
+    "ways relied on forever": relying_on_ways,
     "resends answered at once": answering_resends,
     "no deadline": recording(NoDeadline),
+    "deadline after commit": recording(DeadlineAfterCommit),
 }
 SWEEPERS: dict[str, Sweep] = {
     "young swept": sweeping_young,
+    "purge without touch": purging_untouched,
+}
+SEALERS: dict[str, Make] = {
+    "sealed at any age": sealing(graces=-1),
+    "sealed after one grace": sealing(graces=1),
+    "token after references": sealing(TokenAfterReferences),
+    "horizons ignored": sealing(HorizonsIgnored),
 }
 READERS: dict[str, Make] = {
     "run rows cached": over(RunRowsOnce),
-    "sample runs alone": over(SampleRunsAlone),
-    "periods without days": reading_periods_alone,
+    "seals forever": over(SealsForever),
+    "moved runs ignored": ignoring_moved_runs,
     "uncommitted documents": over(UncommittedDocuments),
     "unconfirmed references": trusting_references,
 }
-TIMED = frozenset(("index rows put once", "periods relied on forever", "no deadline"))
+TIMED = frozenset(("ways relied on forever", "no deadline", "deadline after commit"))
 """Mutants that show only where much time passes."""
+BY_HAND = frozenset(
+    ("sealed after one grace", "token after references", "horizons ignored", "purge without touch")
+)
+"""Mutants that hardly any random schedule finds, and a schedule by hand does."""

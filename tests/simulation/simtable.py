@@ -33,6 +33,7 @@ class SimTable:
         self._hidden: dict[tuple[bytes, bytes], int] = {}
         self._skews_ms = skews_ms or [scheduler.skew_ms() for _ in range(SERVERS)]
         self.on_put: Callable[[Put], None] = lambda put: None
+        self.on_change: Callable[[bytes, Row], None] = lambda key, row: None
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         self._scheduler.step("get", row)
@@ -79,14 +80,17 @@ class SimTable:
         return within[:: max(len(within) // parts, 1)][: parts - 1]
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Row by row; a fault between two of them leaves the rest."""
-        for row, same in groupby(sorted(cells), key=itemgetter(0)):
-            self._scheduler.step("delete", row)
-            for _, column in same:
-                self._hidden[row, column] = max(until_ms, self._hidden.get((row, column), until_ms))
-                cell = self._rows.get(row, {}).get(column)
-                if cell is not None and cell.stamp_ms <= until_ms:
-                    del self._rows[row][column]
+        """One request, row by row; a fault between two of them leaves the rest."""
+        self._scheduler.step("deletes", b"")
+        with self._scheduler.sending():
+            for row, same in groupby(sorted(cells), key=itemgetter(0)):
+                self._scheduler.step("delete", row)
+                for _, column in same:
+                    self._hidden[row, column] = max(until_ms, self._hidden.get((row, column), until_ms))
+                    cell = self._rows.get(row, {}).get(column)
+                    if cell is not None and cell.stamp_ms <= until_ms:
+                        del self._rows[row][column]
+                self.on_change(row, self._rows.get(row, {}))
         self._scheduler.step("deleted", b"")
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
@@ -144,6 +148,7 @@ class SimTable:
             if old is None or old.stamp_ms <= stamp_ms:
                 row[put.column] = Cell(put.value, stamp_ms)
             self.on_put(put)
+        self.on_change(puts[0].row, row)
 
     def _row(self, key: bytes) -> Row:
         if key not in self._rows:

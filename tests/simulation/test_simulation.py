@@ -53,4 +53,5 @@ def test_schedules_meet_every_fault() -> None:
         "gives",
         "insists",
         "acknowledged",
+        "seals",
     }

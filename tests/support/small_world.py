@@ -9,14 +9,16 @@ from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store.read.window_query import WindowQuery
 
 A, B, C = Dataset("n", "a"), Dataset("n", "b"), Dataset("n|a", "a|b")
 DATASETS = (A, B, C)
 
 DAY = 19_680
-"""The first day of a period of the index, so that starts are in two periods."""
+"""The first day of a period of the calendars, so that starts are in two periods."""
 
 MIDNIGHT_MS = DAY * DAY_MS
 STARTS_MS = tuple(
@@ -97,6 +99,10 @@ class Question:
     field: str = COMMON
 
     @property
+    def query(self) -> WindowQuery:
+        return WindowQuery(self.direction, self.dataset, self.window, self.failed)
+
+    @property
     def dataset_field(self) -> DatasetField:
         return DatasetField(self.dataset, self.field)
 
@@ -112,16 +118,20 @@ class Question:
 
 
 class World:
-    """The small part of all names and times that one schedule uses."""
+    """The small part of all names and times that one schedule uses; a narrow one moves few runs about."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, is_narrow: bool = False) -> None:
         self._random = random
         size_max = random.choice((1, 2, 2, 4))
-        self._runs = RUNS[: random.randint(1, size_max + 1)]
-        self._starts = random.sample(STARTS_MS, random.randint(1, size_max))
-        alike = random.random() < 0.5
+        self._runs = RUNS[: random.randint(1, 2 if is_narrow else size_max + 1)]
+        # Often two of one day, so that a horizon cuts it.
+        starts = random.choice((STARTS_MS, STARTS_MS[3:8])) if is_narrow else STARTS_MS
+        self._starts = random.sample(starts, 2 if is_narrow else random.randint(1, size_max))
+        self._none_expire = 0.2 if is_narrow else 0.5
+        alike = is_narrow or random.random() < 0.5
         self._contents = random.sample(
-            CONTENTS[:ALIKE] if alike else CONTENTS, random.randint(1, min(size_max + 1, ALIKE))
+            CONTENTS[:ALIKE] if alike else CONTENTS,
+            random.randint(1, 2 if is_narrow else min(size_max + 1, ALIKE)),
         )
         self._versions = random.choice((("1",), ("1", "2")))
         self._states = random.choice(
@@ -150,11 +160,16 @@ class World:
         in_order = sorted(pairs, key=lambda item: (item[0], item[1].value))
         return [Question(end, ALWAYS, self._random.random() < 0.5, direction) for end, direction in in_order]
 
-    def horizon_ms(self) -> int:
-        """Draw a horizon: mostly none, else a start of some run, or the next millisecond."""
-        if self._random.random() < 0.6:
-            return 0
-        return self._random.choice(self._starts) + self._random.randint(0, 1)
+    def policy(self) -> RetentionPolicy:
+        """Draw a policy: mostly none, else a start of some run, or the next millisecond, for all or some."""
+        kind = self._random.random()
+        if kind < self._none_expire:
+            return RetentionPolicy()
+        before_ms = self._random.choice(self._starts) + self._random.randint(0, 1)
+        if kind < (1 + self._none_expire) / 2:
+            return RetentionPolicy(before_ms)
+        datasets = self._random.sample(DATASETS, self._random.randint(1, 2))
+        return RetentionPolicy(datasets_ms=dict.fromkeys(datasets, before_ms))
 
     def window(self) -> Window:
         """Draw a window: all time, whole days, or any; edges are mostly starts of runs."""
