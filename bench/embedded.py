@@ -28,7 +28,7 @@ def bench(sizes: Sequence[int]) -> None:
             queries.measure_window(servers, "adversarial window", queries.ADVERSARIAL, target="at most 5")
             queries.measure_http(servers)
             with closing(open_table(servers[largest].store)) as table:
-                scan_ms = queries.measure_index_scan(table)
+                scan_ms = queries.measure_ways_scan(table)
                 ratio = queries.measure_store(table) / scan_ms
                 print_figure("query inside the store / index scan alone", ratio, "x", target="at most 2")
             with closing(open_table(f"sqlite:///{folder}/hops.db")) as table:

@@ -53,7 +53,7 @@ def bench(sizes: Sequence[int]) -> None:
             queries.measure_http(servers)
             with closing(open_table(largest.store)) as table:
                 print_figure(
-                    "query over HTTP / index scan alone", rest_ms / queries.measure_index_scan(table), "x"
+                    "query over HTTP / scan of ways alone", rest_ms / queries.measure_ways_scan(table), "x"
                 )
                 queries.measure_store(table)
             for size, server in servers.items():

@@ -191,7 +191,7 @@ def sealed_day(row: Row, day: int, kind: bytes = calendars.SEAL) -> tuple[DayRun
 
 def has_token(seal: bytes, token: bytes) -> bool:
     """Return whether a seal was put with this token."""
-    return seal[2 : 2 + len(token)] == token
+    return seal.startswith(b'["%b"' % token)
 
 
 def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:

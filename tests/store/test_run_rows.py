@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import day_of
 from fll_hbase.model import lineage
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import DatasetMetadata, Field
@@ -227,7 +226,7 @@ def test_a_document_column_without_a_number_is_corrupt() -> None:
 
 
 @given(recorded_runs)
-def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -> None:
+def test_references_name_every_end_of_the_run(recorded: RecordedRun) -> None:
     run, info = recorded.run, recorded.info
     committed, ends = CommittedRun(info.checksum, run), content_rows.encode_content(info).endpoints
     directed = {
@@ -243,14 +242,7 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
     }
     kind = layout.FAILED_REFERENCE if run.state in (State.FAIL, State.ABORT) else layout.REFERENCE
     assert {put.column for put in references} == {kind + info.checksum.encode()}
-    index = list(run_rows.index_puts(committed, ends))
-    day = layout.index_tail(day_of(run.start_ms), info.checksum)
-    assert {put.row for put in index} == {
-        layout.index_prefix(*directed_end) + day for directed_end in directed
-    }
-    sample_column = layout.FAILED_SAMPLE_RUN if run.state.failed else layout.SAMPLE_RUN
-    assert {put[1:] for put in index} == {(sample_column, tail)}
-    assert len(index) == len(references) == len(directed)
+    assert len(references) == len(directed)
 
 
 @given(infos(), infos())
@@ -418,7 +410,7 @@ def test_a_cell_of_the_greatest_size_is_stored() -> None:
 
 
 def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
-    reads = [Read(f"r{n}", "", replace(A, name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
+    reads = [Read(f"r{n}", "", A._replace(name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
     with pytest.raises(TooLarge, match=r"operation 'r100' with the names of all sources is \d+ bytes long"):
         content_rows.encode_content(lineage.build_lineage([*reads, Write("w", "", B, "", ())]))
 
@@ -463,6 +455,6 @@ def test_a_program_that_no_cell_holds_is_refused() -> None:
 
 def test_a_reference_key_that_hbase_would_refuse_is_too_large() -> None:
     run = ProgramRun("ns", "app", "", "spark", "nightly", "r" * 20_000, 5)
-    ends = ContentEndpoints(CHECKSUM, (replace(A, name="n" * 20_000),), ())
+    ends = ContentEndpoints(CHECKSUM, (A._replace(name="n" * 20_000),), ())
     with pytest.raises(TooLarge, match="names too long"):
         list(run_rows.reference_puts(CommittedRun(CHECKSUM, run), ends, program=b""))
