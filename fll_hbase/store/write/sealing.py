@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -38,6 +39,9 @@ RUNS_MAX = 100_000
 REQUESTS_PER_WRITE = 100
 QUEUED_MAX = 1_000
 """Requests that wait; further ones are dropped, and made again by who reads the days next."""
+
+PAUSE_SECONDS = 60
+"""How long nothing is sealed after a failure: a store that takes no writes, perhaps, or that is away."""
 
 IDLE_SECONDS = 0.5
 """How long the thread of a sealer waits before it looks whether the store is closed."""
@@ -171,9 +175,12 @@ class BackgroundSealer:
         self._waiting: set[SealRequest] = set()
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
+        self._paused_until = 0.0
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
         """Queue those unsealed days of the contents of a dataset that are old enough; return at once."""
+        if time.monotonic() < self._paused_until:
+            return
         for request in requests_of(query, contents, self._sealer.is_old):
             with self._lock:
                 if request in self._waiting or self._closed.is_set():
@@ -208,6 +215,7 @@ class BackgroundSealer:
             except LineageError as error:
                 # Whoever reads the day next offers it again, and sees what is wrong with its rows.
                 _log.warning("days of %s were not sealed: %s", request.dataset, error)
+                self._paused_until = time.monotonic() + PAUSE_SECONDS
             finally:
                 with self._lock:
                     self._waiting.discard(request)

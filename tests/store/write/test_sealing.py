@@ -155,13 +155,21 @@ class _Failing(Through):
         raise StoreUnavailable("read only")
 
 
-def test_a_sealer_that_fails_is_logged_and_goes_on(table: Table, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("pause_seconds", "attempts"), [(0, 3), (600, 1)])
+def test_a_sealer_that_fails_is_logged_and_rests(
+    table: Table,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    pause_seconds: int,
+    attempts: int,
+) -> None:
+    monkeypatch.setattr(sealing, "PAUSE_SECONDS", pause_seconds)
     store = store_of(_Failing(table))
-    for _ in range(2):
+    for _ in range(3):
         assert store.lineage(DESTINATION, Window(0, 10 * DAY_MS)).entries
         background(store).wait()
     assert sealed_runs(table) is None
-    assert caplog.text.count("were not sealed: read only") == 2
+    assert caplog.text.count("were not sealed: read only") == attempts
     store.close()
 
 
