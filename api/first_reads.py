@@ -21,16 +21,23 @@ from fll_hbase.store.read.window_query import WindowQuery
 
 @dataclass(frozen=True, slots=True)
 class _FirstRead:
-    """The parameters of a route, and the windows that it reads for them and the dataset of its path."""
+    """The parameters of a route, and the windows that it reads for them and the dataset of its path.
+
+    `times` is whether it reads when contents ran, not only which ones did.
+    """
 
     params: type[ma.Schema]
     windows: Callable[[Json, Dataset], list[WindowQuery]]
+    times: bool = False
 
 
-def first_reads() -> list[WindowQuery]:
-    """Return the windows that the current request reads first; none for an invalid one."""
+def first_reads(*, times: bool) -> list[WindowQuery]:
+    """Return the windows of which the current request reads contents first, or when contents ran.
+
+    None for an invalid request.
+    """
     route = _ROUTES.get(request.endpoint or "")
-    if route is None or request.view_args is None:
+    if route is None or request.view_args is None or route.times is not times:
         return []
     try:
         query: Json = QueryParser().parse(route.params(), request, location="query")
@@ -67,11 +74,11 @@ def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[Wind
 _ROUTES: Mapping[str, _FirstRead] = {
     "questions.lineage": _FirstRead(LineageParams, _windows_by_direction),
     "questions.field_lineage": _FirstRead(FieldLineageParams, _windows_by_direction),
-    "reach.reach": _FirstRead(ReachParams, _windows_by_direction),
+    "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
     "changes.diff": _FirstRead(DiffParams, _both_windows),
     "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),
-    "tags.field_tags": _FirstRead(FieldTagsParams, _inherited_tag_windows),
-    "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD)),
-    "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD)),
+    "tags.field_tags": _FirstRead(FieldTagsParams, _inherited_tag_windows, times=True),
+    "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD), times=True),
+    "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD), times=True),
 }
 """Routes that begin with the contents of one dataset in a window; lists of runs, and histories, do not."""

@@ -100,7 +100,12 @@ def answer_questions(app: Flask, store: LineageStore, questions: Sequence[Questi
     with shared_reads.shared():
         # Each question reads again what could not be read here, and answers with its own error.
         with suppress(LineageError):
-            store.read_ahead([query for path in paths for query in asker.first_reads(path)])
+            store.read_ahead(
+                *(
+                    [query for path in paths for query in asker.first_reads(path, times=times)]
+                    for times in (False, True)
+                )
+            )
         body: Json = {"answers": [_to_json(question, asker.answer(question.path)) for question in questions]}
     body["truncated"] = bool(asker.truncated_by)
     return body | ({"truncatedBy": sorted(asker.truncated_by)} if asker.truncated_by else {})
@@ -117,10 +122,10 @@ class _Asker:
         self._size_bytes = 0
         self._answers: dict[str, _Answer] = {}
 
-    def first_reads(self, path: str) -> list[WindowQuery]:
+    def first_reads(self, path: str, *, times: bool) -> list[WindowQuery]:
         """Return the windows that a question reads first; none for one that is invalid."""
         with self._context(path):
-            return first_reads()
+            return first_reads(times=times)
 
     def answer(self, path: str) -> _Answer:
         """Return the answer to a question, a problem beyond a bound."""

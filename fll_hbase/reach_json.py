@@ -61,10 +61,10 @@ def _node(results: ReachByDirection, name: DatasetField, hops: int, type_name: s
         body["type"] = type_name
     if any(name in result.dropped for result in results.values()):
         body["dropped"] = True
-    known = [result.in_order for result in results.values() if name in result.hops]
-    if None not in known:
+    in_order = [result.in_order for result in results.values() if name in result.hops]
+    if None not in in_order:
         # Of two directions, one that allows it is enough.
-        body["inOrder"] = any(fields is not None and name in fields for fields in known)
+        body["inOrder"] = any(fields is not None and name in fields for fields in in_order)
     return body | _direction(
         results, [direction for direction, result in results.items() if name in result.hops]
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from fll_hbase import deadline
 from fll_hbase.clock import now_ms
@@ -21,7 +22,6 @@ from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on
 from fll_hbase.store.read.dataset_diff import DatasetDiffReader
 from fll_hbase.store.read.dataset_hops import DATASETS_PER_READ, DatasetLineageReader
 from fll_hbase.store.read.derivations import DerivationReader
-from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_diff import FieldDiffReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader
@@ -36,7 +36,7 @@ from fll_hbase.store.read.retention_report import RetentionQuery, RetentionRepor
 from fll_hbase.store.read.run_bounds import RunBoundsReader
 from fll_hbase.store.read.run_heads import RunHeadReader
 from fll_hbase.store.read.run_reader import RunReader
-from fll_hbase.store.read.window_query import Sealer, WindowQuery
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (
     DatasetDiff,
     DatasetLineageResult,
@@ -58,7 +58,6 @@ from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
-from fll_hbase.store.write.sealing import BackgroundSealer, DaySealer
 from fll_hbase.tables import Table
 from fll_hbase.tables.observed import counted
 
@@ -78,22 +77,14 @@ class LineageStore:
         settings: Settings | None = None,
         *,
         clock: Callable[[], int] = now_ms,
-        events: EventMerger | None = None,
-        public_checksum: Callable[[str], str] = str,
-        make_sealer: Callable[[DaySealer], Sealer | None] = BackgroundSealer,
+        **parts: Any,
     ) -> None:
         # Public, for views of this store.
         self.table = self._table = table
         self.settings = self._settings = settings or Settings()
         self.clock = clock
-        self._components = build_components(
-            table,
-            self._settings,
-            clock=clock,
-            events=events,
-            public_checksum=public_checksum,
-            make_sealer=make_sealer,
-        )
+        # The rest are arguments of `build_components`, for views and the simulation.
+        self._components = build_components(table, self._settings, clock=clock, **parts)
         self._contents = self._components.contents
         self._windows = self._components.windows
         self._datasets = DatasetLineageReader(self._windows, self._contents, self._settings)
@@ -192,18 +183,23 @@ class LineageStore:
         return result
 
     @retry_on_missing_content
-    def read_ahead(self, queries: Sequence[WindowQuery]) -> None:
-        """Read what queries of windows read first, many in a call, for `shared_reads.shared`.
+    def read_ahead(self, contents: Sequence[WindowQuery], times: Sequence[WindowQuery]) -> None:
+        """Read what queries of contents, and of their times, read first, for `shared_reads.shared`.
 
-        Raises StoreUnavailable and CorruptRow.
+        Many in a call. Raises StoreUnavailable and CorruptRow.
         """
-        for begin in range(0, len(queries), DATASETS_PER_READ):
-            chunk = queries[begin : begin + DATASETS_PER_READ]
-            self._horizons.load({query.dataset for query in chunk})
-            results = zip(chunk, self._windows.checksums_by_name(chunk), strict=True)
-            self.catalogue.recorded(
-                {query.dataset for query, by_name in results if not any(by_name.values())}
-            )
+        readers: tuple[tuple[Sequence[WindowQuery], Callable[..., Sequence[Mapping[Dataset, Any]]]], ...] = (
+            (contents, self._windows.checksums_by_name),
+            (times, self._components.times.times),
+        )
+        for queries, read in readers:
+            for begin in range(0, len(queries), DATASETS_PER_READ):
+                chunk = queries[begin : begin + DATASETS_PER_READ]
+                self._horizons.load({query.dataset for query in chunk})
+                results = zip(chunk, read(chunk), strict=True)
+                self.catalogue.recorded(
+                    {query.dataset for query, by_name in results if not any(by_name.values())}
+                )
 
     @retry_on_missing_content
     def field_lineage(

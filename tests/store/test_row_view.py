@@ -41,9 +41,9 @@ def test_ways_horizons_and_days_are_decoded() -> None:
     checksum = "79655ecae1889b9a7c9d61af2fd3489b"
     way = view_row(b"w|b|s3://a|b%7Cc|7fffdf6|" + checksum.encode(), {b"d:w": Cell(b"", 5)})
     period_ms = 521 * 32 * 86_400_000
-    named = {"namespace": "s3://a", "name": "b|c"}
-    assert way.parts == {**named, "direction": "backward", "checksum": checksum, "periodMs": period_ms}
-    assert view_row(b"w|h|s3://a|b%7Cc", {b"d:h|0000014ff16479d0": Cell(b"", 5)}).parts == named
+    by_name = {"namespace": "s3://a", "name": "b|c"}
+    assert way.parts == {**by_name, "direction": "backward", "checksum": checksum, "periodMs": period_ms}
+    assert view_row(b"w|h|s3://a|b%7Cc", {b"d:h|0000014ff16479d0": Cell(b"", 5)}).parts == by_name
     seal = b'["00c0ffee00c0ffee",[["n|app|1|spark|night%7Cly",1,[[5,"a"],[7,"b"]],9]]]'
     row = {b"d:z1f": Cell(b"00c0ffee00c0ffee", 5), b"d:s1f": Cell(seal, 5), b"o:r1f": Cell(b"{}", 5)}
     calendar = view_row(b"u|%b|7fffdf6" % checksum.encode(), row)

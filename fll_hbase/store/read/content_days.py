@@ -1,4 +1,4 @@
-"""What calendars say of the contents of a dataset in a window: runs of sealed days, and days to read.
+"""Days of the contents of a dataset in a window, by calendars: runs of sealed days, and days to read.
 
 A day that is sealed is answered by its seal; one that is not, from references, which run rows confirm. A day
 without a token has no runs.
@@ -134,8 +134,9 @@ def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list
     if sealed is None:
         return None if day in days.unsealed else []
     within = [cut(runs, window) for runs in matching(sealed, failed=failed)]
-    known = [runs for runs in within if runs is not None]
-    return [runs for runs in known if runs.total] if len(known) == len(within) else None
+    if None in within:
+        return None
+    return [runs for runs in within if runs is not None and runs.total]
 
 
 def end_tail(runs: Iterable[DayRuns], *, oldest: bool) -> bytes:

@@ -20,7 +20,8 @@ from fll_hbase.model.window import Direction
 from fll_hbase.store.read.cached_steps import steps_of
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk
-from fll_hbase.store.read.run_times import RunTimes, RunTimesReader, TimesByName
+from fll_hbase.store.read.run_times import RunTimes
+from fll_hbase.store.read.run_times_reader import RunTimesReader, TimesByName
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Reach
 
@@ -98,7 +99,7 @@ class ReachReader:
 
 
 class _Walked:
-    """What the walks of one query have read: when contents ran, and the edges in them."""
+    """Times of contents, and edges in them, that the walks of one query have read."""
 
     def __init__(self, times: RunTimesReader, contents: ContentCache, query: ReachQuery) -> None:
         self.times: dict[Dataset, Mapping[str, RunTimes]] = {}

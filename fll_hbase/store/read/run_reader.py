@@ -21,7 +21,8 @@ from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_statistics import BucketCounts, ProgramUnion
-from fll_hbase.store.read.run_times import RunTimes, RunTimesReader
+from fll_hbase.store.read.run_times import RunTimes
+from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
 from fll_hbase.store.results import ListedRun, Programs, RunCounts, RunsPage
 from fll_hbase.store.run_rows import CommittedRun

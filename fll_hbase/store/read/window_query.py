@@ -160,9 +160,9 @@ class WindowReader:
         listed = {
             checksum: (*contents[checksum].sealed, *contents[checksum].unsealed) for checksum in missing
         }
-        for day, of_day in content_days.by_day(listed, oldest=oldest):
+        for day, contents_of_day in content_days.by_day(listed, oldest=oldest):
             unsettled: set[str] = set()
-            for checksum in of_day & missing:
+            for checksum in contents_of_day & missing:
                 runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
                 if runs is None:
                     unsettled.add(checksum)

@@ -1,10 +1,10 @@
 """The commit protocol: how runs become rows that survive crashes and concurrent writers.
 
 The steps are those of docs/row-keys.md, "How rows are written", which also says why their order is safe:
-contents (sets of operations, shared by runs) first, then the cells of documents and events, then ways,
-calendar days and references, last the commit record. Each batch is visible before the next one is put. At the
-end the run row is read again, and a pass starts over if another writer changed the row. A pass is one attempt
-of steps 2 to 6. Methods that have an argument `rejections` add the errors of runs to it, by run id.
+contents (sets of operations, shared by runs) first, then the cells of documents and events, then ways, days
+and references, last the commit record. Each batch is visible before the next one is put. At the end the run
+row is read again, and a pass starts over if it was changed. A pass is one attempt of steps 2 to 6. Methods
+with an argument `rejections` add the errors of runs to it, by run id.
 """
 
 from __future__ import annotations
@@ -202,8 +202,7 @@ class RunCommitter:
         Adds the rejections of steps 4 and 5. Raises _DeadlineExceeded.
         """
         self._compute_commits(pending, rejections)
-        # Step 4, last part: events that other writers added in between may lead to a content that step 3 did
-        # not put; it precedes the references below.
+        # Step 4, last part: events of other writers may lead to a content that step 3 did not put.
         contents = self._refresher.contents_to_put(
             {run.run: run.derived_info for run in pending}, began_ms, rejections
         )
@@ -212,8 +211,8 @@ class RunCommitter:
         ready, again = _split_by_content(pending, endpoints, rejections)
         days = {calendar_rows.day_of_run(run.committed) for run in ready if run.committed}
         new_ways = self._ways.ways_to_put(days, began_ms)
-        # Step 5. Ways, touched days and references before commit records: a committed run can always be
-        # found, and no seal of a day that it joins or leaves holds any longer.
+        # Step 5. References before commit records: a committed run can always be found, and no seal holds of
+        # a day that it joins or leaves.
         touched = days | {run.former_day for run in ready if run.former_day}
         batches: list[Batch] = [
             run_rows.last_put_per_cell(_catalogue_puts(contents)),

@@ -1,4 +1,4 @@
-"""When contents ran, by calendars: equal to the runs themselves, whichever days are sealed."""
+"""Times of contents by calendars equal the runs themselves, whichever days are sealed."""
 
 from __future__ import annotations
 
@@ -128,11 +128,11 @@ def check(table: Table, runs: Collection[RecordedRun], window: Window, bound_ms:
     """Compare every answer about a window with the runs themselves."""
     store = LineageStore(table)
     windows = store._windows
-    asked = queries(window)
-    everything = {query: expected(runs, query, within=window) for query in asked}
-    shown = windows.checksums_by_name(asked)
-    assert [names[query.dataset] for query, names in zip(asked, shown, strict=True)] == [
-        frozenset(everything[query]) for query in asked
+    every_query = queries(window)
+    everything = {query: expected(runs, query, within=window) for query in every_query}
+    shown = windows.checksums_by_name(every_query)
+    assert [names[query.dataset] for query, names in zip(every_query, shown, strict=True)] == [
+        frozenset(everything[query]) for query in every_query
     ]
     for is_oldest in (False, True):
         tails = windows.newest_references(everything, oldest=is_oldest)
@@ -142,9 +142,9 @@ def check(table: Table, runs: Collection[RecordedRun], window: Window, bound_ms:
                 for checksum, listed in everything[query].items()
                 for item in [listed[-1 if is_oldest else 0]]
             }
-            for query in asked
+            for query in every_query
         ]
-    for query in asked:
+    for query in every_query:
         times = times_of(store, query, bound_ms)
         everywhere = bound_of(query.direction, window.stop_ms if query.direction is Direction.BACKWARD else 0)
         assert {checksum: item.span(query.direction, everywhere) for checksum, item in times.items()} == {

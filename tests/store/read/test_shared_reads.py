@@ -49,7 +49,7 @@ def test_queries_that_share_see_one_state(table: Table) -> None:
     store = LineageStore(table)
     record(store, "a")
     with shared_reads.shared():
-        store.read_ahead([QUERY])
+        store.read_ahead([QUERY], [])
         record(store, "b")
         assert fields(store) == {"a"}
     assert fields(store) == {"b"}
@@ -59,7 +59,7 @@ def test_a_missing_content_is_read_anew(table: Table) -> None:
     store = LineageStore(table)
     first = record(store, "a")
     with shared_reads.shared():
-        store.read_ahead([QUERY])
+        store.read_ahead([QUERY], [])
         record(store, "b")
         key = layout.content_row(first)
         table.delete([CellKey(key, column) for column in table.get(key)], until_ms=LATER_MS)
@@ -72,7 +72,7 @@ def test_beyond_the_bound_queries_read_for_themselves(table: Table, monkeypatch:
     store = LineageStore(table)
     record(store, "a")
     with shared_reads.shared():
-        store.read_ahead([QUERY])
+        store.read_ahead([QUERY], [])
         record(store, "b")
         assert fields(store) == {"b"}
 
@@ -81,7 +81,7 @@ def test_contexts_share_nothing_with_each_other(table: Table) -> None:
     store = LineageStore(table)
     record(store, "a")
     with shared_reads.shared():
-        store.read_ahead([QUERY])
+        store.read_ahead([QUERY], [])
     record(store, "b")
     with shared_reads.shared():
         assert fields(store) == {"b"}

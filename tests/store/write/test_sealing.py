@@ -75,8 +75,8 @@ def test_a_run_that_moves_breaks_the_seal_of_where_it_was(table: Table, moved: R
     LineageStore(table).record([moved])
     assert sealed_runs(table) is None
     day = day_of(moved.run.start_ms)
-    there = REQUEST._replace(day=day, checksums=frozenset([moved.info.checksum]))
-    assert sealer(table).seal([REQUEST, there]) == 2
+    elsewhere = REQUEST._replace(day=day, checksums=frozenset([moved.info.checksum]))
+    assert sealer(table).seal([REQUEST, elsewhere]) == 2
     assert sealed_runs(table) == []
     assert sealed_runs(table, moved.info.checksum, day) == ["one"]
 
@@ -115,10 +115,10 @@ def test_days_of_too_many_runs_stay_unsealed(table: Table, monkeypatch: pytest.M
 
 
 def test_unknown_contents_and_days_without_runs_are_left_alone(table: Table) -> None:
-    before = list(table.scan(b"", b"\xff"))
+    rows_before = list(table.scan(b"", b"\xff"))
     other = REQUEST._replace(dataset=Dataset("no", "such"), checksums=frozenset(["0" * 32]))
     assert sealer(table).seal([other, REQUEST._replace(day=DAY + 1)]) == 0
-    assert list(table.scan(b"", b"\xff")) == before
+    assert list(table.scan(b"", b"\xff")) == rows_before
 
 
 def store_of(table: Table, *, later_ms: int = GRACES * GRACE_MS + 1_000) -> LineageStore:
@@ -126,9 +126,9 @@ def store_of(table: Table, *, later_ms: int = GRACES * GRACE_MS + 1_000) -> Line
 
 
 def background(store: LineageStore) -> BackgroundSealer:
-    made = store._components.sealer
-    assert isinstance(made, BackgroundSealer)
-    return made
+    sealer_of_store = store._components.sealer
+    assert isinstance(sealer_of_store, BackgroundSealer)
+    return sealer_of_store
 
 
 def test_a_question_seals_what_it_found_unsealed(table: Table) -> None:

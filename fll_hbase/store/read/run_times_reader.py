@@ -1,0 +1,323 @@
+"""Reads when the contents of a dataset ran: from calendars, and from references where days are not sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from fll_hbase import deadline
+from fll_hbase.keys import calendars, layout
+from fll_hbase.keys.codec import day_of
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import ContentDay, DayRuns, SealedRun
+from fll_hbase.store.read import content_days, shared_reads
+from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_days import DaysByContent
+from fll_hbase.store.read.reference_pages import PAGE_REFERENCES_MAX, reference_columns
+from fll_hbase.store.read.run_times import RunTimes
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader, read_aliases, with_aliases
+from fll_hbase.store.run_rows import CommittedHead
+from fll_hbase.tables import Row, Scan, Table
+
+ATTEMPTS_MAX = 5
+"""How often days are read again because runs moved between them meanwhile."""
+
+LAST_SECONDS = 0.5
+"""The time before the deadline in which no further references are read for an answer that may be cut."""
+
+_NO_PROGRAM = b""
+"""The program of runs that were read from references: their run rows have it."""
+
+
+TimesByName: TypeAlias = dict[Dataset, dict[str, RunTimes]]
+"""Names of a dataset, its own first, with the contents that ran under each, in the window of a query."""
+
+
+class _CountedRun(NamedTuple):
+    key: ContentDay
+    failed: bool
+    start_ms: int
+
+
+class _Counted(NamedTuple):
+    """Runs of days read from references, by id, and where runs are whose run rows disagree, by reference
+    tail.
+
+    A run that moves between two pages has a valid reference on both: the later one counts.
+    """
+
+    runs: dict[str, _CountedRun]
+    elsewhere: dict[bytes, ContentDay]
+
+
+class RunTimesReader:
+    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970."""
+
+    def __init__(
+        self,
+        table: Table,
+        windows: WindowReader,
+        contents: ContentCache,
+        *,
+        clock: Callable[[], int],
+        grace_ms: int,
+    ) -> None:
+        self._windows = windows
+        self._reads = BatchedReader(table, contents)
+        self._clock = clock
+        self._grace_ms = grace_ms
+
+    def times(
+        self, queries: Sequence[WindowQuery], *, truncated_by: set[str] | None = None
+    ) -> list[TimesByName]:
+        """Return for each query the contents with runs that match. Raises DeadlineExceeded.
+
+        With `truncated_by` days that are not sealed are read until shortly before the deadline, the newest
+        runs first, and then the limit is added to it. The number of calls does not follow that of the
+        queries.
+        """
+        results = {} if truncated_by is not None else self._shared(queries)
+        missing = [query for query in dict.fromkeys(queries) if query not in results]
+        if missing:
+            read = dict(zip(missing, self._read_times(missing, truncated_by), strict=True))
+            if truncated_by is None:
+                size = sum(len(times) for by_name in read.values() for times in by_name.values())
+                shared_reads.add({("times", query): value for query, value in read.items()}, size=size)
+            results |= read
+        return [results[query] for query in queries]
+
+    def _shared(self, queries: Sequence[WindowQuery]) -> dict[WindowQuery, TimesByName]:
+        shared = shared_reads.lookup([("times", query) for query in queries])
+        return {query: value for (_, query), value in shared.items()}
+
+    def _read_times(self, queries: Sequence[WindowQuery], truncated_by: set[str] | None) -> list[TimesByName]:
+        """Return the result of `times` for distinct queries."""
+        reads: list[Reads[object]] = [self._times(query, truncated_by) for query in queries]
+        reads.append(read_aliases(query.dataset for query in queries))
+        *results, aliases = self._reads.run(reads)
+        times = dict(zip(queries, results, strict=True))
+        groups = [with_aliases(query, aliases) for query in queries]  # type: ignore[arg-type]
+        others = list(dict.fromkeys(query for group in groups for query in group if query not in times))
+        times |= zip(
+            others, self._reads.run([self._times(query, truncated_by) for query in others]), strict=True
+        )
+        return [{query.dataset: times[query] for query in group} for group in groups]  # type: ignore[misc]
+
+    def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
+        """Read all runs of those days that a bound cuts, so that `RunTimes` answers about the bound."""
+        cut = [
+            (query, times, days) for query, times, bound in wanted if (days := _cut_days(query, times, bound))
+        ]
+        self._reads.run([self._complete_days(*item) for item in cut])
+
+    def complete_days(
+        self, query: WindowQuery, times: Mapping[str, RunTimes], days: Mapping[str, Collection[int]]
+    ) -> None:
+        """Read all runs of these days of contents."""
+        self._reads.run([self._complete_days(query, times, days)])
+
+    def _times(self, query: WindowQuery, truncated_by: set[str] | None) -> Reads[dict[str, RunTimes]]:
+        query = yield from self._windows.restricted(query)
+        runs: dict[str, list[DayRuns]] = {}
+        for attempt in range(ATTEMPTS_MAX):
+            began_ms = self._clock()
+            contents = yield from self._windows.days(query)
+            runs, unsettled = _settled(contents, query)
+            days, unknown = yield from _read_starts(query, contents, unsettled)
+            for key, listed in days.items():
+                runs.setdefault(key.checksum, []).extend(listed)
+            if not unknown:
+                break
+            counted = yield from self._read_references(query, unknown, truncated_by)
+            for key, day_runs in _day_runs(counted).items():
+                runs.setdefault(key.checksum, []).extend(day_runs)
+            is_last = attempt == ATTEMPTS_MAX - 1
+            if is_last or not (yield from self._is_moved(query, contents, unknown, counted, began_ms)):
+                break
+        return {checksum: RunTimes(listed, query.window) for checksum, listed in runs.items() if listed}
+
+    def _complete_days(
+        self, query: WindowQuery, times: Mapping[str, RunTimes], unsettled: Mapping[str, Collection[int]]
+    ) -> Reads[None]:
+        query = yield from self._windows.restricted(query)
+        contents = yield from self._windows.days(query)
+        days, unknown = yield from _read_starts(query, contents, unsettled)
+        if unknown:
+            days |= _day_runs((yield from self._read_references(query, unknown)))
+        for checksum, cut_days in unsettled.items():
+            for day in cut_days:
+                times[checksum].replace_day(day, days.get(ContentDay(checksum, day), ()))
+
+    def _read_references(
+        self,
+        query: WindowQuery,
+        unknown: Mapping[str, Collection[int]],
+        truncated_by: set[str] | None = None,
+    ) -> Reads[_Counted]:
+        """Return the runs of days from references, which run rows confirm; see `times`."""
+        counted = _Counted({}, {})
+        prefix = layout.reference_prefix(query.direction, query.dataset)
+        for window, checksums in content_days.neighbours(content_days.by_day(unknown)):
+            columns = reference_columns(checksums, query)
+            part = content_days.overlap(query.window, window)
+            start, stop = layout.window_range(query.direction, query.dataset, part)
+            while True:
+                if truncated_by is not None and deadline.is_over(in_seconds=LAST_SECONDS):
+                    truncated_by.add(deadline.limit())
+                    return counted
+                rows = yield Scan(start, stop, columns, PAGE_REFERENCES_MAX)
+                tails = [key[len(prefix) :] for key, _ in rows]
+                heads = yield from self._windows.matching_heads(query, tails)
+                for key, row in rows:
+                    head = heads.get(tail := key[len(prefix) :])
+                    if head is not None:
+                        _count(counted, unknown, (tail, row), head)
+                if len(rows) < PAGE_REFERENCES_MAX:
+                    break
+                # A zero byte makes the smallest key after the last one.
+                start = rows[-1][0] + b"\x00"
+        return counted
+
+    def _is_moved(
+        self,
+        query: WindowQuery,
+        contents: DaysByContent,
+        unknown: Mapping[str, Collection[int]],
+        counted: _Counted,
+        began_ms: int,
+    ) -> Reads[bool]:
+        """Return whether a run moved between days meanwhile, or reading took longer than the grace period."""
+        # Garbage collection may have taken references meanwhile.
+        if self._clock() - began_ms > self._grace_ms:
+            return True
+        elsewhere: dict[ContentDay, bytes | None] = {}
+        for tail, key in counted.elsewhere.items():
+            if key.day in unknown.get(key.checksum, ()):
+                listed = counted.runs.get(layout.parse_reference_tail(tail).run)
+                if listed is None or listed.key != key:
+                    return True
+            else:
+                elsewhere[key] = _token(contents, key)
+        if not elsewhere:
+            return False
+        keys = {calendars.calendar_row(key.checksum, calendars.period_of(key.day)) for key in elsewhere}
+        rows: dict[bytes, Row] = yield RowKeys(keys)
+        return any(
+            calendar_rows.token_of(
+                rows.get(calendars.calendar_row(key.checksum, calendars.period_of(key.day)), {}), key.day
+            )
+            != token
+            for key, token in elsewhere.items()
+        )
+
+
+def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:
+    """Return the days of which a bound admits some runs, and not all are known, by content."""
+    return {
+        checksum: sorted(days)
+        for checksum, listed in times.items()
+        if (days := listed.unknown_days(query.direction, bound))
+    }
+
+
+def _settled(
+    contents: DaysByContent, query: WindowQuery
+) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
+    """Return the runs of sealed days by content, and the other days."""
+    runs: dict[str, list[DayRuns]] = {}
+    unsettled: dict[str, list[int]] = {}
+    for checksum, days in contents.items():
+        listed = runs[checksum] = []
+        others = list(days.unsealed)
+        for day in days.sealed:
+            settled = content_days.settle(days, day, query.window, failed=query.failed)
+            if settled is None:
+                others.append(day)
+            else:
+                listed += settled
+        if others:
+            unsettled[checksum] = others
+    return runs, unsettled
+
+
+def _read_starts(
+    query: WindowQuery, contents: DaysByContent, unsettled: Mapping[str, Collection[int]]
+) -> Reads[tuple[dict[ContentDay, list[DayRuns]], dict[str, list[int]]]]:
+    """Return the runs of sealed days whose seals have not all of them, and the days that are left."""
+    complete: dict[ContentDay, list[DayRuns]] = {}
+    unknown: dict[str, list[int]] = {}
+    sealed = [
+        ContentDay(checksum, day)
+        for checksum, days in unsettled.items()
+        for day in days
+        if checksum in contents and day in contents[checksum].sealed
+    ]
+    rows: dict[bytes, Row] = {}
+    if sealed:
+        keys = {calendars.calendar_row(key.checksum, calendars.period_of(key.day)) for key in sealed}
+        columns = sorted(
+            {
+                calendars.day_column(kind, key.day)
+                for key in sealed
+                for kind in (calendars.TOKEN, calendars.STARTS)
+            }
+        )
+        rows = yield RowKeys(keys, tuple(columns))
+    for key in sealed:
+        row = rows.get(calendars.calendar_row(key.checksum, calendars.period_of(key.day)), {})
+        all_runs = calendar_rows.sealed_day(row, key.day, calendars.STARTS)
+        if all_runs is not None:
+            cut = (
+                content_days.cut(runs, query.window)
+                for runs in content_days.matching(all_runs, failed=query.failed)
+            )
+            complete[key] = [runs for runs in cut if runs is not None and runs.total]
+    for checksum, days in unsettled.items():
+        left = [day for day in days if ContentDay(checksum, day) not in complete]
+        if left:
+            unknown[checksum] = left
+    return complete, unknown
+
+
+def _count(
+    counted: _Counted,
+    unknown: Mapping[str, Collection[int]],
+    reference: tuple[bytes, Row],
+    head: CommittedHead,
+) -> None:
+    """Count a run on the day of its run row, if its reference is there; or note where it is."""
+    tail, row = reference
+    key = ContentDay(head.checksum, day_of(head.start_ms))
+    start_ms, run = layout.parse_reference_tail(tail)
+    is_valid = start_ms == head.start_ms and _column(head) in row
+    if not is_valid:
+        counted.elsewhere[tail] = key
+    elif key.day in unknown.get(key.checksum, ()):
+        # Taken out first, so that runs stay in the order of their references.
+        counted.runs.pop(run, None)
+        counted.runs[run] = _CountedRun(key, head.state.failed, start_ms)
+
+
+def _column(head: CommittedHead) -> bytes:
+    return run_rows.reference_column(head.checksum, failed=head.state.failed)
+
+
+def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
+    """Return the counted runs; each list is newest first, as references are."""
+    by_day: dict[ContentDay, dict[bool, list[SealedRun]]] = {}
+    for run, (key, failed, start_ms) in counted.runs.items():
+        by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, run))
+    return {
+        key: [DayRuns(_NO_PROGRAM, failed, runs, len(runs)) for failed, runs in by_state.items()]
+        for key, by_state in by_day.items()
+    }
+
+
+def _token(contents: DaysByContent, key: ContentDay) -> bytes | None:
+    days = contents.get(key.checksum)
+    if days is None:
+        return None
+    cell = days.unsealed.get(key.day)
+    return cell.value if cell is not None else days.tokens.get(key.day)
