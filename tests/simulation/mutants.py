@@ -20,7 +20,7 @@ from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.batched_reads import Reads
-from fll_hbase.store.read.run_times import RunTimesReader
+from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
