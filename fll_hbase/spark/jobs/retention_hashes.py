@@ -137,8 +137,10 @@ def _hash_live_cells(
         waiting = _take_expired(page, scanner, collection.until_ms) if collection.dry_run else {}
         hashes[_RUN_WAITS] += map(cell_hash, waiting)
         for flag, needing, rows in ((LIVE, scanner, page), (WAITS, waiting_scanner, waiting)):
-            for cells in needing.live_cells(rows):
+            for cells in needing.live_cells(rows, until_ms=collection.until_ms):
                 hashes[flag] += [cell_hash(*cell) for cell in cells.cells]
+                # A dry run counts what is needed only because its run changed lately.
+                hashes[WAITS if collection.dry_run else flag] += [cell_hash(*cell) for cell in cells.former]
                 cut.update(cell_hash(layout.dataset_row(dataset)) for dataset in cells.truncated_datasets)
         if sum(map(len, hashes.values())) > cell_hashes.BATCH_HASHES:
             yield cell_hashes.flagged_batch(hashes.items())

@@ -120,7 +120,7 @@ def find_garbage(
     """
     # A run that is committed after its row was scanned needs no cell older than `until_ms`: its commit put or
     # refreshed all of them.
-    needed, truncated = _needed_cells(table, policy, purge_until_ms)
+    needed, truncated = _needed_cells(table, policy, until_ms, purge_until_ms)
     size = 0
     cells: set[CellKey] = set()
     for prefix in HINTS:
@@ -154,7 +154,7 @@ def find_garbage(
 
 
 def _needed_cells(
-    table: Table, policy: RetentionPolicy, purge_until_ms: int | None
+    table: Table, policy: RetentionPolicy, until_ms: int, purge_until_ms: int | None
 ) -> tuple[set[int], set[bytes]]:
     """Return the hashes of the cells that runs need, and the catalogue rows of datasets that lose references.
 
@@ -167,8 +167,8 @@ def _needed_cells(
         if purge_until_ms is not None:
             for key in list(scanner.expired_runs(page, until_ms=purge_until_ms)):
                 del page[key]
-        for live_cells in scanner.live_cells(page):
-            needed.update(map(_hash, live_cells.cells))
+        for live_cells in scanner.live_cells(page, until_ms=until_ms):
+            needed.update(map(_hash, (*live_cells.cells, *live_cells.former)))
             truncated.update(map(layout.dataset_row, live_cells.truncated_datasets))
     return needed, truncated
 

@@ -26,6 +26,7 @@ from fll_hbase.tables import Cell, CellKey, Row, Table
 CACHED_DAYS_MAX = 200_000
 """Bound of the cache of days of contents whose shared cells were reported already."""
 
+_ANY_AGE_MS = 2**63 - 1
 SCANNED = (layout.LIGHT,)
 """The columns of run rows that a scan has to read: the light family; run rows have no other."""
 
@@ -34,11 +35,13 @@ class LiveCells(NamedTuple):
     """The cells that one run row needs, rows of contents and event bodies as cells without a column.
 
     Cells shared by several runs may be reported for only one of them. `truncated_datasets` are those of its
-    datasets whose references to it are purged, since it started before their horizons.
+    datasets whose references to it are purged, since it started before their horizons. `former` are the cells
+    of what it was before it changed, as long as that is not long ago.
     """
 
     cells: Sequence[CellKey]
     truncated_datasets: Sequence[Dataset] = ()
+    former: Sequence[CellKey] = ()
 
 
 class _CommittedState(NamedTuple):
@@ -74,13 +77,13 @@ class LivenessScanner:
             if _start_ms(key, old[key], state.head) < min(horizons, default=self._policy.default_ms):
                 yield key
 
-    def live_cells(self, page: Mapping[bytes, Row]) -> Iterator[LiveCells]:
+    def live_cells(self, page: Mapping[bytes, Row], *, until_ms: int = _ANY_AGE_MS) -> Iterator[LiveCells]:
         """Yield one LiveCells for each row of a page of run rows: the cells of other rows that it needs.
 
         A content, ways and calendar cells that several runs need are yielded with one of them only, rarely
         with more, for all pages of this scanner. Without a commit record, a run needs the content of its
-        latest document and its event bodies only. Raises CorruptRow for a run row that cannot be read, or
-        whose content is missing.
+        latest document and its event bodies only. A row with a cell put after `until_ms` has changed lately.
+        Raises CorruptRow for a run row that cannot be read, or whose content is missing.
         """
         for key, (value, head, endpoints) in self._committed_states(page).items():
             cells = list(_input_cells(page[key], value))
@@ -101,7 +104,30 @@ class LivenessScanner:
                     cells.append(CellKey(endpoint.references + tail, column))
                 else:
                     truncated.append(endpoint.dataset)
-            yield LiveCells(cells, truncated)
+            yield LiveCells(cells, truncated, self._former_cells(key, page[key], head, until_ms))
+
+    def _former_cells(self, key: bytes, row: Row, head: CommittedHead, until_ms: int) -> list[CellKey]:
+        """Return the cells that a run needed by its other commit records, none if it changed long ago."""
+        # A reader that read the calendars before the change finds the run by its former reference, and then
+        # by its run row where it is now. Without the reference it would find the run nowhere.
+        if is_older_than(row, until_ms):
+            return []
+        values = {cell.value for column, cell in row.items() if column.startswith(layout.COMMIT)}
+        former = {_decode_head(key, value) for value in values} - {head, None}
+        endpoints = self._endpoints.read({layout.content_row(other.checksum) for other in former if other})
+        cells: list[CellKey] = []
+        for other in former:
+            # A content that is missing was garbage already when the run changed.
+            listed = endpoints.get(layout.content_row(other.checksum), ()) if other else ()
+            if other is None or isinstance(listed, CorruptRow):
+                continue
+            column = run_rows.reference_column(other.checksum, failed=other.state.failed)
+            run = ranges.escaped_run_of(key)
+            cells.append(run_index_cell(layout.escaped_run_index_tail(other.start_ms, run)))
+            tail = layout.escaped_reference_tail(other.start_ms, run)
+            cells += _day_cells(ContentDay(other.checksum, day_of(other.start_ms)), listed)
+            cells += (CellKey(endpoint.references + tail, column) for endpoint in listed)
+        return cells
 
     def _shared_cells(self, key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
         """Yield the content, the cells of its day and its ways, nothing if another run reported them.
@@ -111,14 +137,7 @@ class LivenessScanner:
         if key in self._reported:
             return
         self._reported[key] = True
-        yield CellKey(layout.content_row(key.checksum), b"")
-        yield from calendar_rows.day_cells(*key)
-        tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
-        stop_ms = calendars.day_window(key.day).stop_ms
-        for endpoint in endpoints:
-            # Whole days only: runs of the rest of the day stay. A way stays as long as one day of its period.
-            if stop_ms > endpoint.horizon_ms:
-                yield CellKey(endpoint.ways + tail, calendars.WAY)
+        yield from _day_cells(key, endpoints)
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
@@ -133,6 +152,18 @@ class LivenessScanner:
 
     def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
         return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
+
+
+def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
+    """Yield a content, the cells of its day and its ways."""
+    yield CellKey(layout.content_row(key.checksum), b"")
+    yield from calendar_rows.day_cells(*key)
+    tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
+    stop_ms = calendars.day_window(key.day).stop_ms
+    for endpoint in endpoints:
+        # Whole days only: runs of the rest of the day stay. A way stays as long as one day of its period.
+        if stop_ms > endpoint.horizon_ms:
+            yield CellKey(endpoint.ways + tail, calendars.WAY)
 
 
 def needed_cell(row: bytes, column: bytes) -> CellKey:

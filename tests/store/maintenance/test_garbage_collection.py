@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.tables import open_table
+from fll_hbase.tables.base import StampedPut
 from tests.support.journals import Journal
 from tests.support.retained_histories import (
     HISTORIES,
@@ -139,9 +141,39 @@ def test_a_way_and_a_day_stay_as_long_as_a_run_needs_them() -> None:
     swept(table, RetentionPolicy(late))
     assert {cell for cell in cells(table) if cell[0].startswith(layout.WAYS)} == ways
     kinds = (calendars.TOKEN, calendars.SEAL)
-    assert {cell[1] for cell in cells(table) if cell[0].startswith(layout.CALENDARS)} == {
-        calendars.day_column(kind, day + 1) for kind in kinds
-    }
+    calendar = table.get(calendars.calendar_row(CONTENTS[0].checksum, calendars.period_of(day)))
+    assert calendar.keys() == {calendars.day_column(kind, day + 1) for kind in kinds}
+
+
+def test_what_a_run_was_until_lately_stays() -> None:
+    """A reader that read calendars before the run changed finds it by its former reference."""
+    old = RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])
+    recorded_table, _ = recorded([old])
+    table = open_table("sqlite:///:memory:")
+    table.put_stamped(
+        [
+            StampedPut(key, column, cell.value, 1_000)
+            for key, row in recorded_table.scan(b"", b"\xff")
+            for column, cell in row.items()
+        ]
+    )
+    cells_before = set(cells(table))
+    LineageStore(table).record([RecordedRun(replace(old.run, start_ms=9 * DAY_MS), CONTENTS[1], True)])
+    garbage_collection.remove(
+        table,
+        garbage_collection.find_garbage(table, RetentionPolicy(), until_ms=2_000),
+        RetentionPolicy(),
+        until_ms=2_000,
+    )
+    assert cells_before <= set(cells(table)), "the change is younger than what may be deleted"
+    garbage_collection.remove(
+        table,
+        garbage_collection.find_garbage(table, RetentionPolicy(), until_ms=LATER_MS),
+        RetentionPolicy(),
+        until_ms=LATER_MS,
+    )
+    left = {cell[0] for cell in cells_before & set(cells(table))}
+    assert not {key for key in left if key.startswith(garbage_collection.HINTS)}
 
 
 def test_sizes_are_returned(tmp_path: Path) -> None:
