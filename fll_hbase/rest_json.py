@@ -73,6 +73,9 @@ def field_derivations(field: str, window: Window, result: Derivations) -> Json:
                     if not is_hidden_operation(operation.name)
                 ],
                 "runs": list(derivation.runs),
+                "runCount": derivation.run_count,
+                "firstStart": derivation.first_start_ms,
+                "lastStart": derivation.last_start_ms,
             }
             for derivation in result.derivations
         ],

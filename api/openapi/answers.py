@@ -202,10 +202,13 @@ class StepSchema(ma.Schema):
 
 
 class PathSchema(ma.Schema):
-    """One derivation of a field and its runs."""
+    """One derivation of a field with its runs: how many, the first and the last start in ms, the newest ids."""
 
     operations = fields.List(fields.Nested(StepSchema), required=True)
     runs = fields.List(fields.String(), required=True)
+    runCount = fields.Integer(required=True)
+    firstStart = fields.Integer(required=True)
+    lastStart = fields.Integer(required=True)
 
 
 class FieldDerivationsSchema(_Bounded):

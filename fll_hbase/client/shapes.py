@@ -147,10 +147,16 @@ class Step(TypedDict):
 
 
 class Path(TypedDict):
-    """One way in which a field was produced, and the ids of its runs, newest first."""
+    """One way in which a field was produced, with its runs: how many, and the ids of the newest, in order.
+
+    Starts are those of the first and the last run, in milliseconds since 1970.
+    """
 
     operations: list[Step]
     runs: list[str]
+    runCount: int
+    firstStart: int
+    lastStart: int
 
 
 class Derivations(TypedDict):

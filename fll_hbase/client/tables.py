@@ -73,7 +73,7 @@ def _paths(body: Json) -> list[Row]:
     return [
         {
             "operations": ", ".join(step["name"] for step in path["operations"]),
-            "runs": len(path["runs"]),
+            "runs": path["runCount"],
             "lastRun": path["runs"][0],
         }
         for path in body["paths"]

@@ -129,10 +129,16 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One distinct derivation of a field, and the ids of the runs that used it, newest first."""
+    """One distinct derivation of a field, with the runs that used it: how many, and the ids of the newest.
+
+    Starts are those of the first and the last run.
+    """
 
     operations: tuple[Operation, ...]
     runs: tuple[str, ...]
+    run_count: int
+    first_start_ms: int
+    last_start_ms: int
 
 
 @dataclass(frozen=True, slots=True)

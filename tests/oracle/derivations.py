@@ -13,13 +13,12 @@ from tests.oracle.history import Run
 
 def paths_of(runs: list[Run], end_point: EndPoint, field: str) -> list[Json]:
     """One path per distinct way, newest first; the runs are given newest first."""
-    ways: dict[Any, tuple[Run, FieldGraph, list[str]]] = {}
+    ways: dict[Any, tuple[FieldGraph, list[Run]]] = {}
     for run in runs:
         graph = backward(run.content, end_point, field)
         if graph.starts:
-            first = (run, graph, [])
-            ways.setdefault(_way(graph), first)[2].append(str(run.member("run")))
-    return [_path(run.content, graph, names) for run, graph, names in ways.values()]
+            ways.setdefault(_way(graph), (graph, []))[1].append(run)
+    return [_path(graph, used) for graph, used in ways.values()]
 
 
 def _way(graph: FieldGraph) -> Any:
@@ -28,8 +27,14 @@ def _way(graph: FieldGraph) -> Any:
     return signature, graph.nodes, graph.steps
 
 
-def _path(content: Content, graph: FieldGraph, runs: list[str]) -> Json:
-    return {"operations": [_operation_json(content, o) for o in in_order(graph.operations)], "runs": runs}
+def _path(graph: FieldGraph, runs: list[Run]) -> Json:
+    return {
+        "operations": [_operation_json(runs[0].content, o) for o in in_order(graph.operations)],
+        "runs": [str(run.member("run")) for run in runs],
+        "runCount": len(runs),
+        "firstStart": runs[-1].start_ms,
+        "lastStart": runs[0].start_ms,
+    }
 
 
 def _operation_json(content: Content, operation: Operation) -> Json:

@@ -2,82 +2,122 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from dataclasses import replace
 from typing import TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
+from fll_hbase.keys.codec import day_of, escape
 from fll_hbase.model import simple_view, topology
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.calendar_rows import DayRuns, SealedRun
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
-from fll_hbase.store.read.run_reader import BATCH_RUNS
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
+from fll_hbase.store.read.run_times import RunTimes
+from fll_hbase.store.read.run_times_reader import RunTimesReader
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Derivation, Derivations
-from fll_hbase.store.run_rows import CommittedRun
 
 _ContentDerivation: TypeAlias = tuple[simple_view.DerivationSignature, tuple[Operation, ...]]
 """Signature and sorted operations of a field in a content; no operations if the content lacks it."""
+
+
+class _Way:
+    """One derivation under construction: its operations, and the runs that used it."""
+
+    def __init__(self, operations: tuple[Operation, ...]) -> None:
+        self.operations = operations
+        self.runs: list[DayRuns] = []
+
+    def build(self, run_ids: Sequence[str]) -> Derivation:
+        """Return the derivation with the ids of the newest of its runs."""
+        return Derivation(
+            self.operations,
+            tuple(run_ids),
+            run_count=sum(runs.total for runs in self.runs),
+            first_start_ms=min(runs.runs[-1].start_ms for runs in self.runs),
+            last_start_ms=max(runs.runs[0].start_ms for runs in self.runs),
+        )
 
 
 class DerivationReader:
     """Reads the derivations of fields. Threads may share it."""
 
     def __init__(
-        self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+        self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
     ) -> None:
-        self._windows = windows
+        self._times = times
         self._contents = contents
         self._catalogue = catalogue
         self._settings = settings
 
     def derivations(self, field: DatasetField, window: Window, *, failed: bool) -> Derivations:
-        """Return every distinct derivation of the field, with the ids of the runs that used it.
+        """Return every distinct derivation of the field, with its runs, that of the newest run first.
 
-        A derivation is the operations that lead into the field. Runs are newest first; those of the window
-        count, failed and aborted ones only with `failed`. Without any for a known field that no run wrote.
+        A derivation is the operations that lead into the field. Runs of the window count, failed and aborted
+        ones only with `failed`; of all derivations the ids of the `runs_max` newest ones are listed, and of
+        each one its newest. Without any for a known field that no run wrote.
         """
-        runs: dict[simple_view.DerivationSignature, list[str]] = {}
-        operations: dict[simple_view.DerivationSignature, tuple[Operation, ...]] = {}
         truncated_by: set[str] = set()
-        derived = self._derived_runs(field, window, failed=failed, truncated_by=truncated_by)
-        for run, signature, steps in deadline.until_over(derived, truncated_by=truncated_by):
-            operations.setdefault(signature, steps)
-            runs.setdefault(signature, []).append(run)
-        if not runs:
+        query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
+        (by_name,) = self._times.times([query], truncated_by=truncated_by)
+        times = {
+            FieldOfContent(checksum, DatasetField(name, field.name)): listed
+            for name, contents in by_name.items()
+            for checksum, listed in contents.items()
+        }
+        self._complete_newest(query, times)
+        ways: dict[simple_view.DerivationSignature, _Way] = {}
+        derived = zip(times, self._derivations(list(times)), strict=True)
+        for content, (signature, operations) in deadline.until_over(derived, truncated_by=truncated_by):
+            if operations:
+                ways.setdefault(signature, _Way(operations)).runs += times[content].runs
+        if not ways:
             self._catalogue.require_field(field)
-        derivations = (Derivation(operations[key], tuple(run_ids)) for key, run_ids in runs.items())
-        return Derivations(tuple(derivations), tuple(sorted(truncated_by)))
+        return self._build(list(ways.values()), truncated_by)
 
-    def _derived_runs(
-        self, field: DatasetField, window: Window, *, failed: bool, truncated_by: set[str]
-    ) -> Iterator[tuple[str, simple_view.DerivationSignature, tuple[Operation, ...]]]:
-        """Yield runs that wrote the field, newest first, with the signature and operations of its derivation.
+    def _complete_newest(self, query: WindowQuery, times: Mapping[FieldOfContent, RunTimes]) -> None:
+        """Read the ids of the newest runs of days of which seals have the first and the last run alone."""
+        days = sorted(
+            ((runs, content) for content, listed in times.items() for runs in listed.runs),
+            key=lambda item: -item[0].runs[0].start_ms,
+        )
+        total = 0
+        incomplete: dict[FieldOfContent, set[int]] = {}
+        for runs, content in days:
+            if total >= self._settings.runs_max:
+                break
+            total += runs.total
+            if not runs.is_complete:
+                incomplete.setdefault(content, set()).add(day_of(runs.runs[0].start_ms))
+        for content, numbers in incomplete.items():
+            self._times.complete_days(
+                replace(query, dataset=content.field.dataset),
+                {content.checksum: times[content]},
+                {content.checksum: numbers},
+            )
 
-        Ends after `runs_max` runs, and adds this limit, if there are more.
-        """
+    def _build(self, ways: Sequence[_Way], truncated_by: set[str]) -> Derivations:
         runs_max = self._settings.runs_max
-        writers = self._writers(self._catalogue.names(field.dataset), window, failed=failed)
-        first_writers = islice(writers, runs_max)
-        derivations: dict[FieldOfContent, _ContentDerivation] = {}
-        # In batches, so that the contents of many runs are read together.
-        while batch := list(islice(first_writers, BATCH_RUNS)):
-            contents = [FieldOfContent(run.checksum, DatasetField(name, field.name)) for run, name in batch]
-            # Many runs share a content, so its derivation is computed once and not for each run.
-            new = self._derivations([key for key in dict.fromkeys(contents) if key not in derivations])
-            for (committed, _), content in zip(batch, contents, strict=True):
-                if content not in derivations:
-                    derivations[content] = next(new)
-                signature, steps = derivations[content]
-                if steps:
-                    yield committed.run.run, signature, steps
-        if next(writers, None) is not None:
+        newest_first = sorted(
+            (_order(run), number)
+            for number, way in enumerate(ways)
+            for day_runs in way.runs
+            # Of a day that is not complete, no more than its newest run is known in order.
+            for run in (day_runs.runs if day_runs.is_complete else day_runs.runs[:1])
+        )
+        listed: dict[int, list[str]] = {}
+        for position, ((_, _, run), number) in enumerate(newest_first):
+            if position < runs_max or number not in listed:
+                listed.setdefault(number, []).append(run)
+        derivations = tuple(ways[number].build(run_ids) for number, run_ids in listed.items())
+        if sum(derivation.run_count for derivation in derivations) > runs_max:
             truncated_by.add(f"runs_max={runs_max}")
+        return Derivations(derivations, tuple(sorted(truncated_by)))
 
     def _derivations(self, contents: Sequence[FieldOfContent]) -> Iterator[_ContentDerivation]:
         """Yield the derivation of the field in each content. Raises DeadlineExceeded."""
@@ -95,15 +135,10 @@ class DerivationReader:
             else:
                 yield frozenset(), ()
 
-    def _writers(
-        self, names: Sequence[Dataset], window: Window, *, failed: bool
-    ) -> Iterator[tuple[CommittedRun, Dataset]]:
-        """Iterate over the runs that wrote a dataset, newest first, each with the name that it wrote to."""
-        runs_by_name = (
-            zip(self._windows.runs(query, batch_size=BATCH_RUNS), repeat(query.dataset))
-            for query in (WindowQuery(Direction.BACKWARD, name, window, failed) for name in names)
-        )
-        return heapq.merge(*runs_by_name, key=lambda item: reference_tail_of(item[0]))
+
+def _order(run: SealedRun) -> tuple[int, bytes, str]:
+    """Return the order of a run among others: that of their references."""
+    return -run.start_ms, escape(run.run), run.run
 
 
 def _derivation(
