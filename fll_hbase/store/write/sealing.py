@@ -17,7 +17,7 @@ from itertools import islice
 from queue import Empty, Full, Queue
 from typing import NamedTuple
 
-from fll_hbase.errors import LineageError
+from fll_hbase.errors import CorruptRow, LineageError
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
@@ -210,15 +210,19 @@ class BackgroundSealer:
                 request = self._queue.get(timeout=IDLE_SECONDS)
             except Empty:
                 continue
+            is_readable = True
             try:
                 self._sealer.seal([request])
             except LineageError as error:
-                # Whoever reads the day next offers it again, and sees what is wrong with its rows.
                 _log.warning("days of %s were not sealed: %s", request.dataset, error)
-                self._paused_until = time.monotonic() + PAUSE_SECONDS
+                # Rows that cannot be read stay so: who asks about the day is told, and it is not tried again.
+                is_readable = not isinstance(error, CorruptRow)
+                if is_readable:
+                    self._paused_until = time.monotonic() + PAUSE_SECONDS
             finally:
                 with self._lock:
-                    self._waiting.discard(request)
+                    if is_readable or len(self._waiting) > 2 * QUEUED_MAX:
+                        self._waiting.discard(request)
                 self._queue.task_done()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
-from fll_hbase.errors import StoreUnavailable
+from fll_hbase.errors import CorruptRow, StoreUnavailable
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
@@ -170,6 +171,23 @@ def test_a_sealer_that_fails_is_logged_and_rests(
         background(store).wait()
     assert sealed_runs(table) is None
     assert caplog.text.count("were not sealed: read only") == attempts
+    store.close()
+
+
+def test_a_day_whose_rows_cannot_be_read_is_tried_once(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    LineageStore(table).record([copying("two", start_ms=(DAY + 1) * DAY_MS)])
+    key = layout.run_row("one")
+    (commit,) = (column for column in table.get(key) if column.startswith(layout.COMMIT))
+    table.write([[Put(key, commit, b"damaged")]])
+    store = store_of(table)
+    for _ in range(3):
+        with suppress(CorruptRow):
+            store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
+        background(store).wait()
+    assert caplog.text.count("were not sealed") == 1
+    assert sealed_runs(table, day=DAY + 1) == ["two"]
     store.close()
 
 
