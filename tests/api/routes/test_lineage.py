@@ -165,8 +165,7 @@ class TestTheWorkedExample:
                     ],
                     "runs": ["0b6f…"],
                     "runCount": 1,
-                    "firstStart": 1442863938000,
-                    "lastStart": 1442863938000,
+                    **dict.fromkeys(("firstStart", "lastStart"), 1442863938000),
                 }
             ],
         }
