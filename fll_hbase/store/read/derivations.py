@@ -72,7 +72,9 @@ class DerivationReader:
         }
         self._complete_newest(query, times)
         ways: dict[simple_view.DerivationSignature, _Way] = {}
-        derived = zip(times, self._derivations(list(times)), strict=True)
+        # Those of the newest runs first: at the deadline these are known.
+        newest_first = sorted(times, key=lambda content: _order(times[content].runs[0].runs[0]))
+        derived = zip(newest_first, self._derivations(newest_first), strict=True)
         for content, (signature, operations) in deadline.until_over(derived, truncated_by=truncated_by):
             if operations:
                 ways.setdefault(signature, _Way(operations)).runs += times[content].runs
