@@ -7,11 +7,16 @@ from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.tables import Put, Table
 
 
-def mark(table: Table) -> None:
-    """Mark a table that no earlier release wrote to; to be called before its first reference is put."""
+def mark(table: Table) -> bool:
+    """Mark a table that no earlier release wrote to, before its first reference is put.
+
+    Return whether it is marked now.
+    """
     # Not any table: a repair records runs of an earlier release again, and may be interrupted.
-    if is_marked(table):
-        mark_complete(table)
+    if not is_marked(table):
+        return False
+    mark_complete(table)
+    return True
 
 
 def mark_complete(table: Table) -> None:
@@ -26,7 +31,10 @@ def is_marked(table: Table) -> bool:
         return True
     # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.
     prefixes = map(ranges.prefix_range, layout.REFERENCES)
-    return not any(row for prefix in prefixes for row in table.scan(*prefix, limit=1))
+    if not any(row for prefix in prefixes for row in table.scan(*prefix, limit=1)):
+        return True
+    # Once more: another process may have put the mark, and then the first references, in between.
+    return bool(table.get(calendars.MARK_ROW))
 
 
 def require(table: Table) -> None:

@@ -200,7 +200,9 @@ def test_calendars_are_recounted_in_pages(monkeypatch: pytest.MonkeyPatch, rows:
 
 
 @pytest.mark.parametrize("kind", [calendars.SEAL, calendars.STARTS])
-@pytest.mark.parametrize("rest", [b'"', b'",7]', b'",[["a|b",0,[[0,"x"]]]]]', b'",[["%zz||||",0,[[0,"x"]]]]]'])
+@pytest.mark.parametrize(
+    "rest", [b'"', b'",7]', b'",[["a|b",0,[[0,"x"]]]]]', b'",[["%zz||||",0,[[0,"x"]]]]]']
+)
 def test_a_seal_that_holds_and_cannot_be_read_is_ended(kind: bytes, rest: bytes) -> None:
     table = sealed_table(three_runs())
     token = calendar_rows.token_of(table.get(KEY), DAY)
