@@ -15,7 +15,7 @@ from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import DaysByContent
-from fll_hbase.store.read.reference_pages import PAGE_REFERENCES_MAX, reference_columns
+from fll_hbase.store.read.reference_pages import reference_columns
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, read_aliases, with_aliases
 from fll_hbase.store.run_rows import CommittedHead
@@ -23,6 +23,9 @@ from fll_hbase.tables import Row, Scan, Table
 
 ATTEMPTS_MAX = 5
 """How often days are read again because runs moved between them meanwhile."""
+
+PAGE_REFERENCES_MAX = 250
+"""References of one page of one query; a call reads a page of each query."""
 
 LAST_SECONDS = 0.5
 """The time before the deadline in which no further references are read for an answer that may be cut."""
