@@ -42,7 +42,7 @@ SHARE_MIN = 8
 GATEWAY_MS = 30_000
 LOG_LINES = 60
 
-HOT = (b"b|ns|sink|", b"f|ns|source|", b"i|b|ns|sink|", b"e|ns|sink")
+HOT = (b"b|ns|sink|", b"f|ns|source|", b"w|b|ns|sink|", b"e|ns|sink")
 """Rows that every writer puts and nearly every question reads."""
 
 
