@@ -202,7 +202,7 @@ class StepSchema(ma.Schema):
 
 
 class PathSchema(ma.Schema):
-    """One derivation of a field with its runs: how many, the first and the last start in ms, the newest ids."""
+    """One derivation of a field with its runs: how many, first and last start in ms, the newest ids."""
 
     operations = fields.List(fields.Nested(StepSchema), required=True)
     runs = fields.List(fields.String(), required=True)
