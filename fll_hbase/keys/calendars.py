@@ -86,6 +86,12 @@ def split_way(key: bytes) -> tuple[bytes, bytes]:
     return key[stop - _PERIOD_DIGITS : stop], key[-CHECKSUM_DIGITS:]
 
 
+def calendar_of_way(key: bytes) -> bytes:
+    """Return the key of the calendar of a way's content and period, without validating them."""
+    period, checksum = split_way(key)
+    return join_key(b"u", checksum, period)
+
+
 def parse_way(key: bytes) -> tuple[int, str]:
     """Return period and checksum of the key of a way. Raises CorruptRow."""
     period, checksum = split_way(key)
@@ -108,6 +114,10 @@ def parse_calendar(key: bytes) -> tuple[str, int]:
 def day_column(kind: bytes, day: int) -> bytes:
     """Return the column of a day; `kind` is one of DAY_COLUMNS."""
     return kind + b"%02x" % (day % PERIOD_DAYS)
+
+
+TOKENS = {day_column(TOKEN, number): (number, day_column(SEAL, number)) for number in range(PERIOD_DAYS)}
+"""The days of a period, with the columns of their seals, by the columns of their tokens."""
 
 
 def parse_day_column(column: bytes, period: int) -> tuple[bytes, int]:

@@ -254,6 +254,11 @@ def parse_horizon(column: bytes) -> int:
     return int(digits, 16)
 
 
+def latest_horizon_ms(columns: Iterable[bytes]) -> int:
+    """Return the latest horizon among the columns of a row, 0 without one. Raises CorruptRow."""
+    return max((parse_horizon(column) for column in columns if column.startswith(HORIZON)), default=0)
+
+
 def alias_row(dataset: Dataset) -> bytes:
     """Return the key of the aliases of a dataset."""
     return join_key(b"a", escape(dataset.namespace), escape(dataset.name))

@@ -1,6 +1,6 @@
 """Cells of ways and calendars, encoded and decoded by pure functions.
 
-A calendar says on which days a content ran. The token of a day is drawn anew by whoever is about to change
+A calendar says on which days a content ran. The token of a day is replaced by whoever is about to change
 its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/row-keys.md
 defines the format, and why a seal is right.
 """
@@ -35,6 +35,11 @@ class ContentDay(NamedTuple):
 
     checksum: str
     day: int
+
+    @property
+    def row(self) -> bytes:
+        """The key of the calendar that has the day."""
+        return calendars.calendar_row(self.checksum, calendars.period_of(self.day))
 
 
 class SealedRun(NamedTuple):
@@ -90,14 +95,7 @@ def day_of_run(committed: CommittedRun) -> ContentDay:
 
 def touch_puts(days: Collection[ContentDay], token: bytes) -> list[Put]:
     """Return the puts of a new token of each of the days."""
-    return [
-        Put(
-            calendars.calendar_row(checksum, calendars.period_of(day)),
-            calendars.day_column(calendars.TOKEN, day),
-            token,
-        )
-        for checksum, day in days
-    ]
+    return [Put(key.row, calendars.day_column(calendars.TOKEN, key.day), token) for key in days]
 
 
 def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterator[Put]:
@@ -112,10 +110,9 @@ def _way_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
     return tuple(calendars.ways_prefix(direction, dataset) for direction, dataset in endpoints.by_direction())
 
 
-def day_cells(checksum: str, day: int) -> list[CellKey]:
+def day_cells(key: ContentDay) -> list[CellKey]:
     """Return the cells that a content may have about a day."""
-    row = calendars.calendar_row(checksum, calendars.period_of(day))
-    return [CellKey(row, calendars.day_column(kind, day)) for kind in calendars.DAY_COLUMNS]
+    return [CellKey(key.row, calendars.day_column(kind, key.day)) for kind in calendars.DAY_COLUMNS]
 
 
 def encode_program(run: ProgramRun) -> bytes:
@@ -139,7 +136,7 @@ def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> li
     Of many runs the starts are a second cell; where that would be too long it is left out.
     """
     parts = _parts(key.day, runs)
-    row = calendars.calendar_row(key.checksum, calendars.period_of(key.day))
+    row = key.row
     column = calendars.day_column(calendars.SEAL, key.day)
     complete = _encode(_Cell(token.decode(), parts))
     if sum(len(part.runs) for part in parts) <= INLINE_RUNS_MAX:

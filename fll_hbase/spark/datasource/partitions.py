@@ -101,11 +101,9 @@ def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
     Retention deleted references of runs that started before it. Raises CorruptRow.
     """
     horizons = (
-        layout.parse_horizon(column)
+        layout.latest_horizon_ms(row)
         for key_range in key_ranges
         for _, row in table.scan(*key_range, columns=(layout.LIGHT,))
-        for column in row
-        if column.startswith(layout.HORIZON)
     )
     return max(horizons, default=0)
 

@@ -157,7 +157,7 @@ class LivenessScanner:
 def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
     """Yield a content, the cells of its day and its ways."""
     yield CellKey(layout.content_row(key.checksum), b"")
-    yield from calendar_rows.day_cells(*key)
+    yield from calendar_rows.day_cells(key)
     tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
     stop_ms = calendars.day_window(key.day).stop_ms
     for endpoint in endpoints:

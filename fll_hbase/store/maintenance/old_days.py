@@ -5,14 +5,15 @@ Retention does this when it has ended; a question seals what it found unsealed i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import Direction
+from fll_hbase.model.window import START_LIMIT_MS, Direction
 from fll_hbase.store import calendar_rows
 from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
@@ -39,7 +40,7 @@ def seal_old_days(
     count = 0
     while page := dict(islice(scanned, PAGE_ROWS)):
         days = [key for row_key, row in page.items() for key in _unsealed(row_key, row, sealer)]
-        count += sealer.seal(_requests(table, days))
+        count += sealer.seal(counting_requests(table, days))
     return count
 
 
@@ -53,28 +54,45 @@ def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
                 yield ContentDay(checksum, day)
 
 
-def _requests(table: Table, days: list[ContentDay]) -> list[SealRequest]:
-    """Return one request for each day and each dataset by whose references contents are counted."""
+def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequest]:
+    """Return what to read to count days, each by the references of one dataset that has lost none of them.
+
+    Days whose contents cannot be read, or have no such dataset, are left out. Raises StoreUnavailable.
+    """
+    days = list(days)
     stored = read_endpoints(table, sorted({layout.content_row(key.checksum) for key in days}))
-    for endpoints in stored.values():
-        if isinstance(endpoints, CorruptRow):
-            raise endpoints
-    readable = {key: read for key, read in stored.items() if isinstance(read, ContentEndpoints)}
-    horizons = _horizons(table, {dataset for read in readable.values() for _, dataset in read.by_direction()})
-    grouped: dict[tuple[Direction, Dataset, int], set[str]] = {}
+    contents = {
+        read.checksum: list(read.by_direction())
+        for read in stored.values()
+        if isinstance(read, ContentEndpoints)
+    }
+    # By the dataset of the most contents, so that one scan reads the references of many.
+    shared = Counter(endpoint for listed in contents.values() for endpoint in listed)
+    horizons = dataset_horizons(table, {dataset for _, dataset in shared})
+    grouped: dict[tuple[tuple[Direction, Dataset], int], set[str]] = {}
     for checksum, day in days:
-        # A content that is missing has no confirmed run: garbage collection takes its days, too.
-        read = readable.get(layout.content_row(checksum))
         begin_ms = calendars.day_window(day).start_ms
-        for direction, dataset in read.by_direction() if read else ():
-            # A dataset whose references may have been purged does not have all runs.
-            if horizons.get(dataset, 0) <= begin_ms:
-                grouped.setdefault((direction, dataset, day), set()).add(checksum)
-                break
-    return [SealRequest(*key, frozenset(checksums)) for key, checksums in grouped.items()]
+        complete = [end for end in contents.get(checksum, ()) if horizons[end[1]] <= begin_ms]
+        if complete:
+            grouped.setdefault((max(complete, key=shared.__getitem__), day), set()).add(checksum)
+    return [
+        SealRequest(direction, dataset, day, frozenset(checksums))
+        for ((direction, dataset), day), checksums in grouped.items()
+    ]
 
 
-def _horizons(table: Table, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-    """Return the horizons of those datasets that have any, in milliseconds since 1970."""
-    keys = {calendars.horizon_row(dataset): dataset for dataset in datasets}
-    return {keys[key]: max(map(layout.parse_horizon, row)) for key, row in table.rows(sorted(keys)).items()}
+def dataset_horizons(table: Table, datasets: Collection[Dataset]) -> dict[Dataset, int]:
+    """Return before which start references of each dataset may have been purged, in ms since 1970, 0 if none.
+
+    START_LIMIT_MS if its row cannot be read. Raises StoreUnavailable.
+    """
+    keys = {dataset: calendars.horizon_row(dataset) for dataset in datasets}
+    rows = table.rows(sorted(keys.values())) if keys else {}
+    horizons = {}
+    for dataset, key in keys.items():
+        try:
+            horizons[dataset] = layout.latest_horizon_ms(rows.get(key, ()))
+        except CorruptRow:
+            # An audit reports the row; nothing is counted by this dataset meanwhile.
+            horizons[dataset] = START_LIMIT_MS
+    return horizons

@@ -59,14 +59,14 @@ def read_days(query: WindowQuery) -> Reads[DaysByContent]:
         # Of the queries that run side by side only one at a time has more in memory.
         yield Alone()
         ways += yield Scan(ways[-1][0] + b"\x00", stop, (calendars.WAY,))
-    tails = [calendars.split_way(key) for key, _ in ways]
-    keys = [b"u|%b|%b" % (checksum, period) for period, checksum in tails]
-    if not keys:
+    if not ways:
         return {}
+    keys = [calendars.calendar_of_way(key) for key, _ in ways]
     first_day, last_day = (day_of(start_ms) for start_ms in (query.window.start_ms, query.window.stop_ms - 1))
     rows: Mapping[bytes, Row] = yield RowKeys(keys, _columns(first_day, last_day))
     contents: dict[bytes, ContentDays] = {}
-    for (period, checksum), key in zip(tails, keys, strict=True):
+    for (way, _), key in zip(ways, keys, strict=True):
+        period, checksum = calendars.split_way(way)
         days = contents.setdefault(checksum, ContentDays())
         if key in rows:
             with in_row(key):
@@ -90,12 +90,12 @@ def _add(days: ContentDays, row: Row, period: int, first_day: int, last_day: int
     for column, cell in row.items():
         if not column.startswith(calendars.TOKEN):
             continue
-        try:
-            day = first + int(column[len(calendars.TOKEN) :], 16)
-        except ValueError as error:
-            raise CorruptRow(f"{column!r} is not the column of a day") from error
+        if column not in calendars.TOKENS:
+            raise CorruptRow(f"{column!r} is not the column of a day")
+        number, seal_column = calendars.TOKENS[column]
+        day = first + number
         if first_day <= day <= last_day:
-            seal = row.get(calendars.SEAL + column[len(calendars.TOKEN) :], _EMPTY).value
+            seal = row.get(seal_column, _EMPTY).value
             if calendar_rows.has_token(seal, cell.value):
                 days.sealed[day] = calendar_rows.decode_seal(seal, day)
                 days.tokens[day] = cell.value

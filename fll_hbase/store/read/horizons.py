@@ -78,6 +78,4 @@ class HorizonReader:
 def _latest(key: bytes, row: Row) -> int:
     """Return the latest horizon in a catalogue row, 0 without one. Raises CorruptRow."""
     with in_row(key):
-        return max(
-            (layout.parse_horizon(column) for column in row if column.startswith(layout.HORIZON)), default=0
-        )
+        return layout.latest_horizon_ms(row)

@@ -154,6 +154,5 @@ class RetentionReporter:
             rows = self._table.rows(
                 [layout.dataset_row(dataset) for dataset in chunk], columns=(layout.LIGHT,)
             )
-            columns = (column for row in rows.values() for column in row if column.startswith(layout.HORIZON))
-            latest_ms = max([latest_ms, *map(layout.parse_horizon, columns)])
+            latest_ms = max([latest_ms, *map(layout.latest_horizon_ms, rows.values())])
         return latest_ms

@@ -189,7 +189,9 @@ class RunReader:
             for run in day_runs.runs:
                 # A run that was purged meanwhile is left out.
                 if run.run in committed:
-                    yield DayRuns(b"", day_runs.failed, [run], 1), committed[run.run].run
+                    # With the start that was counted, should the run have moved since.
+                    counted_run = replace(committed[run.run].run, start_ms=run.start_ms)
+                    yield DayRuns(b"", day_runs.failed, [run], 1), counted_run
 
     def _runs(
         self,

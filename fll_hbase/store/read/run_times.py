@@ -60,8 +60,16 @@ class RunTimes:
     def _within(self, window: Window) -> list[DayRuns]:
         if window == self._window:
             return self._newest_first
-        parts = (content_days.cut(runs, window) for runs in self._newest_first)
-        return [part for part in parts if part is not None and part.total]
+        parts = []
+        for runs in self._newest_first:
+            part = content_days.cut(runs, window)
+            if part is None:
+                raise ValueError(
+                    "a bound cuts a day of which not all runs were read, see RunTimesReader.complete"
+                )
+            if part.total:
+                parts.append(part)
+        return parts
 
 
 def bound_of(direction: Direction, start_ms: int) -> int:

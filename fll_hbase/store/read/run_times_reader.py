@@ -205,13 +205,9 @@ class RunTimesReader:
                 elsewhere[key] = _token(contents, key)
         if not elsewhere:
             return False
-        keys = {calendars.calendar_row(key.checksum, calendars.period_of(key.day)) for key in elsewhere}
-        rows: dict[bytes, Row] = yield RowKeys(keys)
+        rows: dict[bytes, Row] = yield RowKeys({key.row for key in elsewhere})
         return any(
-            calendar_rows.token_of(
-                rows.get(calendars.calendar_row(key.checksum, calendars.period_of(key.day)), {}), key.day
-            )
-            != token
+            calendar_rows.token_of(rows.get(key.row, {}), key.day) != token
             for key, token in elsewhere.items()
         )
 
@@ -259,7 +255,6 @@ def _read_starts(
     ]
     rows: dict[bytes, Row] = {}
     if sealed:
-        keys = {calendars.calendar_row(key.checksum, calendars.period_of(key.day)) for key in sealed}
         columns = sorted(
             {
                 calendars.day_column(kind, key.day)
@@ -267,10 +262,9 @@ def _read_starts(
                 for kind in (calendars.TOKEN, calendars.STARTS)
             }
         )
-        rows = yield RowKeys(keys, tuple(columns))
+        rows = yield RowKeys({key.row for key in sealed}, tuple(columns))
     for key in sealed:
-        row = rows.get(calendars.calendar_row(key.checksum, calendars.period_of(key.day)), {})
-        all_runs = calendar_rows.sealed_day(row, key.day, calendars.STARTS)
+        all_runs = calendar_rows.sealed_day(rows.get(key.row, {}), key.day, calendars.STARTS)
         if all_runs is not None:
             cut = (
                 content_days.cut(runs, query.window)

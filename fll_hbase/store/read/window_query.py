@@ -127,8 +127,7 @@ class WindowReader:
         query = self._requests.restrict(query)
         key = calendars.horizon_row(query.dataset)
         rows: dict[bytes, Row] = yield RowKeys((key,))
-        horizons = [layout.parse_horizon(column) for column in rows.get(key, ())]
-        window = restrict_window(query.window, max(horizons, default=0))
+        window = restrict_window(query.window, layout.latest_horizon_ms(rows.get(key, ())))
         return query if window is query.window else replace(query, window=window)
 
     def days(self, query: WindowQuery) -> Reads[DaysByContent]:

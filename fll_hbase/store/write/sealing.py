@@ -101,8 +101,7 @@ class DaySealer:
 
     def _old_tokens(self, request: SealRequest) -> dict[str, bytes]:
         """Return the tokens of the days that may be sealed and are not, by content."""
-        period = calendars.period_of(request.day)
-        keys = {calendars.calendar_row(checksum, period): checksum for checksum in request.checksums}
+        keys = {ContentDay(checksum, request.day).row: checksum for checksum in request.checksums}
         column = calendars.day_column(calendars.TOKEN, request.day)
         columns = (column, calendars.day_column(calendars.SEAL, request.day))
         # Before the rows are read: the token is at least as old as this says.
@@ -121,7 +120,7 @@ class DaySealer:
         # After the references were read: a purge puts its horizon before it deletes any.
         row = self._table.get(calendars.horizon_row(request.dataset))
         begin_ms = calendars.day_window(request.day).start_ms
-        return any(layout.parse_horizon(column) > begin_ms for column in row)
+        return layout.latest_horizon_ms(row) > begin_ms
 
 
 def count_runs(

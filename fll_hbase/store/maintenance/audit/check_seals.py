@@ -6,30 +6,28 @@ its token is still that of the day after the runs were read.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import calendars, layout
+from fll_hbase.keys import calendars
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import DAY_MS, Direction
+from fll_hbase.model.window import DAY_MS
 from fll_hbase.store import calendar_rows
 from fll_hbase.store.calendar_rows import ContentDay
-from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.maintenance.audit import check_calendars
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
-from fll_hbase.store.maintenance.audit.row_facts import KeyedRow, horizon_ms_in
+from fll_hbase.store.maintenance.audit.row_facts import KeyedRow
+from fll_hbase.store.maintenance.old_days import counting_requests, dataset_horizons
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.run_rows import CommittedRun
-from fll_hbase.store.write.sealing import SealRequest, count_runs
+from fll_hbase.store.write.sealing import count_runs
 from fll_hbase.tables import Row, Table
 
 PAGE_ROWS, PAGE_RUNS = 1_000, 10_000
 """Calendars of a page, and about the runs in their seals, which are in memory. The references of its contents
 on one day are read by one scan of each dataset."""
 
-_Endpoint: TypeAlias = tuple[Direction, Dataset]
 _SealedDays: TypeAlias = dict[ContentDay, Row]
 """Days with a seal that holds, each with its calendar as it was scanned."""
 
@@ -77,7 +75,7 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
 
 def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:
     suspects: dict[ContentDay, tuple[Dataset, int]] = {}
-    for request in _requests(table, page):
+    for request in counting_requests(table, page):
         try:
             counted = count_runs(table, events, request)
         except CorruptRow:
@@ -89,36 +87,15 @@ def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[
     if not suspects:
         return
     # After the references: a purge puts the horizon before it deletes any, and new tokens before run rows go.
-    horizons = _horizons(table, {dataset for dataset, _ in suspects.values()})
-    current = table.rows(sorted({_key(day) for day in suspects}))
+    horizons = dataset_horizons(table, {dataset for dataset, _ in suspects.values()})
+    current = table.rows(sorted({day.row for day in suspects}))
     for day, (dataset, count) in suspects.items():
-        key, columns = _key(day), [calendars.day_column(kind, day.day) for kind in calendars.DAY_COLUMNS]
+        key, columns = day.row, [calendars.day_column(kind, day.day) for kind in calendars.DAY_COLUMNS]
         row = current.get(key, {})
         unchanged = all(row.get(column) == page[day].get(column) for column in columns)
         if unchanged and horizons[dataset] <= day.day * DAY_MS:
             detail = f"day {columns[0][-2:].decode()}: not the {count} runs that the run rows have"
             yield Finding(Kind.WRONG_SEAL, key, detail, Repair(key))
-
-
-def _requests(table: Table, page: _SealedDays) -> Iterator[SealRequest]:
-    """Yield what to count: contents of a day by a dataset that has lost no reference of it."""
-    keys = sorted({layout.content_row(day.checksum) for day in page})
-    contents = {
-        read.checksum: list(read.by_direction())
-        for read in read_endpoints(table, keys).values()
-        if isinstance(read, ContentEndpoints)
-    }
-    endpoints = [endpoint for listed in contents.values() for endpoint in listed]
-    horizons = _horizons(table, {dataset for _, dataset in endpoints})
-    # That of the most contents, so that one scan reads the references of many.
-    shared = Counter(endpoints)
-    requests: dict[tuple[_Endpoint, int], set[str]] = {}
-    for checksum, day in page:
-        complete = [end for end in contents.get(checksum, ()) if horizons[end[1]] <= day * DAY_MS]
-        if complete:
-            requests.setdefault((max(complete, key=shared.__getitem__), day), set()).add(checksum)
-    for (endpoint, day), checksums in requests.items():
-        yield SealRequest(*endpoint, day, frozenset(checksums))
 
 
 def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
@@ -131,13 +108,3 @@ def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
         if sealed is not None and (value is None or sealed != calendar_rows.decode_seal(value, day.day)):
             return True
     return False
-
-
-def _horizons(table: Table, datasets: Collection[Dataset]) -> Mapping[Dataset, int]:
-    keys = {dataset: calendars.horizon_row(dataset) for dataset in datasets}
-    rows = table.rows(sorted(keys.values())) if keys else {}
-    return {dataset: horizon_ms_in(rows.get(key, {})) for dataset, key in keys.items()}
-
-
-def _key(day: ContentDay) -> bytes:
-    return calendars.calendar_row(day.checksum, calendars.period_of(day.day))

@@ -113,7 +113,7 @@ class FactCollector:
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }
         rows = self._table.rows(list(missing), columns=(layout.LIGHT,)) if missing else {}
-        read = {dataset: horizon_ms_in(rows.get(key, {})) for key, dataset in missing.items()}
+        read = {dataset: _horizon_ms(rows.get(key, {})) for key, dataset in missing.items()}
         # Before the update, which may evict them.
         cached = {dataset: self._horizons_ms[dataset] for dataset in datasets if dataset not in read}
         self._horizons_ms.update(read)
@@ -129,7 +129,7 @@ def _committed_contents(page: Sequence[KeyedRow]) -> Iterator[bytes]:
                     yield layout.CONTENTS + cell.value[: layout.CHECKSUM_DIGITS]
 
 
-def horizon_ms_in(row: Row) -> int:
+def _horizon_ms(row: Row) -> int:
     """Return the latest horizon of a dataset in milliseconds since 1970, 0 without one.
 
     The row is that of the catalogue, or that among the ways.
