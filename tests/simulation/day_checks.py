@@ -89,7 +89,7 @@ def check_ends(
         if end not in set.union(*possible):
             raise Violation("false", f"{query}: {checksum[:4]} never had {end!r}")
         if any(tail > end if oldest else tail < end for tail in always):
-            raise Violation("disordered", f"{query}: {end!r} is no end of {sorted(always)}")
+            raise Violation("disordered", f"{query}: {end!r}, but the ends are of {sorted(always)}")
 
 
 def touching(query: WindowQuery) -> list[str]:

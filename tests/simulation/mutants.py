@@ -97,7 +97,7 @@ class NumberlessDocuments(ChangedPasses):
 
 
 class WithoutTouches(Through):
-    """A table in which nobody touches a day that has a token."""
+    """A table in which days that have a token are not touched."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         return [[put for put in batch if not self._is_touch(put)] for batch in batches]

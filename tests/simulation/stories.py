@@ -127,6 +127,14 @@ def document(run: str, start_ms: int, info: FieldLineageInfo = CONTENT) -> Recor
     return RecordedRun(ProgramRun("n", "app", "1", "t", "p", run, start_ms), info)
 
 
+def two_old_runs(readers: Make) -> Scene:
+    """Return a scene of two runs of one day that may be sealed."""
+    scene = Scene(readers)
+    scene.record(document("run-0", NOON_MS), document("run-1", NOON_MS + 2))
+    scene.time.leap(3 * GRACE_MS)
+    return scene
+
+
 def commit_that_lands_unseen(readers: Make = open_store) -> Scene:
     """A record lands late, a writer that never read it moves its run away: that takes more than one grace."""
     scene = Scene(readers)
@@ -149,9 +157,7 @@ def commit_that_lands_unseen(readers: Make = open_store) -> Scene:
 
 def horizon_within_a_day(readers: Make = open_store, sweeper: Sweep = sweep_once) -> Scene:
     """A dataset loses references of a day that is sealed later: another dataset keeps its runs."""
-    scene = Scene(readers)
-    scene.record(document("run-0", NOON_MS), document("run-1", NOON_MS + 2))
-    scene.time.leap(3 * GRACE_MS)
+    scene = two_old_runs(readers)
     sweeper(scene.table, scene.time.clock(0), RetentionPolicy(datasets_ms={A: NOON_MS + 1}))
     scene.seal(Direction.FORWARD)
     scene.check()
@@ -172,9 +178,7 @@ def run_recorded_while_its_day_is_sealed(readers: Make = open_store) -> Scene:
 
 def purge_of_a_sealed_day(readers: Make = open_store, sweeper: Sweep = sweep_once) -> Scene:
     """A purge takes one of two runs of a sealed day."""
-    scene = Scene(readers)
-    scene.record(document("run-0", NOON_MS), document("run-1", NOON_MS + 2))
-    scene.time.leap(3 * GRACE_MS)
+    scene = two_old_runs(readers)
     scene.seal()
     sweeper(scene.table, scene.time.clock(0), RetentionPolicy(NOON_MS + 1))
     scene.check()

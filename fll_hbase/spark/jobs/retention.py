@@ -98,7 +98,7 @@ def apply_retention(
             remove_superseded(table, until_ms=until_ms)
     former = _remove_former_indexes(spark, collection, former_ranges)
     if not dry_run:
-        # Last: what is left will be asked about, and nobody has to read the references of an old day first.
+        # Last: what is left will be queried, and no query has to read the references of an old day first.
         read = partial(_seal_range, grace_ms=settings.grace_ms)
         range_scan.scan_ranges(spark, settings, [CALENDAR_ROWS], read=read, schema="days bigint").collect()
     counts = {RUNS: runs.rows, **counts, FORMER_INDEXES: former.rows}

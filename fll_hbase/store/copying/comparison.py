@@ -33,7 +33,7 @@ def copied_cells(key: bytes, row: Row) -> Row:
     """Return the cells of a row that a copy has, too; of tokens without the value.
 
     Seals are left out: they are read at another moment than the run rows that they count. A target has
-    tokens of its own, which a copy draws anew for each day whose runs it changes.
+    tokens of its own, which a copy replaces for each day whose runs it changes.
     """
     if not key.startswith(layout.CALENDARS):
         return row

@@ -40,8 +40,8 @@ def touch_days(
 ) -> None:
     """Touch days whose runs the caller deletes or puts at once, within half the grace period of the touch.
 
-    A grace period of 0 ms or less means that nobody else uses the table: then one touch is enough. Raises
-    StoreUnavailable after TRIES_MAX touches that took longer.
+    A grace period of 0 ms or less means that no other process uses the table: then one touch is enough.
+    Raises StoreUnavailable after TRIES_MAX touches that took longer.
     """
     if not days:
         return

@@ -104,7 +104,7 @@ class _Migration:
     def put_horizons(self, page: Mapping[bytes, Row]) -> None:
         """Put the horizons of a page of the catalogue where queries read them."""
         puts = [
-            # By its names as they are escaped: a malformed key is that of no dataset, and harms nobody.
+            # By its names as they are escaped: a malformed key is that of no dataset, and does no harm.
             Put(calendars.HORIZONS + key[len(layout.DATASETS) :], column, b"")
             for key, row in page.items()
             for column in row

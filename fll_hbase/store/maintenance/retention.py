@@ -74,7 +74,7 @@ def apply_retention(
     garbage_collection.remove(table, garbage, policy, until_ms=until_ms)
     former = _remove_former_indexes(counted, former_ranges, until_ms=until_ms)
     remove_superseded(table, until_ms=until_ms)
-    # Last: what is left will be asked about, and nobody has to read the references of an old day first.
+    # Last: what is left will be queried, and no query has to read the references of an old day first.
     seal_old_days(counted, clock=clock, grace_ms=grace_ms)
     counts = {RUNS: runs.rows, **_count(garbage), FORMER_INDEXES: former.rows}
     size_bytes = runs.bytes + garbage.bytes + former.bytes

@@ -214,7 +214,7 @@ class BackgroundSealer:
                 self._sealer.seal([request])
             except LineageError as error:
                 _log.warning("days of %s were not sealed: %s", request.dataset, error)
-                # Rows that cannot be read stay so: who asks about the day is told, and it is not tried again.
+                # Rows that cannot be read stay so: queries of the day report them, and it is not tried again.
                 is_readable = not isinstance(error, CorruptRow)
                 if is_readable:
                     self._paused_until = time.monotonic() + PAUSE_SECONDS

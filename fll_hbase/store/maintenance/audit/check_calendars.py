@@ -33,7 +33,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
         try:
             check_day(row, day)
         except CorruptRow as error:
-            # A seal that does not hold may be anything: nobody reads it. A touch ends that of this one.
+            # A seal that does not hold may be anything: it is not read. A touch ends that of this one.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error), Repair(key)))
 
 

@@ -44,7 +44,7 @@ def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def ignore(_key: bytes, _row: Row, _facts: RowFacts) -> None:
-    """Check nothing: nobody reads the index rows of earlier releases, and garbage collection deletes them."""
+    """Check nothing: index rows of earlier releases are not read, and garbage collection deletes them."""
 
 
 def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:

@@ -215,7 +215,7 @@ def test_a_seal_that_holds_and_cannot_be_read_is_ended(kind: bytes, rest: bytes)
 
 
 @pytest.mark.parametrize("token", [b"", b"x", b"0" * 15, b"A" * 16])
-def test_a_token_that_nobody_draws_is_replaced(token: bytes) -> None:
+def test_a_token_of_another_form_is_replaced(token: bytes) -> None:
     table = sealed_table(three_runs())
     table.write([[Put(KEY, calendars.day_column(calendars.TOKEN, DAY), token)]])
     assert wrong(findings(table)) == {Kind.UNREADABLE}
