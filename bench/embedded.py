@@ -30,7 +30,7 @@ def bench(sizes: Sequence[int]) -> None:
             with closing(open_table(servers[largest].store)) as table:
                 scan_ms = queries.measure_ways_scan(table)
                 ratio = queries.measure_store(table) / scan_ms
-                print_figure("query inside the store / index scan alone", ratio, "x", target="at most 2")
+                print_figure("query inside the store / scan of ways alone", ratio, "x", target="at most 2")
             with closing(open_table(f"sqlite:///{folder}/hops.db")) as table:
                 hops.measure(table)
             recording.measure_singles(servers[sizes[0]], targets=("at least 1,000", "at most 100"))
