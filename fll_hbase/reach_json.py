@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from fll_hbase import name_json
 from fll_hbase.json_types import Json
@@ -29,10 +29,7 @@ def reach(
     limits = {*truncated_by, *(limit for result in results.values() for limit in result.truncated_by)}
     body: Json = {
         "nodes": _nodes(results, types or {}),
-        "edges": [
-            edge(item) | _direction(results, [direction])
-            for direction, item in sorted(_edges(results), key=_edge_key)
-        ],
+        "edges": _edges(results),
         "truncated": bool(limits),
     }
     relations = [
@@ -77,10 +74,11 @@ def _direction(results: ReachByDirection, directions: list[Direction]) -> Json:
     return {"direction": "both" if len(directions) > 1 else directions[0].value}
 
 
-def _edges(results: ReachByDirection) -> Iterator[tuple[Direction, ReachEdge]]:
-    for direction, result in results.items():
-        for item in result.edges:
-            yield direction, item
+def _edges(results: ReachByDirection) -> list[Json]:
+    if len(results) == 1:
+        return [edge(item) for result in results.values() for item in result.edges]
+    items = ((direction, item) for direction, result in results.items() for item in result.edges)
+    return [edge(item) | _direction(results, [direction]) for direction, item in sorted(items, key=_edge_key)]
 
 
 def _edge_key(item: tuple[Direction, ReachEdge]) -> tuple[str, ...]:
@@ -101,7 +99,8 @@ def edge(item: ReachEdge) -> Json:
     }
     if item.in_order is not None:
         body["inOrder"] = item.in_order
-    return body | span_members(item.span)
+    body.update(span_members(item.span))
+    return body
 
 
 def span_members(span: RunSpan | None) -> Json:

@@ -10,6 +10,7 @@ from fll_hbase.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.field_graph import FieldGraph
 from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import Sealer, WindowReader
@@ -25,6 +26,7 @@ class StoreComponents:
     table: Table
     events: EventMerger
     contents: ContentCache
+    graph: FieldGraph
     windows: WindowReader
     times: RunTimesReader
     catalogue: Catalogue
@@ -64,6 +66,7 @@ def build_components(
         table=table,
         events=events,
         contents=contents,
+        graph=FieldGraph(contents),
         windows=windows,
         times=RunTimesReader(table, windows, contents, clock=clock, grace_ms=settings.grace_ms),
         catalogue=Catalogue(table),

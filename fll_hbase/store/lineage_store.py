@@ -94,7 +94,7 @@ class LineageStore:
         self.tags = TagStore(table, self.catalogue, clock=clock)
         self.policies = PolicyStore(table, self.catalogue, clock=clock)
         self.access = AccessStore(table, clock=clock)
-        self._reach = ReachReader(self._components.times, self._contents, self._settings)
+        self._reach = ReachReader(self._components, self._settings)
         self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
         self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
         self._runs = RunReader(

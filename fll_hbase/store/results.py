@@ -51,8 +51,7 @@ class FieldLineageResult:
     truncated_by: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpan:
+class RunSpan(NamedTuple):
     """A number of runs, how many of them failed, their first and last start, and the id of the last one."""
 
     runs: int
@@ -76,8 +75,7 @@ class RunSpan:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReachEdge:
+class ReachEdge(NamedTuple):
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
     `in_order` is whether the order of the runs allows a value to have passed here on its way between this

@@ -217,11 +217,15 @@ class ContentCache:
             metrics.CACHE_MISSES.add()
             # Outside the lock, which would make all threads wait for the table; two may read the same row.
             cached = read()
-            # LRUCache raises ValueError for an item larger than the whole cache.
-            if cached[0] <= self._cache.maxsize:
-                with self._lock:
-                    self._cache[key] = cached
+            self.put(key, *cached)
         return cast(T, cached[1])
+
+    def put(self, key: Hashable, size_bytes: int, value: object) -> None:
+        """Cache a value of a key in place of any other one."""
+        with self._lock:
+            # LRUCache raises ValueError for an item larger than the whole cache.
+            if size_bytes <= self._cache.maxsize:
+                self._cache[key] = size_bytes, value
 
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset

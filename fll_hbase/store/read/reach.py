@@ -7,21 +7,18 @@ it. A plain walk is followed by one in the order of the runs over what the first
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_steps import FieldStep
-from fll_hbase.model.operations import Influence
-from fll_hbase.model.window import Direction
-from fll_hbase.store.read.cached_steps import steps_of
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.read.field_graph import Node, Steps
 from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.run_times_reader import RunTimesReader, TimesByName
+from fll_hbase.store.read.run_times_reader import TimesByName
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Reach
 
@@ -32,9 +29,8 @@ DATASETS_PER_READ = 128
 class ReachReader:
     """Answers queries of field reach. Threads may share it."""
 
-    def __init__(self, times: RunTimesReader, contents: ContentCache, settings: Settings) -> None:
-        self._times = times
-        self._contents = contents
+    def __init__(self, components: StoreComponents, settings: Settings) -> None:
+        self._components = components
         self._settings = settings
 
     def reach(self, query: ReachQuery) -> Reach:
@@ -43,13 +39,13 @@ class ReachReader:
         At the deadline the walk ends where it is; then it is not known what is in order. Raises
         DeadlineExceeded if it passes before the first edge.
         """
-        walked = _Walked(self._times, self._contents, query)
-        walk = ReachWalk(query, edges_max=self._settings.connections_max)
+        walked = _Walked(self._components, query)
+        walk = ReachWalk(query, self._components.graph, edges_max=self._settings.connections_max)
         try:
             self._walk(walk, walked)
             in_order = walk.in_order() if query.causal else self._in_order(walk, walked)
         except DeadlineExceeded:
-            if not walk.edges:
+            if not walk.has_edges:
                 raise
             walk.truncated_by.add(deadline.limit())
             in_order = None
@@ -59,8 +55,9 @@ class ReachReader:
         """Return what of a walk the order of the runs allows. Raises DeadlineExceeded."""
         ordered = ReachWalk(
             replace(walk.query, causal=True),
+            self._components.graph,
             edges_max=self._settings.connections_max,
-            within=walk.edges.keys(),
+            within=walk.edges,
         )
         self._walk(ordered, walked)
         return ordered.in_order()
@@ -83,28 +80,31 @@ class ReachReader:
 
     def _expand(self, walk: ReachWalk, walked: _Walked, expansions: Sequence[Expansion]) -> None:
         """Add the edges of fields, as long as there is room."""
-        by_name = walked.read(expansions)
         direction, causal = walk.query.direction, walk.query.causal
-        for expansion, names in zip(expansions, by_name, strict=True):
+        for expansion, names in zip(expansions, walked.read(expansions), strict=True):
             first_name = walk.canonical_name(expansion.dataset, names)
             walk.expand(first_name, expansion)
             for name, contents in names.items():
-                for checksum, times in sorted(contents.items()):
-                    bound = times.latest_bound(direction, expansion.bound) if causal else expansion.bound
+                nodes = walk.nodes(expansion, name)
+                for checksum in sorted(contents):
+                    bound: int | None = expansion.bound
+                    if causal:
+                        bound = contents[checksum].latest_bound(direction, expansion.bound)
                     if bound is None:
                         continue
-                    for step in walked.steps(checksum, name, expansion.names):
-                        if not walk.add(first_name, name, step, checksum, bound):
+                    for near, steps in walked.steps(checksum, name, nodes):
+                        if not walk.add(near, steps, checksum, bound):
                             return
 
 
 class _Walked:
     """Times of contents, and edges in them, that the walks of one query have read."""
 
-    def __init__(self, times: RunTimesReader, contents: ContentCache, query: ReachQuery) -> None:
+    def __init__(self, components: StoreComponents, query: ReachQuery) -> None:
         self.times: dict[Dataset, Mapping[str, RunTimes]] = {}
-        self._reader = times
-        self._contents = contents
+        self._reader = components.times
+        self._contents = components.contents
+        self._graph = components.graph
         self._query = query
         self._by_dataset: dict[Dataset, TimesByName] = {}
 
@@ -133,21 +133,11 @@ class _Walked:
         )
         return by_names
 
-    def steps(self, checksum: str, name: Dataset, names: frozenset[str] | None) -> Iterator[FieldStep]:
-        """Yield the edges of fields in one content. Raises DeadlineExceeded."""
-        direction, indirect = self._query.direction, self._query.indirect
-        deadline.check()
-        for part in self._parts(names):
-            for step in steps_of(self._contents, checksum, direction, name, part):
-                if indirect or step.influence is not Influence.INDIRECT:
-                    yield step
-
-    def _parts(self, names: frozenset[str] | None) -> list[frozenset[str] | None]:
-        """Return the fields of which steps are read together, so that other questions find them cached."""
-        if names is None or self._query.direction is Direction.FORWARD:
-            # Forward, the edges of several fields are in the order of what they lead to.
-            return [names]
-        return [frozenset([name]) for name in sorted(names)]
+    def steps(
+        self, checksum: str, name: Dataset, nodes: Collection[Node] | None
+    ) -> Iterable[tuple[Node, Steps]]:
+        """Return the edges of fields in one content. Raises DeadlineExceeded."""
+        return self._graph.steps(checksum, self._query.direction, name, nodes)
 
     def _window_query(self, dataset: Dataset) -> WindowQuery:
         query = self._query

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
-from fll_hbase.model.field_steps import FieldStep
-from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.read.field_graph import FieldGraph, Node, Steps
 from fll_hbase.store.read.run_times import RunTimes, bound_of
 from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
 
 _UNBOUNDED = -(2**63)
 """Below every bound: nothing is reached with it."""
-
-EdgeKey: TypeAlias = tuple[DatasetField, DatasetField]
-"""Source and destination of an edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +37,14 @@ class ReachQuery:
 
 
 class Expansion(NamedTuple):
-    """Fields of one dataset to expand, None for all of them, with the runs up to `bound`."""
+    """Fields of one dataset to expand, sorted, None for all of them, with the runs up to `bound`.
+
+    The dataset as a whole is the last one.
+    """
 
     dataset: Dataset
     bound: int
-    names: frozenset[str] | None
+    nodes: tuple[Node, ...] | None
 
 
 class _Visit(NamedTuple):
@@ -55,19 +54,25 @@ class _Visit(NamedTuple):
     bound: int
 
 
-@dataclass(slots=True)
 class _Edge:
     """The contents that have an edge, and whether it is direct in any."""
 
-    direct: bool = False
-    checksums: set[str] = field(default_factory=set)
+    __slots__ = ("checksums", "direct")
+
+    def __init__(self) -> None:
+        self.direct = False
+        self.checksums: set[str] = set()
+
+
+Edges: TypeAlias = dict[Node, dict[Node, _Edge]]
+"""Edges by the field at which they were looked up, and by the one at their other end."""
 
 
 class InOrder(NamedTuple):
     """The fields and edges that the order of the runs allows, under the names by which they were reached."""
 
-    fields: Collection[DatasetField]
-    edges: Collection[EdgeKey]
+    nodes: Collection[Node]
+    edges: Edges
 
 
 class ReachWalk:
@@ -77,59 +82,78 @@ class ReachWalk:
     """
 
     def __init__(
-        self, query: ReachQuery, *, edges_max: int, within: Collection[EdgeKey] | None = None
+        self, query: ReachQuery, graph: FieldGraph, *, edges_max: int, within: Edges | None = None
     ) -> None:
         self.query = query
-        self._within = within
-        self.edges: dict[EdgeKey, _Edge] = {}
+        self.edges: Edges = {}
         self.truncated_by: set[str] = set()
         self.is_full = False
+        self._graph = graph
+        self._within = within
         self._edges_max = edges_max
+        self._edge_count = 0
         self._backward = query.direction is Direction.BACKWARD
         self._level = 0
-        self._hops: dict[DatasetField, int] = {}
+        self._hops: dict[Node, int] = {}
         # The greatest bound with which each field was reached, and with which it was expanded.
-        self._bounds: dict[DatasetField, int] = {}
-        self._expanded: dict[Dataset, dict[str, int]] = defaultdict(dict)
-        self._next: dict[DatasetField, _Visit] = {}
+        self._bounds: dict[Node, int] = {}
+        self._expanded: dict[Node, int] = {}
+        self._next: dict[Node, _Visit] = {}
         self._level_paths: dict[Dataset, dict[str, Path]] = {}
         # The paths to the fields of the expansion whose edges are being added.
         self._near_paths: dict[str, Path] = {}
         # The first path to each field, which is a shortest one.
-        self._paths: dict[DatasetField, Path] = {}
-        self._dropped: set[DatasetField] = set()
+        self._paths: dict[Node, Path] = {}
+        self._dropped: set[Node] = set()
         self._names: dict[Dataset, tuple[Dataset, ...]] = {}
         self._canonical: dict[Dataset, Dataset] = {}
         self._has_aliases = False
-        self._unknown: set[tuple[Dataset, Dataset]] = set()
+        self._unknown: set[tuple[Node, Node]] = set()
+        self._start = graph.node(query.field)
         start = Path(query.field, None)
-        self._hops[query.field], self._paths[query.field] = 0, start
-        self._admit(start, first_bound(query))
+        self._hops[self._start], self._paths[self._start] = 0, start
+        self._admit(self._start, start, first_bound(query))
 
     @property
     def has_next(self) -> bool:
         """Whether the last level reached fields that are not expanded."""
         return bool(self._next)
 
+    @property
+    def has_edges(self) -> bool:
+        """Whether an edge was added."""
+        return self._edge_count > 0
+
     def in_order(self) -> InOrder:
         """Return what a walk in the order of the runs has reached."""
-        ends = {end for key in self.edges for end in key}
-        return InOrder({self.query.field, *ends}, self.edges.keys())
+        return InOrder({self._start, *_ends(self.edges)}, self.edges)
 
     def next_expansions(self) -> list[Expansion]:
         """Return what the next level expands, sorted, so that limits cut the same part each time."""
-        names: dict[tuple[Dataset, int], set[str]] = defaultdict(set)
+        nodes: dict[tuple[Dataset, int], list[Node]] = defaultdict(list)
         paths: dict[Dataset, dict[str, Path]] = defaultdict(dict)
-        for reached, visit in self._next.items():
+        for node, visit in self._next.items():
             # A later visit on the same level may admit more.
-            names[reached.dataset, visit.bound].add(reached.name)
-            paths[reached.dataset][reached.name] = visit.path
+            nodes[node.field.dataset, visit.bound].append(node)
+            paths[node.field.dataset][node.field.name] = visit.path
         self._level_paths, self._next = paths, {}
         self._level += 1
-        return [
-            Expansion(*key, None if self._leads_to_all(fields) else frozenset(fields))
-            for key, fields in sorted(names.items())
-        ]
+        return [Expansion(*key, self._expanded_nodes(listed)) for key, listed in sorted(nodes.items())]
+
+    def _expanded_nodes(self, nodes: list[Node]) -> tuple[Node, ...] | None:
+        """Return fields of a dataset with the dataset as a whole; None for all fields."""
+        dataset_node = nodes[0].dataset_node
+        if not self._backward and dataset_node in nodes:
+            # Forward, an influence on a dataset leads to all fields of it.
+            return None
+        # Backward, what influences the dataset as a whole stands before each of its fields.
+        return (*sorted((node for node in nodes if node is not dataset_node), key=_name), dataset_node)
+
+    def nodes(self, expansion: Expansion, name: Dataset) -> tuple[Node, ...] | None:
+        """Return the fields of an expansion under a name of the dataset."""
+        if expansion.nodes is None or name == expansion.dataset:
+            return expansion.nodes
+        return tuple(self._graph.node(DatasetField(name, node.field.name)) for node in expansion.nodes)
 
     def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
         """Return the name under which a dataset was reached first, after this name all `names` are it."""
@@ -143,43 +167,44 @@ class ReachWalk:
 
     def expand(self, dataset: Dataset, expansion: Expansion) -> None:
         """Note that the fields of an expansion are expanded under the name `dataset`."""
-        bounds = self._expanded[dataset]
         self._near_paths = self._level_paths[expansion.dataset]
-        names = expansion.names or {WHOLE_DATASET}
-        # Backward, what influences the dataset as a whole stands before each of its fields.
-        for name in names | {WHOLE_DATASET} if self._backward else names:
-            bounds[name] = max(expansion.bound, bounds.get(name, _UNBOUNDED))
+        dataset_node = self._graph.node(DatasetField(dataset, WHOLE_DATASET))
+        nodes = self.nodes(expansion, dataset)
+        for node in (dataset_node,) if nodes is None else nodes if self._backward else nodes[:-1]:
+            self._expanded[node] = max(expansion.bound, self._expanded.get(node, _UNBOUNDED))
 
-    def add(self, dataset: Dataset, name: Dataset, step: FieldStep, checksum: str, bound: int) -> bool:
-        """Add an edge of a content of `dataset` under `name`; return False if there is no room for it."""
-        source, destination, influence = step
-        if source is None or destination is None:
-            # Generated and dropped fields have no dataset on the other side.
-            if source is not None:
-                self._dropped.add(DatasetField(dataset, source.name))
-            return True
+    def add(self, near: Node, steps: Steps, checksum: str, bound: int) -> bool:
+        """Add the edges of a content at a field; return False if there is no room for one of them."""
         if self._has_aliases:
-            source, destination = (
-                DatasetField(dataset if end.dataset == name else self._name(end.dataset), end.name)
-                for end in (source, destination)
+            near, steps = self._renamed(near), self._renamed_steps(steps)
+        if steps.is_dropped:
+            self._dropped.add(near)
+        for dataset_node in steps.unknown:
+            self._unknown.add(
+                (dataset_node, near.dataset_node) if self._backward else (near.dataset_node, dataset_node)
             )
-        if influence is None:
-            self._unknown.add((source.dataset, destination.dataset))
-            return True
-        key = source, destination
-        added = self.edges.get(key)
-        if added is None:
-            if self._within is not None and key not in self._within:
-                return True
-            if len(self.edges) == self._edges_max:
-                self.truncated_by.add(f"connections_max={self._edges_max}")
-                self.is_full = True
-                return False
-            added = self.edges[key] = _Edge()
-        added.direct |= influence is Influence.DIRECT
-        added.checksums.add(checksum)
-        near, far = (destination, source) if self._backward else key
-        self._visit(near, far, bound)
+        return self._add(near, steps.direct, checksum, bound, is_direct=True) and (
+            not self.query.indirect or self._add(near, steps.indirect, checksum, bound, is_direct=False)
+        )
+
+    def _add(self, near: Node, nodes: Iterable[Node], checksum: str, bound: int, *, is_direct: bool) -> bool:
+        edges = self.edges.setdefault(near, {})
+        within = None if self._within is None else self._within.get(near, {})
+        for far in nodes:
+            edge = edges.get(far)
+            if edge is None:
+                if within is not None and far not in within:
+                    continue
+                if self._edge_count == self._edges_max:
+                    self.truncated_by.add(f"connections_max={self._edges_max}")
+                    self.is_full = True
+                    return False
+                self._edge_count += 1
+                edge = edges[far] = _Edge()
+            edge.direct |= is_direct
+            edge.checksums.add(checksum)
+            if bound > self._bounds.get(far, _UNBOUNDED):
+                self._visit(near, far, bound)
         return True
 
     def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
@@ -188,131 +213,143 @@ class ReachWalk:
         `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of
         the runs allows of it, None if that is not known.
         """
-        merged: dict[EdgeKey, ReachEdge] = {}
-        contents = {
-            dataset: {
-                # Under several names a run has the same content, and is counted under the first.
-                checksum: listed
-                for name in reversed(names)
-                for checksum, listed in times[name].items()
-            }
-            for dataset, names in self._names.items()
-        }
-        # Renamed now: a dataset may have been reached under two names before these were known as one.
-        for key, edge in self.edges.items():
-            source, destination = (self._renamed(end) for end in key)
-            other = merged.get((source, destination))
-            span = self._span(key, edge, contents) if self.query.counts else None
-            if other is not None:
-                span = span.union(other.span) if span else other.span
-            direct = edge.direct or (other is not None and other.direct)
-            is_in_order = None if in_order is None else key in in_order.edges
-            if other is not None and other.in_order:
-                is_in_order = True
-            merged[source, destination] = ReachEdge(source, destination, direct, span, is_in_order)
+        merged: dict[tuple[Node, Node], ReachEdge] = {}
+        spans = _Spans(self.query.direction, times, self._names) if self.query.counts else None
+        for near, edges in self.edges.items():
+            bound = self._expanded_bound(near)
+            ordered = in_order.edges.get(near, {}) if in_order else {}
+            for far, edge in edges.items():
+                key = (far, near) if self._backward else (near, far)
+                span = spans.span(near, edge, bound) if spans else None
+                is_in_order = None if in_order is None else far in ordered
+                if self._has_aliases:
+                    # Renamed now: a dataset may have been reached under two names that were not yet one.
+                    key = self._renamed(key[0]), self._renamed(key[1])
+                other = merged.get(key)
+                is_direct = edge.direct
+                if other is not None:
+                    is_direct |= other.direct
+                    span = span.union(other.span) if span else other.span
+                    is_in_order = is_in_order or other.in_order
+                merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order)
         return Reach(
-            self._hops_of({self._renamed(self.query.field), *(end for key in merged for end in key)}),
-            tuple(sorted(merged.values(), key=edge_key)),
+            self._hops_of({self._renamed(self._start), *(end for key in merged for end in key)}),
+            _sorted(merged),
             tuple(sorted({(self._name(source), self._name(to)) for source, to in self._unknown})),
             tuple(sorted(self.truncated_by)),
-            frozenset(map(self._renamed, self._dropped)),
-            None if in_order is None else frozenset(map(self._renamed, in_order.fields)),
-            # Most datasets have one name; then paths stay shared.
-            {self._renamed(reached): self._renamed_path(path) for reached, path in self._paths.items()}
-            if any(name != first for name, first in self._canonical.items())
-            else self._paths,
+            frozenset(self._renamed(node).field for node in self._dropped),
+            None if in_order is None else frozenset(self._renamed(node).field for node in in_order.nodes),
+            self._named_paths(),
         )
 
-    def _span(
-        self, key: EdgeKey, edge: _Edge, contents: Mapping[Dataset, Mapping[str, RunTimes]]
-    ) -> RunSpan | None:
-        """Return the span of the runs with an edge, within the bound of the expansion of its near end."""
-        near = self._expanded_end(key)
-        bound = self._expanded_bound(near)
-        total: RunSpan | None = None
-        for checksum in edge.checksums:
-            span = contents[near.dataset][checksum].span(self.query.direction, bound)
-            total = span.union(total) if span else total
-        return total
-
-    def _path_to(self, near: DatasetField) -> Path:
+    def _path_to(self, near: Node) -> Path:
         """Return the path to a field of the expansion whose edges are being added."""
-        path = self._near_paths.get(near.name)
+        path = self._near_paths.get(near.field.name)
         if path is not None:
             return path
         # One end is the dataset as a whole: backward it was met with a field, forward the field with it.
         other = min(self._near_paths) if self._backward else WHOLE_DATASET
-        return Path(near, self._near_paths[other])
+        return Path(near.field, self._near_paths[other])
 
-    def _visit(self, near: DatasetField, reached: DatasetField, bound: int) -> None:
+    def _visit(self, near: Node, reached: Node, bound: int) -> None:
         """Note a field for the next level, unless it was reached with the same or a greater bound."""
         path = self._paths.get(reached)
         if path is None:
             self._hops.setdefault(reached, self._level)
-            path = self._paths[reached] = Path(reached, self._path_to(near))
+            path = self._paths[reached] = Path(reached.field, self._path_to(near))
         elif bound > self._bound(reached):
-            path = Path(reached, self._path_to(near))
+            path = Path(reached.field, self._path_to(near))
         if bound > self._bound(reached):
-            self._admit(path, bound)
+            self._admit(reached, path, bound)
 
-    def _admit(self, path: Path, bound: int) -> None:
+    def _admit(self, reached: Node, path: Path, bound: int) -> None:
         """Note a field for the next level with a greater bound than before."""
-        reached = path.field
         self._bounds[reached] = bound
         self._next[reached] = _Visit(path, bound)
-        dataset = DatasetField(reached.dataset, WHOLE_DATASET)
-        if self._backward and bound > self._bounds.get(dataset, _UNBOUNDED):
+        if self._backward and bound > self._bounds.get(reached.dataset_node, _UNBOUNDED):
             # What influences the dataset as a whole stands before this field, too.
-            self._hops.setdefault(dataset, self._level)
-            self._bounds[dataset] = bound
+            self._hops.setdefault(reached.dataset_node, self._level)
+            self._bounds[reached.dataset_node] = bound
 
-    def _bound(self, reached: DatasetField) -> int:
+    def _bound(self, reached: Node) -> int:
         """Return the greatest bound with which a field was reached, forward also as part of its dataset."""
         bound = self._bounds.get(reached, _UNBOUNDED)
-        if self._backward:
-            return bound
-        return max(bound, self._bounds.get(DatasetField(reached.dataset, WHOLE_DATASET), _UNBOUNDED))
+        return bound if self._backward else max(bound, self._bounds.get(reached.dataset_node, _UNBOUNDED))
 
-    def _leads_to_all(self, names: Collection[str]) -> bool:
-        """Return whether all fields of a dataset are expanded: forward, an influence on it leads to all."""
-        return not self._backward and WHOLE_DATASET in names
-
-    def _expanded_end(self, key: EdgeKey) -> DatasetField:
-        """Return that end of an edge at which it was reached."""
-        return key[1] if self._backward else key[0]
-
-    def _expanded_bound(self, end: DatasetField) -> int:
+    def _expanded_bound(self, near: Node) -> int:
         """Return the greatest bound with which a field was expanded, forward also as part of its dataset."""
-        expanded = self._expanded[end.dataset]
-        bound = expanded.get(end.name, _UNBOUNDED)
-        return bound if self._backward else max(bound, expanded.get(WHOLE_DATASET, _UNBOUNDED))
+        bound = self._expanded.get(near, _UNBOUNDED)
+        return bound if self._backward else max(bound, self._expanded.get(near.dataset_node, _UNBOUNDED))
 
-    def _hops_of(self, fields: Iterable[DatasetField]) -> dict[DatasetField, int]:
-        hops: dict[DatasetField, int] = {}
-        for reached, level in self._hops.items():
-            renamed = self._renamed(reached)
-            hops[renamed] = min(level, hops.get(renamed, level))
-        return {end: self._hops_to(end, hops) for end in fields}
-
-    def _hops_to(self, end: DatasetField, hops: Mapping[DatasetField, int]) -> int:
-        """Return the hops of a field; forward it may be reached only as part of its dataset."""
+    def _hops_of(self, nodes: Iterable[Node]) -> dict[DatasetField, int]:
+        hops = self._hops
+        if self._has_aliases:
+            hops = {}
+            for reached, level in self._hops.items():
+                renamed = self._renamed(reached)
+                hops[renamed] = min(level, hops.get(renamed, level))
         if self._backward:
-            return hops[end]
-        dataset = DatasetField(end.dataset, WHOLE_DATASET)
-        return min(hops[reached] for reached in (end, dataset) if reached in hops)
+            return {node.field: hops[node] for node in nodes}
+        # Forward a field may be reached only as part of its dataset.
+        return {
+            node.field: min(hops[reached] for reached in (node, node.dataset_node) if reached in hops)
+            for node in nodes
+        }
 
-    def _renamed(self, end: DatasetField) -> DatasetField:
-        dataset = self._name(end.dataset)
-        return end if dataset is end.dataset else DatasetField(dataset, end.name)
+    def _renamed(self, node: Node) -> Node:
+        dataset = node.field.dataset
+        name = self._canonical.get(dataset, dataset)
+        return node if name is dataset else self._graph.node(DatasetField(name, node.field.name))
+
+    def _renamed_steps(self, steps: Steps) -> Steps:
+        return steps._replace(
+            direct=tuple(map(self._renamed, steps.direct)), indirect=tuple(map(self._renamed, steps.indirect))
+        )
+
+    def _named_paths(self) -> dict[DatasetField, Path]:
+        if not self._has_aliases:
+            # Most datasets have one name; then paths stay shared.
+            return {node.field: path for node, path in self._paths.items()}
+        return {self._renamed(node).field: self._renamed_path(path) for node, path in self._paths.items()}
 
     def _renamed_path(self, path: Path) -> Path:
         previous = None
         for end in path.fields():
-            previous = Path(self._renamed(end), previous)
+            previous = Path(self._renamed(self._graph.node(end)).field, previous)
         return previous or path
 
-    def _name(self, dataset: Dataset) -> Dataset:
-        return self._canonical.get(dataset, dataset)
+    def _name(self, node: Node) -> Dataset:
+        return self._renamed(node).field.dataset
+
+
+class _Spans:
+    """The runs of edges, computed once for all edges at a dataset that are of the same contents."""
+
+    def __init__(
+        self,
+        direction: Direction,
+        times: Mapping[Dataset, Mapping[str, RunTimes]],
+        names: Mapping[Dataset, Sequence[Dataset]],
+    ) -> None:
+        self._direction = direction
+        # Under several names a run has the same content, and is counted under the first.
+        self._contents = {
+            dataset: {checksum: runs for name in reversed(listed) for checksum, runs in times[name].items()}
+            for dataset, listed in names.items()
+        }
+        self._spans: dict[tuple[Node, int, frozenset[str]], RunSpan | None] = {}
+
+    def span(self, near: Node, edge: _Edge, bound: int) -> RunSpan | None:
+        """Return the runs with an edge within the bound with which its near end was expanded."""
+        key = near.dataset_node, bound, frozenset(edge.checksums)
+        if key not in self._spans:
+            contents = self._contents[near.field.dataset]
+            total: RunSpan | None = None
+            for checksum in edge.checksums:
+                span = contents[checksum].span(self._direction, bound)
+                total = span.union(total) if span else total
+            self._spans[key] = total
+        return self._spans[key]
 
 
 def first_bound(query: ReachQuery) -> int:
@@ -322,11 +359,34 @@ def first_bound(query: ReachQuery) -> int:
     return bound_of(query.direction, window.stop_ms - 1 if is_backward else window.start_ms)
 
 
+def _sorted(edges: Mapping[tuple[Node, Node], ReachEdge]) -> tuple[ReachEdge, ...]:
+    """Return edges by the names of their sources, then of their destinations."""
+    # Names of fields are compared once for all edges at them.
+    nodes = {end for key in edges for end in key}
+    positions = {node: position for position, node in enumerate(sorted(nodes, key=_names))}
+    return tuple(edges[key] for key in sorted(edges, key=lambda key: (positions[key[0]], positions[key[1]])))
+
+
 def edge_key(edge: ReachEdge) -> tuple[str, ...]:
     """Return the order of an edge among others: by source, then by destination."""
+    return *_field_names(edge.source), *_field_names(edge.destination)
+
+
+def _ends(edges: Edges) -> Iterator[Node]:
+    for near, listed in edges.items():
+        if listed:
+            yield near
+            yield from listed
+
+
+def _name(node: Node) -> str:
+    return node.field.name
+
+
+def _names(node: Node) -> tuple[str, str, str]:
+    return _field_names(node.field)
+
+
+def _field_names(field: DatasetField) -> tuple[str, str, str]:
     # Text compares several times faster than the datasets do.
-    return tuple(
-        text
-        for end in (edge.source, edge.destination)
-        for text in (end.dataset.namespace, end.dataset.name, end.name)
-    )
+    return field.dataset.namespace, field.dataset.name, field.name

@@ -28,12 +28,10 @@ class RunTimes:
 
     def latest_bound(self, direction: Direction, bound: int) -> int | None:
         """Return the bound of that run within a bound which admits most others; None without a run."""
-        window = window_within(self._window, direction, bound)
+        parts = self._within(window_within(self._window, direction, bound))
         if direction is Direction.BACKWARD:
-            newest = (part.runs[0].start_ms for part in self._within(window))
-            return max(newest, default=None)
-        oldest = (-part.runs[-1].start_ms for part in self._within(window))
-        return max(oldest, default=None)
+            return max([part.runs[0].start_ms for part in parts], default=None)
+        return max([-part.runs[-1].start_ms for part in parts], default=None)
 
     def span(self, direction: Direction, bound: int) -> RunSpan | None:
         """Return how many runs are within a bound, with the first and the last; None without any."""
@@ -45,6 +43,9 @@ class RunTimes:
     def unknown_days(self, direction: Direction, bound: int) -> set[int]:
         """Return the days of which a bound admits some runs, and not all are known."""
         window = window_within(self._window, direction, bound)
+        if window == self._window:
+            # Days that it cuts were read.
+            return set()
         return {
             day_of(runs.runs[0].start_ms)
             for runs in self._newest_first
@@ -80,8 +81,12 @@ def bound_of(direction: Direction, start_ms: int) -> int:
 def window_within(window: Window, direction: Direction, bound: int) -> Window:
     """Return the part of a window that a bound admits."""
     if direction is Direction.BACKWARD:
-        return Window(window.start_ms, max(window.start_ms, min(window.stop_ms, bound + 1)))
-    return Window(min(window.stop_ms, max(window.start_ms, -bound)), window.stop_ms)
+        if bound >= window.stop_ms - 1:
+            return window
+        return Window(window.start_ms, max(window.start_ms, bound + 1))
+    if -bound <= window.start_ms:
+        return window
+    return Window(min(window.stop_ms, -bound), window.stop_ms)
 
 
 def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:

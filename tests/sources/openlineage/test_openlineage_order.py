@@ -65,7 +65,7 @@ def seen(table: Table) -> dict[str, Any]:
 
 
 def cells(table: Table) -> dict[bytes, dict[bytes, bytes]]:
-    """All that is stored, whenever it was put; of the tokens of days, which are random, that they are there."""
+    """All that is stored, whenever it was put; of tokens of days, which are random, that they are there."""
     return {
         key: {column: b"" if column in calendars.TOKENS else cell.value for column, cell in row.items()}
         for key, row in table.scan(b"", b"\xff")
