@@ -191,6 +191,10 @@ class SearchParams(PageParams):
     )
 
 
+class DerivationsParams(WindowWithFailedParams, PageParams):
+    """A page of the runs of each derivation of a field."""
+
+
 class RunsParams(WindowParams, PageParams):
     """A page of the runs of a window."""
 

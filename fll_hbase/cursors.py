@@ -10,6 +10,9 @@ import msgspec
 from fll_hbase.errors import CorruptRow, FieldError, InvalidQuery
 from fll_hbase.keys import layout
 
+SKIP_DIGITS_MAX = 15
+"""Digits of the number in a cursor of derivations."""
+
 
 def encode_cursor(*parts: str) -> str:
     """Return the last item of a page as opaque text; the next page starts after it."""
@@ -45,6 +48,16 @@ def decode_runs_cursor(text: str | None) -> bytes:
     except (CorruptRow, UnicodeEncodeError) as error:
         raise invalid_cursor() from error
     return tail.encode()
+
+
+def decode_skip_cursor(text: str | None) -> int:
+    """Return how many runs of each derivation a page skips; 0 for None. Raises InvalidQuery."""
+    if text is None:
+        return 0
+    (skip,) = decode_cursor(text, 1)
+    if not (skip.isascii() and skip.isdecimal() and len(skip) <= SKIP_DIGITS_MAX):
+        raise invalid_cursor()
+    return int(skip)
 
 
 def invalid_cursor() -> InvalidQuery:

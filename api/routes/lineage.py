@@ -8,9 +8,11 @@ from flask import Response
 
 from api import responses
 from api.openapi.answers import EntrySchema, FieldDerivationsSchema, FieldLineageSchema
-from api.query_params import FieldLineageParams, LineageParams, WindowWithFailedParams
+from api.query_params import DerivationsParams, FieldLineageParams, LineageParams, window_params
 from api.routes.blueprint import Blueprint, store
+from api.routes.catalogue import page_limit
 from fll_hbase import field_graph_json, rest_json
+from fll_hbase.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
@@ -65,14 +67,27 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
 
 
 @blueprint.route(f"{_DATASET_PATH}/fields/<field:field>/lineage")
-@blueprint.arguments(WindowWithFailedParams(), location="query")
+@blueprint.arguments(DerivationsParams(), location="query")
 @blueprint.response(200, FieldDerivationsSchema, description="One path per distinct derivation, newest first")
 @blueprint.problems(400, 404, 503)
 def field_derivations(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """Return each distinct derivation of a field with its runs, in the shape of the first design."""
+    """Return each distinct derivation of a field with its newest runs, in the shape of the first design.
+
+    `limit` is how many runs of each derivation are listed; the next page has those that are older.
+    """
     dataset_field = DatasetField(Dataset(namespace, name), field)
     window = query["window"]
     retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
-    derivations = store().field_derivations(dataset_field, **query)
+    derivations = store().field_derivations(
+        dataset_field,
+        window,
+        failed=query["failed"],
+        limit=page_limit(query),
+        skip=decode_skip_cursor(query["cursor"]),
+    )
     body = rest_json.field_derivations(field, window, derivations)
-    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+    if not derivations.next_skip:
+        return response
+    cursor = encode_cursor(str(derivations.next_skip))
+    return responses.with_next_link(response, cursor=cursor, **window_params(window))

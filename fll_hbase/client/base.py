@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import LineageError
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.batches import LocatedDocument
@@ -102,11 +103,16 @@ class HistoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class DerivationsQuery:
-    """The distinct ways in which a field was produced."""
+    """The distinct ways in which a field was produced, with the ids of at most `limit` runs of each.
+
+    With a `cursor` those after the page that it is from.
+    """
 
     field: DatasetField
     window: WindowText
     failed: bool
+    limit: int = DEFAULTS.list_limit
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

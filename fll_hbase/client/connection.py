@@ -109,15 +109,19 @@ class Connection(TagConnection, LineageClient):
         start: Time = START,
         end: Time = END,
         failed: bool = False,
+        limit: int = LIMIT,
+        cursor: str | None = None,
     ) -> TableAnswer[shapes.Derivations]:
-        """Return the distinct ways in which a field was produced, with their runs; a row each, newest first.
+        """Return the distinct ways in which a field was produced, newest first, with `limit` runs of each.
 
-        >>> score = "patient_medical_score"
-        >>> answer = client.derivations("hospital", "PatientRecords", score, start="now-90d")
-        >>> len(answer)
+        Older runs are on the next page, see `runs`.
+
+        >>> len(client.derivations("hospital", "PatientRecords", "patient_medical_score", start="now-90d"))
         2
         """
-        query = DerivationsQuery(_field(namespace, name, field), window_text(start, end), failed)
+        check_count("limit", limit)
+        key = _field(namespace, name, field)
+        query = DerivationsQuery(key, window_text(start, end), failed, limit, cursor)
         return as_table(self.ask_derivations(query), shapes.Derivations, tables.DERIVATIONS)
 
     def reach(

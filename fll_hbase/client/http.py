@@ -25,7 +25,7 @@ from fll_hbase.client.base import (
     truncation_hint,
 )
 from fll_hbase.client.connection import Connection
-from fll_hbase.client.http_answers import next_page, read_pages, retained_from_ms, truncatable
+from fll_hbase.client.http_answers import cursor_of, next_page, read_pages, retained_from_ms, truncatable
 from fll_hbase.client.http_tags import HttpTagClient
 from fll_hbase.clock import now_ms
 from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
@@ -179,9 +179,15 @@ class HttpClient(HttpTagClient, Connection):
         """Send GET …/datasets/<name>/fields/<field>/lineage."""
         dataset = query.field.dataset
         path = "v3", "namespaces", dataset.namespace, "datasets", dataset.name, "fields", query.field.name
-        params = {**_window_params(query.window), "failed": str(query.failed).lower()}
+        params = {
+            **_window_params(query.window),
+            "failed": str(query.failed).lower(),
+            "limit": str(query.limit),
+            **({} if query.cursor is None else {"cursor": query.cursor}),
+        }
         response = self._session.get(*path, "lineage", params=params)
-        return truncatable(problems.json_body(response, "paths", "truncated"))
+        answer = truncatable(problems.json_body(response, "paths", "truncated"))
+        return replace(answer, next_page=cursor_of(next_page(response)))
 
     def ask_dataset(self, dataset: Dataset) -> Answer:
         response = self._session.get(*_dataset_path(dataset), params={})

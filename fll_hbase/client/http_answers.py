@@ -29,7 +29,7 @@ def read_pages(
         truncated_by = body.get("truncatedBy", [])
         page, horizon_ms = next_page(response), retained_from_ms(response)
     incomplete = truncation_hint(truncated_by) if page is None else LIMIT_REACHED
-    return Answer({member: items}, incomplete, horizon_ms, _cursor_of(page))
+    return Answer({member: items}, incomplete, horizon_ms, cursor_of(page))
 
 
 def retained_from_ms(response: requests.Response) -> int | None:
@@ -53,6 +53,6 @@ def next_page(response: requests.Response) -> dict[str, str] | None:
     return dict(parse_qsl(urlsplit(link["url"]).query, keep_blank_values=True)) if link else None
 
 
-def _cursor_of(page: Mapping[str, str] | None) -> dict[str, str]:
+def cursor_of(page: Mapping[str, str] | None) -> dict[str, str]:
     """Return the cursor of the next page and its window; nothing without a next page, or a window."""
     return {name: page[name] for name in ("start", "end", "cursor")} if page and "start" in page else {}

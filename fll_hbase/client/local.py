@@ -41,7 +41,7 @@ from fll_hbase.client.connection import Connection
 from fll_hbase.client.local_tags import LocalTagClient, first_items
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
-from fll_hbase.cursors import decode_runs_cursor, encode_cursor
+from fll_hbase.cursors import decode_runs_cursor, decode_skip_cursor, encode_cursor
 from fll_hbase.errors import ConfigurationError, LineageError
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.batches import LocatedDocument
@@ -195,9 +195,16 @@ class LocalClient(LocalTagClient, Connection):
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Read the derivations of a field."""
         window = self._window(query.window)
-        result = self._store.field_derivations(query.field, window, failed=query.failed)
+        result = self._store.field_derivations(
+            query.field,
+            window,
+            failed=query.failed,
+            limit=query.limit,
+            skip=decode_skip_cursor(query.cursor),
+        )
         body = rest_json.field_derivations(query.field.name, window, result)
-        return Answer(body, truncation_hint(result.truncated_by))
+        page = _next_page(window, str(result.next_skip)) if result.next_skip else {}
+        return Answer(body, truncation_hint(result.truncated_by), next_page=page)
 
     def ask_runs(self, query: RunsQuery) -> Answer:
         """Read one page of runs; its cursor is that of a server."""
@@ -216,11 +223,7 @@ class LocalClient(LocalTagClient, Connection):
         body = {"runs": [rest_json.run(run, now_ms=now) for run in page.runs]}
         if not page.next_after:
             return self._answer(body, "", query.dataset, window)
-        next_page = {
-            "start": _seconds(window.start_ms),
-            "end": _seconds(window.stop_ms),
-            "cursor": encode_cursor(page.next_after.decode()),
-        }
+        next_page = _next_page(window, page.next_after.decode())
         return replace(self._answer(body, LIMIT_REACHED, query.dataset, window), next_page=next_page)
 
     def ask_dataset(self, dataset: Dataset) -> Answer:
@@ -330,6 +333,15 @@ class LocalClient(LocalTagClient, Connection):
 
     def _window(self, window: WindowText) -> Window:
         return _parse(window, self._clock())
+
+
+def _next_page(window: Window, position: str) -> dict[str, str]:
+    """Return the parameters of the next page: its window, and the cursor of its position."""
+    return {
+        "start": _seconds(window.start_ms),
+        "end": _seconds(window.stop_ms),
+        "cursor": encode_cursor(position),
+    }
 
 
 def _seconds(milliseconds: int) -> str:

@@ -74,7 +74,8 @@ def _paths(body: Json) -> list[Row]:
         {
             "operations": ", ".join(step["name"] for step in path["operations"]),
             "runs": path["runCount"],
-            "lastRun": path["runs"][0],
+            # A later page may have no run of a path.
+            "lastRun": next(iter(path["runs"]), ""),
         }
         for path in body["paths"]
     ]

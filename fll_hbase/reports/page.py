@@ -98,7 +98,7 @@ def section(part: Part, body: Json) -> Iterator[str]:
 
 def _derivations(derivations: Sequence[Json]) -> Iterator[str]:
     for number, derivation in enumerate(derivations, 1):
-        runs = len(derivation["runs"])
+        runs = derivation["runCount"]
         yield f"<h2>Derivation {number} of {len(derivations)}, of {runs:,} runs: operations in order</h2>\n"
         yield from _table(OPERATIONS.columns, OPERATIONS.rows(derivation))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fll_hbase import deadline
 from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
+from fll_hbase.config import DEFAULTS, Settings
 from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
@@ -106,9 +106,7 @@ class LineageStore:
         self._dataset_diffs = DatasetDiffReader(
             self._windows, self._contents, self._diffs, self.catalogue, self._settings
         )
-        self._derivations = DerivationReader(
-            self._components.times, self._contents, self.catalogue, self._settings
-        )
+        self._derivations = DerivationReader(self._components.times, self._contents, self.catalogue)
         self.retention = RetentionRequests(self._components, self._runs)
         self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
         self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
@@ -226,9 +224,17 @@ class LineageStore:
         return result
 
     @retry_on_missing_content
-    def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
+    def field_derivations(
+        self,
+        field: DatasetField,
+        window: Window,
+        *,
+        failed: bool = False,
+        limit: int = DEFAULTS.list_limit,
+        skip: int = 0,
+    ) -> Derivations:
         """Return every distinct derivation of the field with its runs, see `DerivationReader`."""
-        return self._derivations.derivations(field, window, failed=failed)
+        return self._derivations.derivations(field, window, failed=failed, limit=limit, skip=skip)
 
     @retry_on_missing_content
     def reach(self, query: ReachQuery) -> Reach:

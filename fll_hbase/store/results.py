@@ -127,7 +127,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One distinct derivation of a field, with the runs that used it: how many, and the ids of the newest.
+    """One distinct derivation of a field, with the runs that used it: how many, and a page of their ids.
 
     Starts are those of the first and the last run.
     """
@@ -141,10 +141,14 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Derivations:
-    """All distinct derivations of a field, the most recently used first."""
+    """All distinct derivations of a field, the most recently used first.
+
+    `next_skip` is how many runs of each one the next page skips, 0 if there is none.
+    """
 
     derivations: tuple[Derivation, ...]
     truncated_by: tuple[str, ...]
+    next_skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,9 @@ export interface Step {
 
 export interface Way {
   operations: Step[];
-  /** Run ids, newest first. */
+  /** The ids of the newest runs, newest first. */
   runs: string[];
+  runCount: number;
 }
 
 export interface FieldWays extends Partial<Truncatable> {

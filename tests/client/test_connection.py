@@ -26,6 +26,7 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("lineage", DAILY, {**WINDOWED, "level": 5, "direction": "forward"}),
     ("field_lineage", (*DAILY, "UID"), {**WINDOWED, "direction": "forward", "view": "simple"}),
     ("derivations", ("hospital", "PatientRecords", "patient_medical_score"), {**WINDOWED, "start": 0}),
+    ("derivations", (*DAILY, "UID"), {**WINDOWED, "limit": 2}),
     ("runs", DAILY, {**WINDOWED, "limit": 7}),
     ("runs", DAILY, {**WINDOWED, "program": "print", "state": "COMPLETE", "field": "UID"}),
     ("programs", DAILY, {**WINDOWED, "field": "UID", "failed": True}),
@@ -76,6 +77,8 @@ def test_a_server_answers_as_its_store_does(
         ("run", ("nothing",), {}, NotFound),
         ("content", ("0" * 32,), {}, NotFound),
         ("derivations", (*DAILY, "nothing"), WINDOWED, NotFound),
+        ("derivations", (*DAILY, "UID"), {"limit": 0}, InvalidQuery),
+        ("derivations", (*DAILY, "UID"), {"cursor": "x"}, InvalidQuery),
         ("runs", DAILY, {"start": "soon"}, InvalidQuery),
         ("runs", DAILY, {"start": ""}, InvalidQuery),
         ("runs", DAILY, {"start": float("nan")}, InvalidQuery),
@@ -126,6 +129,19 @@ def test_pages_of_runs_are_all_runs(local: Connection, remote: Connection) -> No
         assert runs == everything
     assert {run["program"] for run in everything} == {"print"}
     assert len(everything) > 7
+
+
+def test_pages_of_derivations_are_all_runs(local: Connection, remote: Connection) -> None:
+    (everything,) = local.derivations(*DAILY, "UID", **WINDOWED).body["paths"]
+    assert everything["runCount"] == len(everything["runs"]) > 4
+    for client in (local, remote):
+        page = client.derivations(*DAILY, "UID", **WINDOWED, limit=2)
+        assert not page.incomplete
+        runs = list(page.body["paths"][0]["runs"])
+        while page.next_page:
+            page = client.derivations(*DAILY, "UID", limit=2, **page.next_page)
+            runs += page.body["paths"][0]["runs"]
+        assert runs == everything["runs"]
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TypeAlias
 
 from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.keys.codec import day_of, escape
 from fll_hbase.model import simple_view, topology
-from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.calendar_rows import DayRuns, SealedRun
@@ -27,40 +28,56 @@ _ContentDerivation: TypeAlias = tuple[simple_view.DerivationSignature, tuple[Ope
 
 
 class _Way:
-    """One derivation under construction: its operations, and the runs that used it."""
+    """One derivation under construction: its operations, and its contents with the times of their runs."""
 
     def __init__(self, operations: tuple[Operation, ...]) -> None:
         self.operations = operations
-        self.runs: list[DayRuns] = []
+        self.contents: list[tuple[FieldOfContent, RunTimes]] = []
 
-    def build(self, run_ids: Sequence[str]) -> Derivation:
-        """Return the derivation with the ids of the newest of its runs."""
+    def days(self) -> Iterator[tuple[int, list[tuple[FieldOfContent, DayRuns]]]]:
+        """Yield the runs by day, the newest day first; those of a day are in no order."""
+        listed = ((content, runs) for content, times in self.contents for runs in times.runs)
+        by_day = sorted(listed, key=lambda item: -_day(item[1]))
+        for day, runs in groupby(by_day, key=lambda item: _day(item[1])):
+            yield day, list(runs)
+
+    def newest(self, count: int) -> list[SealedRun]:
+        """Return the `count` newest runs, of days that are complete, in the order of their references."""
+        newest: list[SealedRun] = []
+        for _, listed in self.days():
+            if len(newest) >= count:
+                break
+            newest += sorted((run for _, runs in listed for run in runs.runs), key=_order)
+        return newest[:count]
+
+    def build(self, run_ids: Iterable[str]) -> Derivation:
+        """Return the derivation with these ids of its runs."""
+        listed = [runs for _, times in self.contents for runs in times.runs]
         return Derivation(
             self.operations,
             tuple(run_ids),
-            run_count=sum(runs.total for runs in self.runs),
-            first_start_ms=min(runs.runs[-1].start_ms for runs in self.runs),
-            last_start_ms=max(runs.runs[0].start_ms for runs in self.runs),
+            run_count=sum(runs.total for runs in listed),
+            first_start_ms=min(runs.runs[-1].start_ms for runs in listed),
+            last_start_ms=max(runs.runs[0].start_ms for runs in listed),
         )
 
 
 class DerivationReader:
     """Reads the derivations of fields. Threads may share it."""
 
-    def __init__(
-        self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
-    ) -> None:
+    def __init__(self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue) -> None:
         self._times = times
         self._contents = contents
         self._catalogue = catalogue
-        self._settings = settings
 
-    def derivations(self, field: DatasetField, window: Window, *, failed: bool) -> Derivations:
+    def derivations(
+        self, field: DatasetField, window: Window, *, failed: bool, limit: int, skip: int = 0
+    ) -> Derivations:
         """Return every distinct derivation of the field, with its runs, that of the newest run first.
 
         A derivation is the operations that lead into the field. Runs of the window count, failed and aborted
-        ones only with `failed`; of all derivations the ids of the `runs_max` newest ones are listed, and of
-        each one its newest. Without any for a known field that no run wrote.
+        ones only with `failed`; of each derivation the ids of its newest runs are listed, `limit` after the
+        first `skip`. Without any derivation for a known field that no run wrote.
         """
         truncated_by: set[str] = set()
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
@@ -70,56 +87,40 @@ class DerivationReader:
             for name, contents in by_name.items()
             for checksum, listed in contents.items()
         }
-        self._complete_newest(query, times)
         ways: dict[simple_view.DerivationSignature, _Way] = {}
         # Those of the newest runs first: at the deadline these are known.
         newest_first = sorted(times, key=lambda content: _order(times[content].runs[0].runs[0]))
         derived = zip(newest_first, self._derivations(newest_first), strict=True)
         for content, (signature, operations) in deadline.until_over(derived, truncated_by=truncated_by):
             if operations:
-                ways.setdefault(signature, _Way(operations)).runs += times[content].runs
+                ways.setdefault(signature, _Way(operations)).contents.append((content, times[content]))
         if not ways:
             self._catalogue.require_field(field)
-        return self._build(list(ways.values()), truncated_by)
+        # One more than the page has shows whether there is a next page.
+        self._complete_newest(query, ways.values(), skip + limit + 1)
+        return _build(list(ways.values()), truncated_by, limit=limit, skip=skip)
 
-    def _complete_newest(self, query: WindowQuery, times: Mapping[FieldOfContent, RunTimes]) -> None:
-        """Read the ids of the newest runs of days of which seals have the first and the last run alone."""
-        days = sorted(
-            ((runs, content) for content, listed in times.items() for runs in listed.runs),
-            key=lambda item: -item[0].runs[0].start_ms,
-        )
-        total = 0
-        incomplete: dict[FieldOfContent, set[int]] = {}
-        for runs, content in days:
-            if total >= self._settings.runs_max:
-                break
-            total += runs.total
-            if not runs.is_complete:
-                incomplete.setdefault(content, set()).add(day_of(runs.runs[0].start_ms))
-        for content, numbers in incomplete.items():
-            self._times.complete_days(
-                replace(query, dataset=content.field.dataset),
-                {content.checksum: times[content]},
-                {content.checksum: numbers},
-            )
+    def _complete_newest(self, query: WindowQuery, ways: Iterable[_Way], count: int) -> None:
+        """Read all runs of the newest days of each way of which seals have the first and the last run alone.
 
-    def _build(self, ways: Sequence[_Way], truncated_by: set[str]) -> Derivations:
-        runs_max = self._settings.runs_max
-        newest_first = sorted(
-            (_order(run), number)
-            for number, way in enumerate(ways)
-            for day_runs in way.runs
-            # Of a day that is not complete, no more than its newest run is known in order.
-            for run in (day_runs.runs if day_runs.is_complete else day_runs.runs[:1])
-        )
-        listed: dict[int, list[str]] = {}
-        for position, ((_, _, run), number) in enumerate(newest_first):
-            if position < runs_max or number not in listed:
-                listed.setdefault(number, []).append(run)
-        derivations = tuple(ways[number].build(run_ids) for number, run_ids in listed.items())
-        if sum(derivation.run_count for derivation in derivations) > runs_max:
-            truncated_by.add(f"runs_max={runs_max}")
-        return Derivations(derivations, tuple(sorted(truncated_by)))
+        That is of the days that have `count` runs, which are then listed in order.
+        """
+        incomplete: dict[Dataset, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for way in ways:
+            total = 0
+            for day, listed in way.days():
+                if total >= count:
+                    break
+                for content, runs in listed:
+                    total += runs.total
+                    if not runs.is_complete:
+                        incomplete[content.field.dataset][content.checksum].add(day)
+        times = {content: listed for way in ways for content, listed in way.contents}
+        for name, days in incomplete.items():
+            by_content = {
+                content.checksum: listed for content, listed in times.items() if content.field.dataset == name
+            }
+            self._times.complete_days(replace(query, dataset=name), by_content, days)
 
     def _derivations(self, contents: Sequence[FieldOfContent]) -> Iterator[_ContentDerivation]:
         """Yield the derivation of the field in each content. Raises DeadlineExceeded."""
@@ -136,6 +137,20 @@ class DerivationReader:
                 yield _derivation(content.field, next(upstream), next(by_name))
             else:
                 yield frozenset(), ()
+
+
+def _build(ways: Sequence[_Way], truncated_by: set[str], *, limit: int, skip: int) -> Derivations:
+    newest = [way.newest(skip + limit + 1) for way in ways]
+    order = sorted(range(len(ways)), key=lambda number: _order(newest[number][0]))
+    derivations = [
+        ways[number].build(run.run for run in newest[number][skip : skip + limit]) for number in order
+    ]
+    has_more = any(len(runs) > skip + limit for runs in newest)
+    return Derivations(tuple(derivations), tuple(sorted(truncated_by)), skip + limit if has_more else 0)
+
+
+def _day(runs: DayRuns) -> int:
+    return day_of(runs.runs[0].start_ms)
 
 
 def _order(run: SealedRun) -> tuple[int, bytes, str]:

@@ -142,7 +142,7 @@ class StoreView(LineageStore):
         """Return every distinct derivation of the field as it is shown, with its runs."""
         result = super().field_derivations(field, window, **query)
         derivations, limits = self._numbered(result.derivations)
-        return Derivations(derivations, _union(result.truncated_by, limits))
+        return Derivations(derivations, _union(result.truncated_by, limits), result.next_skip)
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""

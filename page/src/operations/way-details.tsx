@@ -1,6 +1,6 @@
 /** One stretch of runs: the operations by which they made the field, and their ids. */
 import { useMemo } from "preact/hooks";
-import type { FieldWays, Stretch } from "../detail-answers";
+import type { FieldWays, Stretch, Way } from "../detail-answers";
 import { paths } from "../api";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
@@ -29,20 +29,29 @@ export function WayDetails({ query, state, stretch }: FieldViewProps & { stretch
       </FieldAnswer>
       <h4>Runs, newest first</h4>
       <Answered of={ways} lines={2}>
-        {({ body }) => (
-          <Limited items={body.paths.flatMap(({ runs }) => runs)} first={RUNS_FIRST} what="runs">
-            {(shown) => (
-              <ol class="run-ids">
-                {shown.map((run) => (
-                  <li key={run}>
-                    <RunLink run={run} />
-                  </li>
-                ))}
-              </ol>
-            )}
-          </Limited>
-        )}
+        {({ body }) => <RunIds ways={body.paths} />}
       </Answered>
     </div>
+  );
+}
+
+function RunIds({ ways }: { ways: Way[] }) {
+  const runs = ways.flatMap((way) => way.runs);
+  const total = ways.reduce((sum, way) => sum + way.runCount, 0);
+  return (
+    <>
+      {total > runs.length && <p>{`The newest ${runs.length} of ${total}`}</p>}
+      <Limited items={runs} first={RUNS_FIRST} what="runs">
+        {(shown) => (
+          <ol class="run-ids">
+            {shown.map((run) => (
+              <li key={run}>
+                <RunLink run={run} />
+              </li>
+            ))}
+          </ol>
+        )}
+      </Limited>
+    </>
   );
 }

@@ -95,8 +95,8 @@ function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {
       )}
       {/* One way alone is the operations above. */}
       {derivations.length > 1 &&
-        derivations.map(({ operations, runs }, index) => (
-          <Section key={index} title={`Way ${index + 1} of ${derivations.length}`} note={count(runs.length, "run")}>
+        derivations.map(({ operations, runCount }, index) => (
+          <Section key={index} title={`Way ${index + 1} of ${derivations.length}`} note={count(runCount, "run")}>
             <LimitedTable caption={`Operations of way ${index + 1}`} columns={STEPS} rows={operations} what="operations" isWhole={isWhole} />
           </Section>
         ))}

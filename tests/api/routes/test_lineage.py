@@ -9,7 +9,15 @@ from flask.testing import FlaskClient
 
 from fll_hbase.config import Settings
 from tests.api.conftest import MakeClient
-from tests.support.api_client import ALL, assert_problem, get_json, lineage, path, record, record_new
+from tests.support.api_client import (
+    ALL,
+    assert_problem,
+    get_json,
+    lineage,
+    path,
+    record,
+    record_new,
+)
 from tests.support.lineage_documents import (
     START_MS,
     Json,
@@ -360,16 +368,6 @@ class TestBounds:
         (entry,) = payload["lineage"]
         assert len(entry["fieldmap"]) == len(fields) ** 2 or payload.get("truncated") is True
         assert not record(client, worked(), dryRun="true").json.get("truncated")
-
-    def test_the_bound_of_runs(self, make_client: MakeClient) -> None:
-        client = make_client(Settings(runs_max=2))
-        for number in range(2):
-            record_new(client, copying("a", "b", "x", run=run(f"{number}")))
-        assert ways(client, "b", "x")["truncated"] is False
-        record_new(client, copying("a", "b", "x", run=run("2")))
-        payload = ways(client, "b", "x")
-        assert payload["truncated"] is True
-        assert len(payload["paths"][0]["runs"]) == 2
 
 
 class TestWhatIsKnown:

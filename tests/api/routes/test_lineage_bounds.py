@@ -6,8 +6,16 @@ import pytest
 
 from fll_hbase.config import Settings
 from tests.api.conftest import MakeClient
-from tests.support.api_client import ALL, get_json, path, record_new
-from tests.support.lineage_documents import Json, input_fields, reading, run, transforming, writing
+from tests.support.api_client import ALL, assert_problem, get_json, next_link, path, record_new
+from tests.support.lineage_documents import (
+    Json,
+    copying,
+    input_fields,
+    reading,
+    run,
+    transforming,
+    writing,
+)
 
 COUNT = 30
 
@@ -53,3 +61,23 @@ def test_the_bound_of_simple_views(make_client: MakeClient) -> None:
             assert len(names) <= connections_max or len(view["connections"]) == 1
             ends = {connection[end] for connection in view["connections"] for end in ("from", "to")}
             assert {node["id"] for node in view["nodes"]} == ends, "what is cut leaves nothing alone"
+
+
+def test_the_runs_of_a_way_are_pages(make_client: MakeClient) -> None:
+    client = make_client(list_limit=2)
+    record_new(client, *(copying("a", "b", "x", run=run(f"{number}")) for number in range(3)))
+    link: str | None = path("ns1", "datasets", "b", "fields", "x", "lineage", **ALL)
+    for runs in (["0", "1"], ["2"]):
+        answer = client.get(link or "")
+        (way,) = answer.json["paths"]
+        assert (way["runs"], way["runCount"], answer.json["truncated"]) == (runs, 3, False)
+        link = next_link(answer)
+    assert link is None
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "WyIxIiwiMiJd", "WyItMSJd", "WyIxZTkiXQ", "Wzld"])
+def test_a_cursor_of_no_page(make_client: MakeClient, cursor: str) -> None:
+    client = make_client()
+    record_new(client, copying("a", "b", "x", run=run("r")))
+    answer = client.get(path("ns1", "datasets", "b", "fields", "x", "lineage", **ALL, cursor=cursor))
+    assert [fault["at"] for fault in assert_problem(answer, 400)["errors"]] == ["cursor"]
