@@ -112,7 +112,7 @@ class LineageStore:
         self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
         self.field_writes = FieldWriteReader(self._components)
         self.field_programs = FieldProgramReader(
-            self._windows, self._contents, self.catalogue, self._settings
+            self._components.times, self._windows, self._contents, self.catalogue
         )
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
 from typing import TypeAlias
 
 from fll_hbase import deadline
-from fll_hbase.config import Settings
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.field_operations import operations_from, operations_into
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.read import run_programs
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
 from fll_hbase.store.read.content_decoding import FieldOfContent
-from fll_hbase.store.read.run_reader import BATCH_RUNS
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.read.run_statistics import newest_first_key
+from fll_hbase.store.read.run_times import RunTimes
+from fll_hbase.store.read.run_times_reader import RunTimesReader
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 
 _Operations: TypeAlias = tuple[Operation, ...]
 
@@ -45,72 +45,69 @@ class FieldProgramReader:
     """Reads the operations that lead into a field (backward) or that it leads to. Threads may share it."""
 
     def __init__(
-        self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+        self, times: RunTimesReader, windows: WindowReader, contents: ContentCache, catalogue: Catalogue
     ) -> None:
+        self._times = times
         self._windows = windows
         self._contents = contents
         self._catalogue = catalogue
-        self._runs_max = settings.runs_max
 
     @retry_on_missing_content
     def read(self, field: DatasetField, window: Window, direction: Direction) -> FieldPrograms:
         """Return the operations of a field, without those of failed runs.
 
-        Reads every run of the window, newest first, at most `runs_max` and until the deadline. Empty for a
-        known field that no run of the window touched; raises NotFound for one that was never recorded.
+        Of days that are not sealed yet, all runs are read, newest first, until shortly before the deadline.
+        Empty for a known field that no run of the window touched; raises NotFound for one that was never
+        recorded.
         """
-        programs: dict[_Operations, dict[tuple[str, ...], ProgramRun]] = {}
         truncated_by: set[str] = set()
-        performed = self._performed(field, window, direction, truncated_by)
-        for run, operations in deadline.until_over(performed, truncated_by=truncated_by):
+        query = WindowQuery(direction, field.dataset, window)
+        (by_name,) = self._times.times([query], truncated_by=truncated_by)
+        times = {
+            FieldOfContent(checksum, DatasetField(name, field.name)): listed
+            for name, contents in by_name.items()
+            for checksum, listed in contents.items()
+        }
+        # Those of the newest runs first: at the deadline these are known.
+        newest_first = sorted(times, key=lambda content: -times[content].runs[0].runs[0].start_ms)
+        programs: dict[_Operations, dict[tuple[str, ...], ProgramRun]] = defaultdict(dict)
+        performed = zip(newest_first, self._operations(newest_first, direction), strict=True)
+        for content, operations in deadline.until_over(performed, truncated_by=truncated_by):
             if operations:
-                # Newest first, so that the first run of a program is its last one.
-                programs.setdefault(operations, {}).setdefault(_program(run), run)
+                self._add(programs[operations], times[content])
         if not programs:
             self._catalogue.require_field(field)
-        items = (PerformedOperations(key, tuple(runs.values())) for key, runs in programs.items())
-        return FieldPrograms(tuple(items), tuple(sorted(truncated_by)))
+        return FieldPrograms(_performed(programs), tuple(sorted(truncated_by)))
 
-    def _performed(
-        self, field: DatasetField, window: Window, direction: Direction, truncated_by: set[str]
-    ) -> Iterator[tuple[ProgramRun, _Operations]]:
-        """Yield each run, newest first, with its operations of the field, none if it has no such field."""
-        runs = self._runs(self._catalogue.names(field.dataset), window, direction)
-        first_runs = islice(runs, self._runs_max)
-        operations: dict[FieldOfContent, _Operations] = {}
-        while batch := list(islice(first_runs, BATCH_RUNS)):
-            contents = [FieldOfContent(run.checksum, DatasetField(name, field.name)) for run, name in batch]
-            new = [content for content in dict.fromkeys(contents) if content not in operations]
-            operations |= self._operations(new, direction)
-            for (committed, _), content in zip(batch, contents, strict=True):
-                yield committed.run, operations[content]
-        if next(runs, None) is not None:
-            truncated_by.add(f"runs_max={self._runs_max}")
+    def _add(self, last_runs: dict[tuple[str, ...], ProgramRun], times: RunTimes) -> None:
+        """Add the newest run of each program."""
+        for _, run in run_programs.by_program(self._windows, times.runs):
+            last_runs[_program(run)] = min(run, last_runs.get(_program(run), run), key=newest_first_key)
 
-    def _runs(
-        self, names: Sequence[Dataset], window: Window, direction: Direction
-    ) -> Iterator[tuple[CommittedRun, Dataset]]:
-        """Yield the runs of a dataset, newest first, each with the name that it used."""
-        runs_by_name = (
-            zip(self._windows.runs(query, batch_size=BATCH_RUNS), repeat(query.dataset))
-            for query in (WindowQuery(direction, name, window) for name in names)
-        )
-        return heapq.merge(*runs_by_name, key=lambda item: reference_tail_of(item[0]))
-
-    def _operations(
-        self, contents: Sequence[FieldOfContent], direction: Direction
-    ) -> dict[FieldOfContent, _Operations]:
-        """Return the operations of a field in each content, none where it is not mentioned."""
+    def _operations(self, contents: Sequence[FieldOfContent], direction: Direction) -> Iterator[_Operations]:
+        """Yield the operations of a field in each content, none where it is not mentioned."""
         self._contents.load(self._contents.find_missing(content.checksum for content in contents))
         select = operations_into if direction is Direction.BACKWARD else operations_from
-        touching = [content for content in contents if self._contents.mentions_field(content, direction)]
-        selected: dict[FieldOfContent, _Operations] = dict.fromkeys(contents, ())
-        stored = self._contents.iter_operations(touching, direction)
-        for content, operations in zip(touching, stored, strict=True):
+        touching = {content for content in contents if self._contents.mentions_field(content, direction)}
+        stored = self._contents.iter_operations(
+            [content for content in contents if content in touching], direction
+        )
+        for content in contents:
             # Here, because contents that are all cached never wait for the store.
             deadline.check()
-            selected[content] = select(operations, content.field)
-        return selected
+            yield select(next(stored), content.field) if content in touching else ()
+
+
+def _performed(
+    programs: Mapping[_Operations, Mapping[tuple[str, ...], ProgramRun]],
+) -> tuple[PerformedOperations, ...]:
+    """Return operations with the last runs of their programs, both newest first."""
+    items = [
+        PerformedOperations(operations, tuple(sorted(runs.values(), key=newest_first_key)))
+        for operations, runs in programs.items()
+        if runs
+    ]
+    return tuple(sorted(items, key=lambda item: newest_first_key(item.last_runs[0])))
 
 
 def _program(run: ProgramRun) -> tuple[str, ...]:

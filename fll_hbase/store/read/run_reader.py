@@ -8,15 +8,12 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
-from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import BOTH, Direction, Window
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import DayRuns
+from fll_hbase.store.read import run_programs
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -113,7 +110,7 @@ class RunReader:
         union, truncated_by = ProgramUnion(count_failed=failed), set[str]()
         contents = self._content_times(dataset, window, field, directions, truncated_by)
         for content in contents:
-            for runs, newest in self._with_programs(content.times.runs):
+            for runs, newest in run_programs.by_program(self._windows, content.times.runs):
                 union.add(newest, content.directions, runs)
         if not contents:
             self._require_known(dataset, field)
@@ -173,25 +170,6 @@ class RunReader:
                     used = content.directions | {query.direction}
                     contents[checksum] = content._replace(directions=used)
         return list(contents.values())
-
-    def _with_programs(self, runs: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
-        """Yield runs of one program each, with the newest of them."""
-        unknown = [run.run for day_runs in runs if not day_runs.program for run in day_runs.runs]
-        committed: dict[str, CommittedRun] = {}
-        for begin in range(0, len(unknown), BATCH_RUNS):
-            deadline.check()
-            committed |= self._windows.committed_runs(unknown[begin : begin + BATCH_RUNS])
-        for day_runs in runs:
-            if day_runs.program:
-                newest = calendar_rows.decode_program(day_runs.program, day_runs.runs[0])
-                yield day_runs, self._windows.shown_program(newest)
-                continue
-            for run in day_runs.runs:
-                # A run that was purged meanwhile is left out.
-                if run.run in committed:
-                    # With the start that was counted, should the run have moved since.
-                    counted_run = replace(committed[run.run].run, start_ms=run.start_ms)
-                    yield DayRuns(b"", day_runs.failed, [run], 1), counted_run
 
     def _runs(
         self,

@@ -31,7 +31,7 @@ class _Usage:
         self.runs += runs.total
         oldest_ms = runs.runs[-1].start_ms
         self.first_start_ms = oldest_ms if self.last is None else min(self.first_start_ms, oldest_ms)
-        self.last = newest if self.last is None else min(self.last, newest, key=_newest_first)
+        self.last = newest if self.last is None else min(self.last, newest, key=newest_first_key)
 
 
 class ProgramUnion:
@@ -65,7 +65,7 @@ class ProgramUnion:
             for usage in self._usages.values()
             if usage.last is not None
         ]
-        return sorted(listed, key=lambda usage: _newest_first(usage.last))
+        return sorted(listed, key=lambda usage: newest_first_key(usage.last))
 
 
 class BucketCounts:
@@ -114,5 +114,6 @@ class BucketCounts:
         return self._window.start_ms + number * length_ms // self._buckets
 
 
-def _newest_first(run: ProgramRun) -> tuple[int, str]:
+def newest_first_key(run: ProgramRun) -> tuple[int, str]:
+    """Return the order of a run among others: the newest first, those of one start by id."""
     return -run.start_ms, run.run

@@ -81,9 +81,9 @@ class StoreView(LineageStore):
             public_checksum=self._visible.public_checksum,
             make_sealer=_no_sealer,
         )
-        readers = self._windows, self._contents, self.catalogue, self.settings
-        self.summaries = NumberedSummaryReader(*readers)
-        self.field_programs = NumberedProgramReader(*readers)
+        readers = self._windows, self._contents, self.catalogue
+        self.summaries = NumberedSummaryReader(*readers, self.settings)
+        self.field_programs = NumberedProgramReader(self._components.times, *readers)
         self.retention = CheckedRetention(base, self.catalogue, principal)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
