@@ -8,8 +8,8 @@ defines the format, and why a seal is right.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -79,6 +79,8 @@ class _Cell(msgspec.Struct, array_like=True, frozen=True):
     parts: list[_Part]
 
 
+# The constructor of a named tuple is a function in Python, and a seal has many runs.
+_sealed_run: Callable[[tuple[int, str]], SealedRun] = partial(tuple.__new__, SealedRun)
 _decoder = msgspec.json.Decoder(_Cell)
 _encode = msgspec.json.Encoder().encode
 
@@ -202,7 +204,7 @@ def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
         DayRuns(
             part.program.encode(),
             bool(part.failed),
-            [SealedRun(begin_ms + start_ms, run) for start_ms, run in part.runs],
+            [_sealed_run((begin_ms + start_ms, run)) for start_ms, run in part.runs],
             part.count or len(part.runs),
         )
         for part in cell.parts

@@ -111,7 +111,7 @@ def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
 def cut(runs: DayRuns, window: Window) -> DayRuns | None:
     """Return the runs that start in a window; None if the seal does not have these."""
     last_ms, first_ms = runs.runs[0].start_ms, runs.runs[-1].start_ms
-    if first_ms in window and last_ms in window:
+    if window.start_ms <= first_ms and last_ms < window.stop_ms:
         return runs
     if last_ms < window.start_ms or first_ms >= window.stop_ms:
         return DayRuns(runs.program, runs.failed, (), 0)
