@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from operator import itemgetter
 from typing import TypeAlias
 
 from fll_hbase import deadline
@@ -36,10 +36,11 @@ class _Way:
 
     def days(self) -> Iterator[tuple[int, list[tuple[FieldOfContent, DayRuns]]]]:
         """Yield the runs by day, the newest day first; those of a day are in no order."""
-        listed = ((content, runs) for content, times in self.contents for runs in times.runs)
-        by_day = sorted(listed, key=lambda item: -_day(item[1]))
-        for day, runs in groupby(by_day, key=lambda item: _day(item[1])):
-            yield day, list(runs)
+        by_day: dict[int, list[tuple[FieldOfContent, DayRuns]]] = {}
+        for content, times in self.contents:
+            for runs in times.runs:
+                by_day.setdefault(day_of(runs.runs[0].start_ms), []).append((content, runs))
+        yield from sorted(by_day.items(), key=itemgetter(0), reverse=True)
 
     def newest(self, count: int) -> list[SealedRun]:
         """Return the `count` newest runs, of days that are complete, in the order of their references."""
@@ -47,7 +48,10 @@ class _Way:
         for _, listed in self.days():
             if len(newest) >= count:
                 break
-            newest += sorted((run for _, runs in listed for run in runs.runs), key=_order)
+            if len(listed) == 1:
+                newest += listed[0][1].runs
+            else:
+                newest += sorted((run for _, runs in listed for run in runs.runs), key=_order)
         return newest[:count]
 
     def build(self, run_ids: Iterable[str]) -> Derivation:
@@ -147,10 +151,6 @@ def _build(ways: Sequence[_Way], truncated_by: set[str], *, limit: int, skip: in
     ]
     has_more = any(len(runs) > skip + limit for runs in newest)
     return Derivations(tuple(derivations), tuple(sorted(truncated_by)), skip + limit if has_more else 0)
-
-
-def _day(runs: DayRuns) -> int:
-    return day_of(runs.runs[0].start_ms)
 
 
 def _order(run: SealedRun) -> tuple[int, bytes, str]:
