@@ -199,7 +199,7 @@ class LocalClient(LocalTagClient, Connection):
             query.field,
             window,
             failed=query.failed,
-            limit=query.limit,
+            limit=min(query.limit, self._store.settings.list_limit_max),
             skip=decode_skip_cursor(query.cursor),
         )
         body = rest_json.field_derivations(query.field.name, window, result)

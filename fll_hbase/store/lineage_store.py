@@ -106,7 +106,9 @@ class LineageStore:
         self._dataset_diffs = DatasetDiffReader(
             self._windows, self._contents, self._diffs, self.catalogue, self._settings
         )
-        self._derivations = DerivationReader(self._components.times, self._contents, self.catalogue)
+        self._derivations = DerivationReader(
+            self._components.times, self._contents, self.catalogue, self._settings
+        )
         self.retention = RetentionRequests(self._components, self._runs)
         self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
         self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)

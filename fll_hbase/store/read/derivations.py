@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from operator import itemgetter
 from typing import TypeAlias
 
 from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.keys.codec import day_of, escape
 from fll_hbase.model import simple_view, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -43,16 +46,33 @@ class _Way:
         yield from sorted(by_day.items(), key=itemgetter(0), reverse=True)
 
     def newest(self, count: int) -> list[SealedRun]:
-        """Return the `count` newest runs, of days that are complete, in the order of their references."""
+        """Return the `count` newest runs in the order of their references.
+
+        Of a day that is not complete its newest run alone, and none that is older.
+        """
         newest: list[SealedRun] = []
         for _, listed in self.days():
             if len(newest) >= count:
+                break
+            if not all(runs.is_complete for _, runs in listed):
+                newest.append(min((runs.runs[0] for _, runs in listed), key=_order))
                 break
             if len(listed) == 1:
                 newest += listed[0][1].runs
             else:
                 newest += sorted((run for _, runs in listed for run in runs.runs), key=_order)
         return newest[:count]
+
+    def incomplete(self, count: int) -> Iterator[tuple[int, FieldOfContent, DayRuns]]:
+        """Yield what is not complete of the days of the `count` newest runs: day, content and runs."""
+        total = 0
+        for day, listed in self.days():
+            if total >= count:
+                return
+            for content, runs in listed:
+                total += runs.total
+                if not runs.is_complete:
+                    yield day, content, runs
 
     def build(self, run_ids: Iterable[str]) -> Derivation:
         """Return the derivation with these ids of its runs."""
@@ -69,10 +89,13 @@ class _Way:
 class DerivationReader:
     """Reads the derivations of fields. Threads may share it."""
 
-    def __init__(self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue) -> None:
+    def __init__(
+        self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+    ) -> None:
         self._times = times
         self._contents = contents
         self._catalogue = catalogue
+        self._runs_max = settings.runs_max
 
     def derivations(
         self, field: DatasetField, window: Window, *, failed: bool, limit: int, skip: int = 0
@@ -81,16 +104,12 @@ class DerivationReader:
 
         A derivation is the operations that lead into the field. Runs of the window count, failed and aborted
         ones only with `failed`; of each derivation the ids of its newest runs are listed, `limit` after the
-        first `skip`. Without any derivation for a known field that no run wrote.
+        first `skip`, none after the first `runs_max`. Without any derivation for a known field that no run
+        wrote.
         """
         truncated_by: set[str] = set()
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
-        (by_name,) = self._times.times([query], truncated_by=truncated_by)
-        times = {
-            FieldOfContent(checksum, DatasetField(name, field.name)): listed
-            for name, contents in by_name.items()
-            for checksum, listed in contents.items()
-        }
+        times = self._times.field_times(query, field.name, truncated_by=truncated_by)
         ways: dict[simple_view.DerivationSignature, _Way] = {}
         # Those of the newest runs first: at the deadline these are known.
         newest_first = sorted(times, key=lambda content: _order(times[content].runs[0].runs[0]))
@@ -101,30 +120,46 @@ class DerivationReader:
         if not ways:
             self._catalogue.require_field(field)
         # One more than the page has shows whether there is a next page.
-        self._complete_newest(query, ways.values(), skip + limit + 1)
-        return _build(list(ways.values()), truncated_by, limit=limit, skip=skip)
+        page = slice(skip, min(skip + limit, self._runs_max))
+        try:
+            self._complete_newest(query, ways.values(), page.stop + 1, truncated_by)
+        except DeadlineExceeded:
+            truncated_by.add(deadline.limit())
+        return self._build(list(ways.values()), page, truncated_by)
 
-    def _complete_newest(self, query: WindowQuery, ways: Iterable[_Way], count: int) -> None:
-        """Read all runs of the newest days of each way of which seals have the first and the last run alone.
+    def _complete_newest(
+        self, query: WindowQuery, ways: Iterable[_Way], count: int, truncated_by: set[str]
+    ) -> None:
+        """Read all runs of those days of the `count` newest runs of each way whose seals list two alone.
 
-        That is of the days that have `count` runs, which are then listed in order.
+        At most `runs_max` runs, then the limit is added. Raises DeadlineExceeded.
         """
         incomplete: dict[Dataset, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        for way in ways:
-            total = 0
-            for day, listed in way.days():
-                if total >= count:
-                    break
-                for content, runs in listed:
-                    total += runs.total
-                    if not runs.is_complete:
-                        incomplete[content.field.dataset][content.checksum].add(day)
+        left = self._runs_max
+        for day, content, runs in chain.from_iterable(way.incomplete(count) for way in ways):
+            left -= runs.total
+            # The first one may have more: a page of a single day is always whole.
+            if left < 0 and incomplete:
+                truncated_by.add(f"runs_max={self._runs_max}")
+                break
+            incomplete[content.field.dataset][content.checksum].add(day)
         times = {content: listed for way in ways for content, listed in way.contents}
         for name, days in incomplete.items():
             by_content = {
                 content.checksum: listed for content, listed in times.items() if content.field.dataset == name
             }
             self._times.complete_days(replace(query, dataset=name), by_content, days)
+
+    def _build(self, ways: Sequence[_Way], page: slice, truncated_by: set[str]) -> Derivations:
+        # Runs of a day that was read again may have been purged meanwhile.
+        listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
+        listed.sort(key=lambda item: _order(item[0][0]))
+        has_more = any(len(newest) > page.stop for newest, _ in listed)
+        if has_more and page.stop == self._runs_max:
+            truncated_by.add(f"runs_max={self._runs_max}")
+            has_more = False
+        derivations = tuple(way.build(run.run for run in newest[page]) for newest, way in listed)
+        return Derivations(derivations, tuple(sorted(truncated_by)), page.stop if has_more else 0)
 
     def _derivations(self, contents: Sequence[FieldOfContent]) -> Iterator[_ContentDerivation]:
         """Yield the derivation of the field in each content. Raises DeadlineExceeded."""
@@ -141,16 +176,6 @@ class DerivationReader:
                 yield _derivation(content.field, next(upstream), next(by_name))
             else:
                 yield frozenset(), ()
-
-
-def _build(ways: Sequence[_Way], truncated_by: set[str], *, limit: int, skip: int) -> Derivations:
-    newest = [way.newest(skip + limit + 1) for way in ways]
-    order = sorted(range(len(ways)), key=lambda number: _order(newest[number][0]))
-    derivations = [
-        ways[number].build(run.run for run in newest[number][skip : skip + limit]) for number in order
-    ]
-    has_more = any(len(runs) > skip + limit for runs in newest)
-    return Derivations(tuple(derivations), tuple(sorted(truncated_by)), skip + limit if has_more else 0)
 
 
 def _order(run: SealedRun) -> tuple[int, bytes, str]:

@@ -62,27 +62,29 @@ class FieldProgramReader:
         """
         truncated_by: set[str] = set()
         query = WindowQuery(direction, field.dataset, window)
-        (by_name,) = self._times.times([query], truncated_by=truncated_by)
-        times = {
-            FieldOfContent(checksum, DatasetField(name, field.name)): listed
-            for name, contents in by_name.items()
-            for checksum, listed in contents.items()
-        }
+        times = self._times.field_times(query, field.name, truncated_by=truncated_by)
         # Those of the newest runs first: at the deadline these are known.
         newest_first = sorted(times, key=lambda content: -times[content].runs[0].runs[0].start_ms)
         programs: dict[_Operations, dict[tuple[str, ...], ProgramRun]] = defaultdict(dict)
-        performed = zip(newest_first, self._operations(newest_first, direction), strict=True)
-        for content, operations in deadline.until_over(performed, truncated_by=truncated_by):
-            if operations:
-                self._add(programs[operations], times[content])
+        performed = self._performed(times, newest_first, direction)
+        for operations, run in deadline.until_over(performed, truncated_by=truncated_by):
+            last_runs = programs[operations]
+            last_runs[_program(run)] = min(run, last_runs.get(_program(run), run), key=newest_first_key)
         if not programs:
             self._catalogue.require_field(field)
-        return FieldPrograms(_performed(programs), tuple(sorted(truncated_by)))
+        return FieldPrograms(_newest_first(programs), tuple(sorted(truncated_by)))
 
-    def _add(self, last_runs: dict[tuple[str, ...], ProgramRun], times: RunTimes) -> None:
-        """Add the newest run of each program."""
-        for _, run in run_programs.by_program(self._windows, times.runs):
-            last_runs[_program(run)] = min(run, last_runs.get(_program(run), run), key=newest_first_key)
+    def _performed(
+        self,
+        times: Mapping[FieldOfContent, RunTimes],
+        contents: Sequence[FieldOfContent],
+        direction: Direction,
+    ) -> Iterator[tuple[_Operations, ProgramRun]]:
+        """Yield the operations of the field in each content that has any, with runs of all its programs."""
+        for content, operations in zip(contents, self._operations(contents, direction), strict=True):
+            if operations:
+                for _, run in run_programs.by_program(self._windows, times[content].runs):
+                    yield operations, run
 
     def _operations(self, contents: Sequence[FieldOfContent], direction: Direction) -> Iterator[_Operations]:
         """Yield the operations of a field in each content, none where it is not mentioned."""
@@ -98,14 +100,13 @@ class FieldProgramReader:
             yield select(next(stored), content.field) if content in touching else ()
 
 
-def _performed(
+def _newest_first(
     programs: Mapping[_Operations, Mapping[tuple[str, ...], ProgramRun]],
 ) -> tuple[PerformedOperations, ...]:
     """Return operations with the last runs of their programs, both newest first."""
     items = [
         PerformedOperations(operations, tuple(sorted(runs.values(), key=newest_first_key)))
         for operations, runs in programs.items()
-        if runs
     ]
     return tuple(sorted(items, key=lambda item: newest_first_key(item.last_runs[0])))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
+from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
@@ -109,9 +110,13 @@ class RunReader:
         programs_max = self._settings.list_limit_max
         union, truncated_by = ProgramUnion(count_failed=failed), set[str]()
         contents = self._content_times(dataset, window, field, directions, truncated_by)
-        for content in contents:
-            for runs, newest in run_programs.by_program(self._windows, content.times.runs):
-                union.add(newest, content.directions, runs)
+        by_program = (
+            (newest, content.directions, runs)
+            for content in contents
+            for runs, newest in run_programs.by_program(self._windows, content.times.runs)
+        )
+        for item in deadline.until_over(by_program, truncated_by=truncated_by):
+            union.add(*item)
         if not contents:
             self._require_known(dataset, field)
         programs = union.build()
@@ -125,17 +130,23 @@ class RunReader:
         Of days that are not sealed yet, all runs are read, newest first, until shortly before the deadline.
         """
         counts, truncated_by = BucketCounts(window, buckets=buckets), set[str]()
-        for content in self._content_times(dataset, window, field, BOTH, truncated_by):
-            cut = {day_of(runs.runs[0].start_ms) for runs in content.times.runs if counts.is_cut(runs)}
-            if cut:
-                self._times.complete_days(
-                    content.query, {content.checksum: content.times}, {content.checksum: cut}
-                )
-            for runs in content.times.runs:
+        contents = self._content_times(dataset, window, field, BOTH, truncated_by)
+        completed = (self._completed(content, counts) for content in contents)
+        for times in deadline.until_over(completed, truncated_by=truncated_by):
+            for runs in times.runs:
                 counts.add(runs)
         if not counts.total:
             self._require_known(dataset, field)
         return RunCounts(counts.build(), tuple(sorted(truncated_by)))
+
+    def _completed(self, content: _ContentTimes, counts: BucketCounts) -> RunTimes:
+        """Return the times of a content, with all runs of the days that a bucket cuts."""
+        cut = {day_of(runs.runs[0].start_ms) for runs in content.times.runs if counts.is_cut(runs)}
+        if cut:
+            self._times.complete_days(
+                content.query, {content.checksum: content.times}, {content.checksum: cut}
+            )
+        return content.times
 
     def _content_times(
         self,

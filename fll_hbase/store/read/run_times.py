@@ -66,7 +66,7 @@ class RunTimes:
             part = content_days.cut(runs, window)
             if part is None:
                 raise ValueError(
-                    "a bound cuts a day of which not all runs were read, see RunTimesReader.complete"
+                    "a bound cuts a day whose runs were not all read, see RunTimesReader.complete"
                 )
             if part.total:
                 parts.append(part)

@@ -8,13 +8,14 @@ from typing import NamedTuple, TypeAlias
 from fll_hbase import deadline
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.store import calendar_rows, run_rows
 from fll_hbase.store.calendar_rows import ContentDay, DayRuns, SealedRun
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import DaysByContent
+from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.reference_pages import reference_columns
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, read_aliases, with_aliases
@@ -90,6 +91,17 @@ class RunTimesReader:
                 shared_reads.add({("times", query): value for query, value in read.items()}, size=size)
             results |= read
         return [results[query] for query in queries]
+
+    def field_times(
+        self, query: WindowQuery, name: str, *, truncated_by: set[str]
+    ) -> dict[FieldOfContent, RunTimes]:
+        """Return when the contents ran that may have a field of the dataset of a query; see `times`."""
+        (by_name,) = self.times([query], truncated_by=truncated_by)
+        return {
+            FieldOfContent(checksum, DatasetField(dataset, name)): listed
+            for dataset, contents in by_name.items()
+            for checksum, listed in contents.items()
+        }
 
     def _shared(self, queries: Sequence[WindowQuery]) -> dict[WindowQuery, TimesByName]:
         shared = shared_reads.lookup([("times", query) for query in queries])
