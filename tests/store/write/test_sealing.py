@@ -142,10 +142,16 @@ def test_a_question_seals_what_it_found_unsealed(table: Table) -> None:
     store.close()
 
 
+def sealer_threads() -> set[threading.Thread]:
+    """The threads of all sealers, also of stores that other tests have left open."""
+    return {thread for thread in threading.enumerate() if thread.name == "fll-sealer"}
+
+
 def test_a_question_about_a_young_day_starts_no_thread(table: Table) -> None:
+    others = sealer_threads()
     store = store_of(table, later_ms=0)
     store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
-    assert not [thread for thread in threading.enumerate() if thread.name == "fll-sealer"]
+    assert sealer_threads() <= others
     store.close()
 
 
@@ -228,11 +234,13 @@ def test_requests_that_wait_are_bounded_and_each_is_once(
 
 
 def test_closing_a_store_ends_its_sealer(table: Table) -> None:
+    others = sealer_threads()
     store = store_of(table)
     store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
     background(store).wait()
+    assert sealer_threads() - others
     store.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == "fll-sealer"]
+    assert sealer_threads() <= others
 
 
 def test_a_run_of_another_program_is_counted_by_its_own(table: Table) -> None:
