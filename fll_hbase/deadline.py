@@ -117,6 +117,16 @@ def seconds_left(longest: float) -> float:
     return longest if budget is None else min(longest, max(budget.deadline - time.monotonic(), 0.001))
 
 
+def wait_end(longest: float) -> float:
+    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic seconds).
+
+    Raises like it. Not by adding that to an earlier reading of the clock: the wait would end before the
+    deadline by as long as the thread was stopped in between, and its error would not name the deadline.
+    """
+    seconds = seconds_left(longest)
+    return time.monotonic() + seconds
+
+
 def is_over(*, in_seconds: float = 0.0) -> bool:
     """Return whether the deadline passes within `in_seconds`, or the request is cancelled."""
     budget = _current.get()

@@ -28,7 +28,7 @@ from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
-from fll_hbase.tables.thrift_pool import DeadlineSocket
+from fll_hbase.tables.thrift_pool import DeadlineSocket, ThriftPool
 from tests.support.cancellation import cancelled_after
 from tests.support.waiting import PATIENCE_SECONDS, patience
 
@@ -128,6 +128,20 @@ def test_a_gateway_that_hangs(gateway: Callable[[], AbstractContextManager[str]]
         with ends_in_time():
             table.get(b"row")
         table.close()
+
+
+def test_a_thread_that_is_stopped_before_its_call_waits_until_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not that much less, which would be an error of the gateway."""
+    timeout_for_call = ThriftPool._timeout_for_call
+
+    def stopped(pool: ThriftPool, now: float) -> float:
+        time.sleep(SECONDS / 3)
+        return timeout_for_call(pool, now)
+
+    monkeypatch.setattr(ThriftPool, "_timeout_for_call", stopped)
+    test_a_gateway_that_hangs(silent_gateway)
 
 
 @pytest.mark.slow

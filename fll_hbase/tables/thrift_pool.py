@@ -143,7 +143,7 @@ class ThriftPool:
         self._call_starts[thread] = started
         metrics.CONNECTIONS.add(1)
         try:
-            yield started + request_deadline.seconds_left(self._timeout_for_call(started))
+            yield request_deadline.wait_end(self._timeout_for_call(started))
         finally:
             metrics.CONNECTIONS.add(-1)
             del self._call_starts[thread]
