@@ -14,6 +14,8 @@ from pathlib import Path
 
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.report import print_figure
+from fll_hbase.clock import now_ms
+from fll_hbase.config import DEFAULTS
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.lineage import FieldLineageInfo
@@ -21,6 +23,7 @@ from fll_hbase.model.operations import InputField, Operation, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.tables import Table, open_table
 
 HOPS, WIDTH, RELEASES, DAYS = 5, 20, 3, 365
@@ -51,12 +54,17 @@ def _measure(size: int, path: Path) -> Mapping[str, float]:
         print_figure(f"a year of {size:,} runs, cells per run", cells / size, "cells")
         print_figure(f"a year of {size:,} runs, CPU per single run", 1000 * _single_ms(table, size), "µs")
         end = DatasetField(_dataset(HOPS, 0), "x")
+        unsealed_ms = _query_ms(lambda: store.history(end, YEAR), count=10)
+        print_figure(f"history of a field, none of {size:,} runs sealed, CPU, fastest", unsealed_ms, "ms")
+        # As retention does each night.
+        seal_old_days(table, clock=lambda: now_ms() + 3 * DEFAULTS.grace_ms, grace_ms=DEFAULTS.grace_ms)
         backward = (Direction.BACKWARD,)
         queries: dict[str, Callable[[], object]] = {
             "one field over a year": lambda: store.field_lineage(end, YEAR, direction=Direction.BACKWARD),
             "five hops over a year": lambda: store.lineage(
                 end.dataset, YEAR, directions=backward, level=HOPS
             ),
+            "history of a field over a year": lambda: store.history(end, YEAR),
         }
         fastest = {title: _query_ms(query) for title, query in queries.items()}
         for title, milliseconds in fastest.items():
@@ -74,9 +82,9 @@ def _single_ms(table: Table, size: int) -> float:
     return 1000 * (time.process_time() - started) / SINGLES
 
 
-def _query_ms(query: Callable[[], object]) -> float:
+def _query_ms(query: Callable[[], object], *, count: int = QUERIES) -> float:
     times = []
-    for _ in range(QUERIES):
+    for _ in range(count):
         started = time.process_time()
         query()
         times.append(1000 * (time.process_time() - started))

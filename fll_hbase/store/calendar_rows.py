@@ -161,12 +161,13 @@ def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
         listed = by_program.setdefault((encode_program(run), run.state.failed), [])
         listed.append((run.start_ms - day * DAY_MS, run.run))
     return [
-        _Part(program.decode(), int(failed), sorted(listed, key=_reference_order))
+        _Part(program.decode(), int(failed), sorted(listed, key=reference_order))
         for (program, failed), listed in sorted(by_program.items())
     ]
 
 
-def _reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
+def reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
+    """Return the order of a run, start and id, among others: that of their references."""
     return -run[0], escape(run[1])
 
 

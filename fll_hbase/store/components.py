@@ -68,7 +68,9 @@ def build_components(
         contents=contents,
         graph=FieldGraph(contents),
         windows=windows,
-        times=RunTimesReader(table, windows, contents, clock=clock, grace_ms=settings.grace_ms),
+        times=RunTimesReader(
+            table, windows, contents, clock=clock, grace_ms=settings.grace_ms, runs_max=settings.runs_max
+        ),
         catalogue=Catalogue(table),
         committer=RunCommitter(table, events, clock=clock, grace_ms=settings.grace_ms),
         requests=requests,

@@ -34,7 +34,6 @@ from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.store.read.retention_report import RetentionQuery, RetentionReporter
 from fll_hbase.store.read.run_bounds import RunBoundsReader
-from fll_hbase.store.read.run_heads import RunHeadReader
 from fll_hbase.store.read.run_reader import RunReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (
@@ -100,8 +99,9 @@ class LineageStore:
         self._runs = RunReader(
             self._windows, self._components.times, self._contents, self.catalogue, self._settings
         )
-        heads = RunHeadReader(table, self._contents, self._components.requests)
-        self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
+        self._histories = FieldHistoryReader(
+            self._components.times, self._contents, self.catalogue, self._settings
+        )
         self._diffs = FieldDiffReader(self._field_graphs, self._contents, self.catalogue, self._settings)
         self._dataset_diffs = DatasetDiffReader(
             self._windows, self._contents, self._diffs, self.catalogue, self._settings

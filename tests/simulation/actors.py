@@ -181,7 +181,7 @@ class Reader:
 
 def times_of(store: LineageStore, query: WindowQuery) -> dict[str, RunTimes]:
     """Return the runs of each content of the dataset of a query."""
-    (by_name,) = store._components.times.times([query])
+    (by_name,) = store._components.times.times([query], store._components.times.budget())
     return by_name[query.dataset]
 
 

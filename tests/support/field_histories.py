@@ -97,10 +97,17 @@ def recorded_store(
     store.put_metadata(
         [DatasetMetadata(A, (Field(FIELD.name),), aliases=(B,)), DatasetMetadata(B, aliases=(A,))]
     )
+    record_documents(store, versions, documents)
+    return store
+
+
+def record_documents(
+    store: LineageStore, versions: Sequence[tuple[Operation, ...]], documents: Sequence[Recorded]
+) -> None:
+    """Record documents one after the other."""
     infos = [lineage.build_lineage(operations) for operations in versions]
     for document in documents:
         store.record([RecordedRun(program_run(document), infos[document.version])])
-    return store
 
 
 bounds = st.tuples(st.sampled_from([*STARTS, EVER.stop_ms]), st.sampled_from([*STARTS, EVER.stop_ms]))

@@ -12,12 +12,12 @@ from typing import TypeAlias
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import DeadlineExceeded
-from fll_hbase.keys.codec import day_of, escape
+from fll_hbase.keys.codec import day_of
 from fll_hbase.model import simple_view, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.calendar_rows import DayRuns, SealedRun
+from fll_hbase.store.calendar_rows import DayRuns, SealedRun, reference_order
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -55,12 +55,12 @@ class _Way:
             if len(newest) >= count:
                 break
             if not all(runs.is_complete for _, runs in listed):
-                newest.append(min((runs.runs[0] for _, runs in listed), key=_order))
+                newest.append(min((runs.runs[0] for _, runs in listed), key=reference_order))
                 break
             if len(listed) == 1:
                 newest += listed[0][1].runs
             else:
-                newest += sorted((run for _, runs in listed for run in runs.runs), key=_order)
+                newest += sorted((run for _, runs in listed for run in runs.runs), key=reference_order)
         return newest[:count]
 
     def incomplete(self, count: int) -> Iterator[tuple[int, FieldOfContent, DayRuns]]:
@@ -107,14 +107,14 @@ class DerivationReader:
         first `skip`, none after the first `runs_max`. Without any derivation for a known field that no run
         wrote.
         """
-        truncated_by: set[str] = set()
+        budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
-        times = self._times.field_times(query, field.name, truncated_by=truncated_by)
+        times = self._times.field_times(query, field.name, budget)
         ways: dict[simple_view.DerivationSignature, _Way] = {}
         # Those of the newest runs first: at the deadline these are known.
-        newest_first = sorted(times, key=lambda content: _order(times[content].runs[0].runs[0]))
+        newest_first = sorted(times, key=lambda content: reference_order(times[content].runs[0].runs[0]))
         derived = zip(newest_first, self._derivations(newest_first), strict=True)
-        for content, (signature, operations) in deadline.until_over(derived, truncated_by=truncated_by):
+        for content, (signature, operations) in deadline.until_over(derived, truncated_by=budget.limits):
             if operations:
                 ways.setdefault(signature, _Way(operations)).contents.append((content, times[content]))
         if not ways:
@@ -122,10 +122,10 @@ class DerivationReader:
         # One more than the page has shows whether there is a next page.
         page = slice(skip, min(skip + limit, self._runs_max))
         try:
-            self._complete_newest(query, ways.values(), page.stop + 1, truncated_by)
+            self._complete_newest(query, ways.values(), page.stop + 1, budget.limits)
         except DeadlineExceeded:
-            truncated_by.add(deadline.limit())
-        return self._build(list(ways.values()), page, truncated_by)
+            budget.limits.add(deadline.limit())
+        return self._build(list(ways.values()), page, budget.limits)
 
     def _complete_newest(
         self, query: WindowQuery, ways: Iterable[_Way], count: int, truncated_by: set[str]
@@ -153,7 +153,7 @@ class DerivationReader:
     def _build(self, ways: Sequence[_Way], page: slice, truncated_by: set[str]) -> Derivations:
         # Runs of a day that was read again may have been purged meanwhile.
         listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
-        listed.sort(key=lambda item: _order(item[0][0]))
+        listed.sort(key=lambda item: reference_order(item[0][0]))
         has_more = any(len(newest) > page.stop for newest, _ in listed)
         if has_more and page.stop == self._runs_max:
             truncated_by.add(f"runs_max={self._runs_max}")
@@ -176,11 +176,6 @@ class DerivationReader:
                 yield _derivation(content.field, next(upstream), next(by_name))
             else:
                 yield frozenset(), ()
-
-
-def _order(run: SealedRun) -> tuple[int, bytes, str]:
-    """Return the order of a run among others: that of their references."""
-    return -run.start_ms, escape(run.run), run.run
 
 
 def _derivation(

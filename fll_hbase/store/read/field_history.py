@@ -2,97 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
+from fll_hbase.keys import calendars
+from fll_hbase.keys.codec import day_of
 from fll_hbase.model import simple_view
-from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_days import overlap
 from fll_hbase.store.read.content_decoding import FieldOfContent
-from fll_hbase.store.read.run_heads import BATCH_RUNS, RunHead, RunHeadReader
-from fll_hbase.store.read.stretches import StretchUnion
+from fll_hbase.store.read.run_budget import RunBudget
+from fll_hbase.store.read.run_times import RunTimes
+from fll_hbase.store.read.run_times_reader import RunTimesReader, TimesByName
+from fll_hbase.store.read.stretches import RunGroup, StretchUnion
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldHistory
+
+_Contents: TypeAlias = Mapping[str, tuple[Dataset, RunTimes]]
+"""When contents ran, by checksum, with the name of the dataset under which their runs were found."""
+
+_Day: TypeAlias = list[tuple[str, DayRuns]]
+"""The runs of a day, each with the checksum of their content."""
+
+BATCH_CONTENTS = 100
+"""Contents whose field maps are read in one call."""
 
 
 class FieldHistoryReader:
     """Reads the history of fields. Threads may share it."""
 
     def __init__(
-        self, heads: RunHeadReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+        self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
     ) -> None:
-        self._heads = heads
+        self._times = times
         self._contents = contents
         self._catalogue = catalogue
-        self._settings = settings
+        self._stretches_max = settings.list_limit_max
+        self._runs_max = settings.runs_max
 
     def history(self, field: DatasetField, window: Window, *, indirect: bool, failed: bool) -> FieldHistory:
-        """Return the stretches of the runs of the window that wrote the field.
+        """Return the stretches of the runs of the window that wrote the field, the newest first.
 
-        Runs are read newest first, until the deadline, `runs_max` runs of the dataset or `list_limit_max`
-        stretches. Raises NotFound for an empty history of a field that was never recorded.
+        It ends at `list_limit_max` stretches, at the deadline, or after `runs_max` runs that had to be read
+        one by one: those of days that are not sealed, or on which the derivation changed. Raises NotFound for
+        an empty history of a field that was never recorded.
         """
-        stretches_max = self._settings.list_limit_max
-        union, truncated_by = StretchUnion(stretches_max=stretches_max), set[str]()
-        fields = [DatasetField(name, field.name) for name in self._catalogue.names(field.dataset)]
-        heads = self._heads.writers([name.dataset for name in fields], window, failed=failed)
-        derived = self._derived(heads, fields, indirect=indirect, truncated_by=truncated_by)
-        for head, derivation in deadline.until_over(derived, truncated_by=truncated_by):
-            if not union.add(head, derivation):
-                truncated_by.add(f"list_limit_max={stretches_max}")
+        budget = self._times.budget(until_deadline=True)
+        query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
+        (by_name,) = self._times.times([query], budget)
+        contents = _by_checksum(by_name)
+        fields = [DatasetField(name, field.name) for name in by_name]
+        digests = _Digests(self._contents, contents, fields, indirect=indirect)
+        union = StretchUnion(stretches_max=self._stretches_max)
+        groups = self._groups(query, contents, digests, budget)
+        derived = ((group, digests.of(group.checksum)) for group in groups)
+        for group, digest in deadline.until_over(derived, truncated_by=budget.limits):
+            if not union.add(group, digest):
+                budget.limits.add(f"list_limit_max={self._stretches_max}")
                 break
         stretches = union.build()
         if not stretches:
             self._catalogue.require_field(field)
-        return FieldHistory(stretches, union.missing, tuple(sorted(truncated_by)))
+        return FieldHistory(stretches, union.missing, tuple(sorted(budget.limits)))
 
-    def _derived(
-        self,
-        heads: Iterator[RunHead],
-        fields: Sequence[DatasetField],
-        *,
-        indirect: bool,
-        truncated_by: set[str],
-    ) -> Iterator[tuple[RunHead, str]]:
-        """Yield each run with the digest of its derivation, "" if it did not write the field.
+    def _groups(
+        self, query: WindowQuery, contents: _Contents, digests: _Digests, budget: RunBudget
+    ) -> Iterator[RunGroup]:
+        """Yield the runs newest first: those of a day together if they derive the field in one way.
 
-        Ends after `runs_max` runs, and adds this limit, if there are more.
+        Nothing follows the run at which reading ended, nor `runs_max` runs of days that are read again.
         """
-        runs_max = self._settings.runs_max
-        first_heads = islice(heads, runs_max)
-        # A digest of 32 characters for each content: signatures have the size of operations.
-        digests: dict[str, str] = {}
-        while batch := list(islice(first_heads, BATCH_RUNS)):
-            checksums = dict.fromkeys(head.checksum for head in batch)
-            new = self._digests([key for key in checksums if key not in digests], fields, indirect=indirect)
-            for head in batch:
-                if head.checksum not in digests:
-                    digests[head.checksum] = next(new)
-                yield head, digests[head.checksum]
-        if next(heads, None) is not None:
-            truncated_by.add(f"runs_max={runs_max}")
+        left = self._runs_max
+        for day, listed in _days(contents):
+            group = RunGroup.of_day(listed)
+            is_complete = all(runs.is_complete for _, runs in listed)
+            # Whether runs differ is looked at only where their order is not in memory.
+            is_one_way = len(listed) == 1 or (
+                not is_complete and len({digests.of(checksum) for checksum, _ in listed}) == 1
+            )
+            if is_one_way and not budget.is_cut_at(group.oldest):
+                yield group
+                continue
+            if not is_complete:
+                # The first such day may have more.
+                if left < self._runs_max and group.total > left:
+                    budget.limits.add(f"runs_max={self._runs_max}")
+                    return
+                left -= group.total
+                listed = self._complete(query, contents, day, listed)
+            for single in RunGroup.single_runs(listed):
+                if budget.is_cut_at(single.newest):
+                    return
+                yield single
 
-    def _digests(
-        self, checksums: Sequence[str], fields: Sequence[DatasetField], *, indirect: bool
-    ) -> Iterator[str]:
-        """Yield for each content the digest of how it derives the field, under all names that it uses."""
-        contents = {checksum: self._writing(checksum, fields) for checksum in checksums}
-        operations = self._contents.iter_operations(
-            [content for listed in contents.values() for content in listed], Direction.BACKWARD
-        )
-        for listed in contents.values():
-            # Here, because contents that are all cached never wait for the store.
-            deadline.check()
-            signatures = [
-                simple_view.derivation_signature(next(operations), content.field, indirect=indirect)
-                for content in listed
-            ]
-            members = frozenset[object]().union(*signatures)
-            yield simple_view.signature_digest(members) if members else ""
+    def _complete(self, query: WindowQuery, contents: _Contents, day: int, listed: _Day) -> _Day:
+        """Return all runs of a day."""
+        query = replace(query, window=overlap(query.window, calendars.day_window(day)))
+        by_name: dict[Dataset, dict[str, list[DayRuns]]] = {}
+        for checksum, runs in listed:
+            by_name.setdefault(contents[checksum][0], {}).setdefault(checksum, []).append(runs)
+        complete: _Day = []
+        for name, parts in by_name.items():
+            times = {checksum: RunTimes(runs, query.window) for checksum, runs in parts.items()}
+            self._times.complete_days(
+                replace(query, dataset=name), times, {checksum: [day] for checksum in times}
+            )
+            complete += [(checksum, runs) for checksum, listed in times.items() for runs in listed.runs]
+        return complete
 
-    def _writing(self, checksum: str, fields: Sequence[DatasetField]) -> list[FieldOfContent]:
-        contents = (FieldOfContent(checksum, field) for field in fields)
-        return [content for content in contents if self._contents.mentions_field(content, Direction.BACKWARD)]
+
+class _Digests:
+    """Digests of how contents derive a field, read as they are asked for.
+
+    A digest of 32 characters for each content: signatures have the size of operations.
+    """
+
+    def __init__(
+        self, cache: ContentCache, contents: _Contents, fields: Sequence[DatasetField], *, indirect: bool
+    ) -> None:
+        self._cache = cache
+        self._fields = fields
+        self._indirect = indirect
+        self._by_checksum: dict[str, str] = {}
+        # Those of the newest runs first: they are asked for in this order.
+        newest_first = sorted(contents, key=lambda checksum: -contents[checksum][1].runs[0].runs[0].start_ms)
+        self._unread = self._read(newest_first)
+
+    def of(self, checksum: str) -> str:
+        """Return the digest of a content, "" if it does not write the field. Raises DeadlineExceeded."""
+        while checksum not in self._by_checksum:
+            following, digest = next(self._unread)
+            self._by_checksum[following] = digest
+        return self._by_checksum[checksum]
+
+    def _read(self, checksums: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for begin in range(0, len(checksums), BATCH_CONTENTS):
+            batch = checksums[begin : begin + BATCH_CONTENTS]
+            self._cache.load(self._cache.find_missing(batch))
+            writing = {checksum: self._writing(checksum) for checksum in batch}
+            operations = self._cache.iter_operations(
+                [content for listed in writing.values() for content in listed], Direction.BACKWARD
+            )
+            for checksum, listed in writing.items():
+                # Here, because contents that are all cached never wait for the store.
+                deadline.check()
+                # Under all names of the dataset that the content writes.
+                signatures = [
+                    simple_view.derivation_signature(next(operations), content.field, indirect=self._indirect)
+                    for content in listed
+                ]
+                members = frozenset[object]().union(*signatures)
+                yield checksum, simple_view.signature_digest(members) if members else ""
+
+    def _writing(self, checksum: str) -> list[FieldOfContent]:
+        contents = (FieldOfContent(checksum, field) for field in self._fields)
+        return [content for content in contents if self._cache.mentions_field(content, Direction.BACKWARD)]
+
+
+def _by_checksum(by_name: TimesByName) -> dict[str, tuple[Dataset, RunTimes]]:
+    """Return when contents ran: the runs of one that writes several names of the dataset are the same."""
+    contents: dict[str, tuple[Dataset, RunTimes]] = {}
+    for name, by_content in by_name.items():
+        for checksum, times in by_content.items():
+            # Unless those of one name were purged.
+            if checksum not in contents or _total(times) > _total(contents[checksum][1]):
+                contents[checksum] = name, times
+    return contents
+
+
+def _total(times: RunTimes) -> int:
+    return sum(runs.total for runs in times.runs)
+
+
+def _days(contents: _Contents) -> list[tuple[int, _Day]]:
+    """Return the runs of contents by day, the newest day first."""
+    days: dict[int, _Day] = {}
+    for checksum, (_, times) in contents.items():
+        for runs in times.runs:
+            days.setdefault(day_of(runs.runs[0].start_ms), []).append((checksum, runs))
+    return sorted(days.items(), key=itemgetter(0), reverse=True)

@@ -56,23 +56,24 @@ class FieldProgramReader:
     def read(self, field: DatasetField, window: Window, direction: Direction) -> FieldPrograms:
         """Return the operations of a field, without those of failed runs.
 
-        Of days that are not sealed yet, all runs are read, newest first, until shortly before the deadline.
+        Runs of days that are not sealed yet are read newest first, `runs_max` of them, until shortly before
+        the deadline.
         Empty for a known field that no run of the window touched; raises NotFound for one that was never
         recorded.
         """
-        truncated_by: set[str] = set()
+        budget = self._times.budget(until_deadline=True)
         query = WindowQuery(direction, field.dataset, window)
-        times = self._times.field_times(query, field.name, truncated_by=truncated_by)
+        times = self._times.field_times(query, field.name, budget)
         # Those of the newest runs first: at the deadline these are known.
         newest_first = sorted(times, key=lambda content: -times[content].runs[0].runs[0].start_ms)
         programs: dict[_Operations, dict[tuple[str, ...], ProgramRun]] = defaultdict(dict)
         performed = self._performed(times, newest_first, direction)
-        for operations, run in deadline.until_over(performed, truncated_by=truncated_by):
+        for operations, run in deadline.until_over(performed, truncated_by=budget.limits):
             last_runs = programs[operations]
             last_runs[_program(run)] = min(run, last_runs.get(_program(run), run), key=newest_first_key)
         if not programs:
             self._catalogue.require_field(field)
-        return FieldPrograms(_newest_first(programs), tuple(sorted(truncated_by)))
+        return FieldPrograms(_newest_first(programs), tuple(sorted(budget.limits)))
 
     def _performed(
         self,

@@ -49,6 +49,7 @@ class ReachReader:
                 raise
             walk.truncated_by.add(deadline.limit())
             in_order = None
+        walk.truncated_by.update(walked.budget.limits)
         return walk.result(walked.times, in_order)
 
     def _in_order(self, walk: ReachWalk, walked: _Walked) -> InOrder:
@@ -102,6 +103,7 @@ class _Walked:
 
     def __init__(self, components: StoreComponents, query: ReachQuery) -> None:
         self.times: dict[Dataset, Mapping[str, RunTimes]] = {}
+        self.budget = components.times.budget()
         self._reader = components.times
         self._contents = components.contents
         self._graph = components.graph
@@ -114,7 +116,7 @@ class _Walked:
         Raises DeadlineExceeded.
         """
         missing = dict.fromkeys(item.dataset for item in expansions if item.dataset not in self._by_dataset)
-        read = self._reader.times([self._window_query(dataset) for dataset in missing])
+        read = self._reader.times([self._window_query(dataset) for dataset in missing], self.budget)
         for dataset, by_name in zip(missing, read, strict=True):
             self._by_dataset[dataset] = by_name
             self.times |= by_name

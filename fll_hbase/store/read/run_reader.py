@@ -18,6 +18,7 @@ from fll_hbase.store.read import run_programs
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
+from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_statistics import BucketCounts, ProgramUnion
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.run_times_reader import RunTimesReader
@@ -104,40 +105,41 @@ class RunReader:
     ) -> Programs:
         """Return the programs of the runs of the window; those of failed runs alone only with `failed`.
 
-        At most `list_limit_max`, those of the newest runs. Of days that are not sealed yet, all runs are
-        read, newest first, until shortly before the deadline.
+        At most `list_limit_max`, those of the newest runs. Runs of days that are not sealed yet are read
+        newest first, `runs_max` of them, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
-        union, truncated_by = ProgramUnion(count_failed=failed), set[str]()
-        contents = self._content_times(dataset, window, field, directions, truncated_by)
+        union, budget = ProgramUnion(count_failed=failed), self._times.budget(until_deadline=True)
+        contents = self._content_times(dataset, window, field, directions, budget)
         by_program = (
             (newest, content.directions, runs)
             for content in contents
             for runs, newest in run_programs.by_program(self._windows, content.times.runs)
         )
-        for item in deadline.until_over(by_program, truncated_by=truncated_by):
+        for item in deadline.until_over(by_program, truncated_by=budget.limits):
             union.add(*item)
         if not contents:
             self._require_known(dataset, field)
         programs = union.build()
         if len(programs) > programs_max:
-            truncated_by.add(f"list_limit_max={programs_max}")
-        return Programs(tuple(programs[:programs_max]), tuple(sorted(truncated_by)))
+            budget.limits.add(f"list_limit_max={programs_max}")
+        return Programs(tuple(programs[:programs_max]), tuple(sorted(budget.limits)))
 
     def counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.
 
-        Of days that are not sealed yet, all runs are read, newest first, until shortly before the deadline.
+        Runs of days that are not sealed yet are read as for `programs`.
         """
-        counts, truncated_by = BucketCounts(window, buckets=buckets), set[str]()
-        contents = self._content_times(dataset, window, field, BOTH, truncated_by)
+        counts = BucketCounts(window, buckets=buckets)
+        budget = self._times.budget(until_deadline=True)
+        contents = self._content_times(dataset, window, field, BOTH, budget)
         completed = (self._completed(content, counts) for content in contents)
-        for times in deadline.until_over(completed, truncated_by=truncated_by):
+        for times in deadline.until_over(completed, truncated_by=budget.limits):
             for runs in times.runs:
                 counts.add(runs)
         if not counts.total:
             self._require_known(dataset, field)
-        return RunCounts(counts.build(), tuple(sorted(truncated_by)))
+        return RunCounts(counts.build(), tuple(sorted(budget.limits)))
 
     def _completed(self, content: _ContentTimes, counts: BucketCounts) -> RunTimes:
         """Return the times of a content, with all runs of the days that a bucket cuts."""
@@ -154,14 +156,12 @@ class RunReader:
         window: Window,
         field: str,
         directions: Sequence[Direction],
-        truncated_by: set[str],
+        budget: RunBudget,
     ) -> list[_ContentTimes]:
         """Return when each content ran that used a dataset, or a field of it, failed runs included."""
         queries = [WindowQuery(direction, dataset, window, True) for direction in directions]
         contents: dict[str, _ContentTimes] = {}
-        for query, by_name in zip(
-            queries, self._times.times(queries, truncated_by=truncated_by), strict=True
-        ):
+        for query, by_name in zip(queries, self._times.times(queries, budget), strict=True):
             self._contents.load(
                 self._contents.find_missing(checksum for times in by_name.values() for checksum in times)
                 if field

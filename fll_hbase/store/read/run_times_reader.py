@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from fll_hbase import deadline
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -17,6 +17,7 @@ from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.reference_pages import reference_columns
+from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, read_aliases, with_aliases
 from fll_hbase.store.run_rows import CommittedHead
@@ -25,11 +26,8 @@ from fll_hbase.tables import Row, Scan, Table
 ATTEMPTS_MAX = 5
 """How often days are read again because runs moved between them meanwhile."""
 
-PAGE_REFERENCES_MAX = 250
-"""References of one page of one query; a call reads a page of each query."""
-
-LAST_SECONDS = 0.5
-"""The time before the deadline in which no further references are read for an answer that may be cut."""
+FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX = 250, 1_000
+"""References of the first page of one query, and of the others; a call reads a page of each query."""
 
 _NO_PROGRAM = b""
 """The program of runs that were read from references: their run rows have it."""
@@ -47,13 +45,14 @@ class _CountedRun(NamedTuple):
 
 class _Counted(NamedTuple):
     """Runs of days read from references, by id, and where runs are whose run rows disagree, by reference
-    tail.
+    tail; whether the budget cut them.
 
     A run that moves between two pages has a valid reference on both: the later one counts.
     """
 
     runs: dict[str, _CountedRun]
     elsewhere: dict[bytes, ContentDay]
+    is_cut: bool = False
 
 
 class RunTimesReader:
@@ -67,36 +66,39 @@ class RunTimesReader:
         *,
         clock: Callable[[], int],
         grace_ms: int,
+        runs_max: int,
     ) -> None:
         self._windows = windows
         self._reads = BatchedReader(table, contents)
         self._clock = clock
         self._grace_ms = grace_ms
+        self._runs_max = runs_max
 
-    def times(
-        self, queries: Sequence[WindowQuery], *, truncated_by: set[str] | None = None
-    ) -> list[TimesByName]:
+    def budget(self, *, until_deadline: bool = False) -> RunBudget:
+        """Return the runs that one question may read from references: `runs_max`."""
+        return RunBudget(self._runs_max, until_deadline=until_deadline)
+
+    def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
         """Return for each query the contents with runs that match. Raises DeadlineExceeded.
 
-        With `truncated_by` days that are not sealed are read until shortly before the deadline, the newest
-        runs first, and then the limit is added to it. The number of calls does not follow that of the
-        queries.
+        Runs of days that are not sealed are read newest first, as far as the budget allows. The number of
+        calls does not follow that of the queries.
         """
-        results = {} if truncated_by is not None else self._shared(queries)
+        results = {} if budget.until_deadline else self._shared(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in results]
         if missing:
-            read = dict(zip(missing, self._read_times(missing, truncated_by), strict=True))
-            if truncated_by is None:
+            read = dict(zip(missing, self._read_times(missing, budget), strict=True))
+            if not budget.until_deadline and not budget.limits:
                 size = sum(len(times) for by_name in read.values() for times in by_name.values())
                 shared_reads.add({("times", query): value for query, value in read.items()}, size=size)
             results |= read
         return [results[query] for query in queries]
 
     def field_times(
-        self, query: WindowQuery, name: str, *, truncated_by: set[str]
+        self, query: WindowQuery, name: str, budget: RunBudget
     ) -> dict[FieldOfContent, RunTimes]:
         """Return when the contents ran that may have a field of the dataset of a query; see `times`."""
-        (by_name,) = self.times([query], truncated_by=truncated_by)
+        (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed
             for dataset, contents in by_name.items()
@@ -107,16 +109,16 @@ class RunTimesReader:
         shared = shared_reads.lookup([("times", query) for query in queries])
         return {query: value for (_, query), value in shared.items()}
 
-    def _read_times(self, queries: Sequence[WindowQuery], truncated_by: set[str] | None) -> list[TimesByName]:
+    def _read_times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
         """Return the result of `times` for distinct queries."""
-        reads: list[Reads[object]] = [self._times(query, truncated_by) for query in queries]
+        reads: list[Reads[object]] = [self._times(query, budget) for query in queries]
         reads.append(read_aliases(query.dataset for query in queries))
         *results, aliases = self._reads.run(reads)
         times = dict(zip(queries, results, strict=True))
         groups = [with_aliases(query, aliases) for query in queries]  # type: ignore[arg-type]
         others = list(dict.fromkeys(query for group in groups for query in group if query not in times))
         times |= zip(
-            others, self._reads.run([self._times(query, truncated_by) for query in others]), strict=True
+            others, self._reads.run([self._times(query, budget) for query in others]), strict=True
         )
         return [{query.dataset: times[query] for query in group} for group in groups]  # type: ignore[misc]
 
@@ -133,7 +135,7 @@ class RunTimesReader:
         """Read all runs of these days of contents."""
         self._reads.run([self._complete_days(query, times, days)])
 
-    def _times(self, query: WindowQuery, truncated_by: set[str] | None) -> Reads[dict[str, RunTimes]]:
+    def _times(self, query: WindowQuery, budget: RunBudget) -> Reads[dict[str, RunTimes]]:
         query = yield from self._windows.restricted(query)
         runs: dict[str, list[DayRuns]] = {}
         for attempt in range(ATTEMPTS_MAX):
@@ -145,10 +147,11 @@ class RunTimesReader:
                 runs.setdefault(key.checksum, []).extend(listed)
             if not unknown:
                 break
-            counted = yield from self._read_references(query, unknown, truncated_by)
+            counted = yield from self._read_references(query, unknown, budget)
             for key, day_runs in _day_runs(counted).items():
                 runs.setdefault(key.checksum, []).extend(day_runs)
-            is_last = attempt == ATTEMPTS_MAX - 1
+            # What is cut is read once: nothing of the budget is left.
+            is_last = counted.is_cut or attempt == ATTEMPTS_MAX - 1
             if is_last or not (yield from self._is_moved(query, contents, unknown, counted, began_ms)):
                 break
         return {checksum: RunTimes(listed, query.window) for checksum, listed in runs.items() if listed}
@@ -160,39 +163,43 @@ class RunTimesReader:
         contents = yield from self._windows.days(query)
         days, unknown = yield from _read_starts(query, contents, unsettled)
         if unknown:
-            days |= _day_runs((yield from self._read_references(query, unknown)))
+            days |= _day_runs((yield from self._read_references(query, unknown, RunBudget(sys.maxsize))))
         for checksum, cut_days in unsettled.items():
             for day in cut_days:
                 times[checksum].replace_day(day, days.get(ContentDay(checksum, day), ()))
 
     def _read_references(
-        self,
-        query: WindowQuery,
-        unknown: Mapping[str, Collection[int]],
-        truncated_by: set[str] | None = None,
+        self, query: WindowQuery, unknown: Mapping[str, Collection[int]], budget: RunBudget
     ) -> Reads[_Counted]:
         """Return the runs of days from references, which run rows confirm; see `times`."""
         counted = _Counted({}, {})
+        page_max = min(FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX)
         prefix = layout.reference_prefix(query.direction, query.dataset)
         for window, checksums in content_days.neighbours(content_days.by_day(unknown)):
             columns = reference_columns(checksums, query)
             part = content_days.overlap(query.window, window)
             start, stop = layout.window_range(query.direction, query.dataset, part)
             while True:
-                if truncated_by is not None and deadline.is_over(in_seconds=LAST_SECONDS):
-                    truncated_by.add(deadline.limit())
-                    return counted
-                rows = yield Scan(start, stop, columns, PAGE_REFERENCES_MAX)
+                if budget.end_at_deadline(start[len(prefix) :]):
+                    return counted._replace(is_cut=True)
+                references_max = budget.page(page_max)
+                page_max = PAGE_REFERENCES_MAX
+                found = yield Scan(start, stop, columns, references_max)
+                rows = found[: budget.take(len(found))]
                 tails = [key[len(prefix) :] for key, _ in rows]
                 heads = yield from self._windows.matching_heads(query, tails)
                 for key, row in rows:
                     head = heads.get(tail := key[len(prefix) :])
                     if head is not None:
                         _count(counted, unknown, (tail, row), head)
-                if len(rows) < PAGE_REFERENCES_MAX:
+                if rows:
+                    # A zero byte makes the smallest key after the last one.
+                    start = rows[-1][0] + b"\x00"
+                if len(rows) < len(found):
+                    budget.end_at_limit(start[len(prefix) :])
+                    return counted._replace(is_cut=True)
+                if len(found) < references_max:
                     break
-                # A zero byte makes the smallest key after the last one.
-                start = rows[-1][0] + b"\x00"
         return counted
 
     def _is_moved(

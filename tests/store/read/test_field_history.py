@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -30,6 +31,7 @@ from fll_hbase.model.operations import (
 )
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store import calendar_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Stretch
 from fll_hbase.tables import open_table
@@ -40,10 +42,12 @@ from tests.support.field_histories import (
     NAMES,
     Recorded,
     program_run,
+    record_documents,
     recorded_store,
     windows,
     worlds,
 )
+from tests.support.sealing import seal_all
 from tests.support.strategies import FEW_END_POINTS
 from tests.support.table_calls import CountingTable, stopped_clock
 
@@ -115,16 +119,17 @@ def expected_stretches(
     return stretches, len(runs) - end
 
 
-@given(worlds(), windows, windows, st.booleans(), st.booleans())
+@given(worlds(), windows, windows, st.booleans(), st.booleans(), st.integers(0, 12))
 def test_history_and_diff_are_those_of_the_oracle(
     world: tuple[list[tuple[Operation, ...]], list[Recorded]],
     window: Window,
     base: Window,
     indirect: bool,
     failed: bool,
+    sealed: int,
 ) -> None:
     versions, documents = world
-    store = recorded_store(versions, documents)
+    store = partly_sealed_store(versions, documents, sealed)
     options = {"indirect": indirect, "failed": failed}
     history = store.history(FIELD, window, **options)
     stretches, missing_before = expected_stretches(documents, versions, window, **options)
@@ -185,6 +190,56 @@ def facts_of_parts(parts: DerivationParts | None) -> Facts:
     edges = (("edge", edge.start, edge.end, edge.influence) for edge in parts.edges)
     sources = (("source", source.dataset, source.name) for source in parts.sources)
     return frozenset([*operations, *edges, *sources])
+
+
+busy_days = st.lists(
+    st.tuples(st.sampled_from([0, 1, 2, DAY_MS - 1, DAY_MS, DAY_MS + 1]), st.sampled_from([0, 0, 0, 1, 2])),
+    min_size=8,
+    max_size=24,
+)
+"""Starts and versions of runs of two days."""
+
+
+@given(busy_days, st.integers(0, 24), st.integers(1, 8), st.sampled_from([EVER, Window(1, DAY_MS + 1)]))
+def test_days_of_many_runs(
+    runs: list[tuple[int, int]], sealed: int, runs_max: int, window: Window
+) -> None:
+    """The history is that of the oracle; one that `runs_max` cuts is that of the newest runs."""
+    documents = [
+        Recorded(f"run {number:02}", start_ms, State.COMPLETE, version_number)
+        for number, (start_ms, version_number) in enumerate(runs)
+    ]
+    store = partly_sealed_store(VERSIONS, documents, sealed)
+    complete = store.history(FIELD, window)
+    due = expected_stretches(documents, VERSIONS, window, indirect=True, failed=False)
+    assert (list(complete.stretches), complete.missing_before) == due
+    cut = LineageStore(store.table, Settings(runs_max=runs_max)).history(FIELD, window)
+    if not cut.truncated_by:
+        assert cut == complete
+        return
+    assert cut.truncated_by == (f"runs_max={runs_max}",)
+    last = len(cut.stretches) - 1
+    for number, (ours, theirs) in enumerate(zip(cut.stretches, complete.stretches, strict=False)):
+        if number < last:
+            assert ours == theirs
+        assert (ours.last_run, ours.checksum, ours.missing_after) == (
+            theirs.last_run,
+            theirs.checksum,
+            theirs.missing_after,
+        )
+        assert ours.runs <= theirs.runs
+    assert last < len(complete.stretches)
+
+
+def partly_sealed_store(
+    versions: Sequence[tuple[Operation, ...]], documents: Sequence[Recorded], sealed: int
+) -> LineageStore:
+    """A store whose days were sealed before the last documents; of three runs a seal has two."""
+    store = recorded_store(versions, documents[:sealed])
+    with patch.object(calendar_rows, "INLINE_RUNS_MAX", 2):
+        seal_all(store.table)
+    record_documents(store, versions, documents[sealed:])
+    return store
 
 
 def version(number: int, *fields: str) -> tuple[Operation, ...]:
@@ -302,10 +357,10 @@ def test_what_they_read_from_the_table(size: int) -> None:
     store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     history = store.history(FIELD, EVER)
     assert [stretch.runs for stretch in history.stretches] == [size // 2] * 2
-    pages = size // 1_000 + 1
-    # Beside the pages: the names, and for each content its field map and operations.
+    pages = size // 1_000 + 2
+    # Beside the pages: the ways, days and names, and for each content its field map and operations.
     # One more for the retention requests, which a process reads each ten seconds.
-    assert counting.calls.total() <= 2 * pages + 1 + 3 * 2 + 1
+    assert counting.calls.total() <= 2 * pages + 4 + 3 * 2 + 1
     store, middle = LineageStore(counting), (size // 2) * step_ms
     counting.calls.clear()
     counting.items.clear()

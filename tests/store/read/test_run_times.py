@@ -118,7 +118,7 @@ def span_of(runs: Sequence[RecordedRun]) -> RunSpan:
 
 def times_of(store: LineageStore, query: WindowQuery, bound_ms: int | None = None) -> dict[str, RunTimes]:
     reader = store._components.times
-    ((_, times),) = reader.times([query])[0].items()
+    ((_, times),) = reader.times([query], reader.budget())[0].items()
     if bound_ms is not None:
         reader.complete([(query, times, bound_of(query.direction, bound_ms))])
     return times

@@ -1,0 +1,54 @@
+"""The runs that one question may read from references, and where its reading ended."""
+
+from __future__ import annotations
+
+from fll_hbase import deadline
+from fll_hbase.keys import layout
+from fll_hbase.store.calendar_rows import SealedRun
+
+LAST_SECONDS = 0.5
+"""The time before the deadline in which no further references are read for an answer that may be cut."""
+
+
+class RunBudget:
+    """At most `runs_max` runs, for a question that holds them in memory; its answer names what cut it.
+
+    With `until_deadline` reading ends shortly before the deadline; else the deadline is an error.
+    """
+
+    def __init__(self, runs_max: int, *, until_deadline: bool = False) -> None:
+        self.limits: set[str] = set()
+        self.until_deadline = until_deadline
+        self._cut_tail: bytes | None = None
+        self._runs_max = self._left = runs_max
+
+    def page(self, references_max: int) -> int:
+        """Return how many references to read next: one more than is left shows whether there are more."""
+        return min(references_max, self._left + 1)
+
+    def take(self, count: int) -> int:
+        """Return how many of the references that were read may be used."""
+        used = min(count, self._left)
+        self._left -= used
+        return used
+
+    def is_cut_at(self, run: SealedRun) -> bool:
+        """Return whether the run, or one before it, is where reading ended."""
+        if self._cut_tail is None:
+            return False
+        return layout.reference_tail(run.start_ms, run.run) >= self._cut_tail
+
+    def end_at_deadline(self, tail: bytes) -> bool:
+        """Return whether reading ends here: runs whose reference tails are not below this one are unknown."""
+        if self.until_deadline and deadline.is_over(in_seconds=LAST_SECONDS):
+            self._end(deadline.limit(), tail)
+            return True
+        return False
+
+    def end_at_limit(self, tail: bytes) -> None:
+        """Note that `runs_max` ended reading, see `end_at_deadline`."""
+        self._end(f"runs_max={self._runs_max}", tail)
+
+    def _end(self, limit: str, tail: bytes) -> None:
+        self.limits.add(limit)
+        self._cut_tail = tail if self._cut_tail is None else min(self._cut_tail, tail)
