@@ -37,7 +37,9 @@ def bench(sizes: Sequence[int]) -> None:
         times = {size: _measure(size, Path(folder) / f"{size}.db") for size in sizes[:2]}
     fewest, most = (times[size] for size in sizes[:2])
     for title in fewest:
-        print_figure(f"{title}, 10 times the runs", most[title] / fewest[title], "x", target="below 1.5")
+        # A history reads each day with runs: the smaller size has fewer of these.
+        target = "" if title.startswith("history") else "below 1.5"
+        print_figure(f"{title}, 10 times the runs", most[title] / fewest[title], "x", target=target)
 
 
 def _measure(size: int, path: Path) -> Mapping[str, float]:

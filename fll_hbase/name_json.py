@@ -25,8 +25,10 @@ def dataset(name: Dataset) -> Json:
 
 def field(name: DatasetField) -> Json:
     """Return a field by name; of a hidden dataset nothing but its number."""
-    body = dataset(name.dataset)
-    return body if is_hidden(name.dataset) else {**body, "field": name.name}
+    if is_hidden(name.dataset):
+        return dataset(name.dataset)
+    # Not by way of that of the dataset: answers have thousands.
+    return {"namespace": name.dataset.namespace, "name": name.dataset.name, "field": name.name}
 
 
 _HIDDEN_MEMBERS: dict[str, str | None] = {

@@ -96,26 +96,19 @@ class LineageStore:
         self._reach = ReachReader(self._components, self._settings)
         self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
         self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
-        self._runs = RunReader(
-            self._windows, self._components.times, self._contents, self.catalogue, self._settings
-        )
-        self._histories = FieldHistoryReader(
-            self._components.times, self._contents, self.catalogue, self._settings
-        )
-        self._diffs = FieldDiffReader(self._field_graphs, self._contents, self.catalogue, self._settings)
+        times, readers = self._components.times, (self._contents, self.catalogue, self._settings)
+        self._runs = RunReader(self._windows, times, *readers)
+        self._histories = FieldHistoryReader(times, *readers)
+        self._diffs = FieldDiffReader(self._field_graphs, *readers)
         self._dataset_diffs = DatasetDiffReader(
             self._windows, self._contents, self._diffs, self.catalogue, self._settings
         )
-        self._derivations = DerivationReader(
-            self._components.times, self._contents, self.catalogue, self._settings
-        )
+        self._derivations = DerivationReader(times, *readers)
         self.retention = RetentionRequests(self._components, self._runs)
         self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
-        self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
+        self.summaries = FieldSummaryReader(self._windows, *readers)
         self.field_writes = FieldWriteReader(self._components)
-        self.field_programs = FieldProgramReader(
-            self._components.times, self._windows, self._contents, self.catalogue
-        )
+        self.field_programs = FieldProgramReader(times, self._windows, self._contents, self.catalogue)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs, or events of runs, in order. Returns one result each, durable when this returns.

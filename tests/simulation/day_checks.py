@@ -122,7 +122,8 @@ def _is_whole(days: DaysByContent | None, checksum: str, day: int, shown: Sequen
     if days is None:
         return False
     if checksum not in days or day not in days[checksum].unsealed:
-        sealed = days[checksum].sealed.get(day, ()) if checksum in days else ()
+        seal = days[checksum].sealed.get(day) if checksum in days else None
+        sealed = seal.runs(day) if seal else ()
         # Of a seal that has not all runs they were read at another moment, perhaps from references.
         return all(part.is_complete for part in sealed) or not all(part.is_complete for part in shown)
     return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout
@@ -30,15 +30,27 @@ NAMED_DAYS_MAX = 12
 _EMPTY = Cell(b"", 0)
 
 
+class Seal(NamedTuple):
+    """A seal that holds, and the key of the calendar that has it."""
+
+    row: bytes
+    value: bytes
+
+    def runs(self, day: int) -> tuple[DayRuns, ...]:
+        """Return the runs of the whole day. Raises CorruptRow."""
+        with in_row(self.row):
+            return calendar_rows.decode_seal(self.value, day)
+
+
 @dataclass(slots=True)
 class ContentDays:
     """The days of a window on which runs of a content may have started.
 
-    `sealed` has the runs of days as their seals count them, of the whole day, and `tokens` the tokens of
-    these days; `unsealed` has the tokens of the other days with their times.
+    `sealed` has the seals of days, and `tokens` the tokens of these days; `unsealed` has the tokens of the
+    other days with their times.
     """
 
-    sealed: dict[int, tuple[DayRuns, ...]] = field(default_factory=dict)
+    sealed: dict[int, Seal] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
     unsealed: dict[int, Cell] = field(default_factory=dict)
 
@@ -46,31 +58,52 @@ class ContentDays:
 DaysByContent: TypeAlias = dict[str, ContentDays]
 
 
-def read_days(query: WindowQuery) -> Reads[DaysByContent]:
-    """Return the contents of a dataset that may have runs in the window, with their days.
-
-    Raises CorruptRow.
-    """
+def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
+    """Return the keys of the ways of contents that may have runs in the window, the newest period first."""
     if query.window.empty:
-        return {}
+        return []
     start, stop = calendars.ways_range(query.direction, query.dataset, query.window)
     ways = yield Scan(start, stop, (calendars.WAY,), WAYS_MAX)
     if len(ways) == WAYS_MAX:
         # Of the queries that run side by side only one at a time has more in memory.
         yield Alone()
         ways += yield Scan(ways[-1][0] + b"\x00", stop, (calendars.WAY,))
+    return [key for key, _ in ways]
+
+
+def in_turns(ways: Iterable[bytes], *, oldest: bool = False) -> Iterator[list[bytes]]:
+    """Yield the way of the newest period of each content, or of the oldest one, then those that follow it.
+
+    That is its next two, its next four and so on: who asks for one run of each content need not read on.
+    """
+    by_content: dict[bytes, list[bytes]] = {}
+    for way in ways:
+        by_content.setdefault(calendars.split_way(way)[1], []).append(way)
+    for listed in by_content.values() if oldest else ():
+        listed.reverse()
+    begin, count = 0, 1
+    while turn := [way for listed in by_content.values() for way in listed[begin : begin + count]]:
+        yield turn
+        begin, count = begin + count, 2 * count
+
+
+def read_days(query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
+    """Return the days of the window on which contents may have runs, those in the periods of ways.
+
+    Raises CorruptRow.
+    """
     if not ways:
         return {}
-    keys = [calendars.calendar_of_way(key) for key, _ in ways]
+    keys = [calendars.calendar_of_way(way) for way in ways]
     first_day, last_day = (day_of(start_ms) for start_ms in (query.window.start_ms, query.window.stop_ms - 1))
     rows: Mapping[bytes, Row] = yield RowKeys(keys, _columns(first_day, last_day))
     contents: dict[bytes, ContentDays] = {}
-    for (way, _), key in zip(ways, keys, strict=True):
+    for way, key in zip(ways, keys, strict=True):
         period, checksum = calendars.split_way(way)
         days = contents.setdefault(checksum, ContentDays())
         if key in rows:
             with in_row(key):
-                _add(days, rows[key], calendars.parse_inverted_period(period), first_day, last_day)
+                _add(days, key, rows[key], calendars.parse_inverted_period(period), first_day, last_day)
     return {layout.decode_checksum(checksum): days for checksum, days in contents.items()}
 
 
@@ -84,7 +117,7 @@ def _columns(first_day: int, last_day: int) -> tuple[bytes, ...]:
     )
 
 
-def _add(days: ContentDays, row: Row, period: int, first_day: int, last_day: int) -> None:
+def _add(days: ContentDays, key: bytes, row: Row, period: int, first_day: int, last_day: int) -> None:
     """Add the days of a row of a calendar that are in a window."""
     first = period * calendars.PERIOD_DAYS
     for column, cell in row.items():
@@ -97,7 +130,7 @@ def _add(days: ContentDays, row: Row, period: int, first_day: int, last_day: int
         if first_day <= day <= last_day:
             seal = row.get(seal_column, _EMPTY).value
             if calendar_rows.has_token(seal, cell.value):
-                days.sealed[day] = calendar_rows.decode_seal(seal, day)
+                days.sealed[day] = Seal(key, seal)
                 days.tokens[day] = cell.value
             else:
                 days.unsealed[day] = cell
@@ -130,13 +163,25 @@ def _descending(run: SealedRun) -> int:
 
 def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list[DayRuns] | None:
     """Return the matching runs of a day that start in a window; None if references have to be read."""
-    sealed = days.sealed.get(day)
-    if sealed is None:
+    seal = days.sealed.get(day)
+    if seal is None:
         return None if day in days.unsealed else []
-    within = [cut(runs, window) for runs in matching(sealed, failed=failed)]
+    within = [cut(runs, window) for runs in matching(seal.runs(day), failed=failed)]
     if None in within:
         return None
     return [runs for runs in within if runs is not None and runs.total]
+
+
+def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[int]]:
+    """Return whether a sealed day has a matching run; else the days of which references have to be read."""
+    unsettled = list(days.unsealed)
+    for day in sorted(days.sealed, reverse=True):
+        runs = settle(days, day, query.window, failed=query.failed)
+        if runs:
+            return True, []
+        if runs is None:
+            unsettled.append(day)
+    return False, unsettled
 
 
 def end_tail(runs: Iterable[DayRuns], *, oldest: bool) -> bytes:

@@ -63,7 +63,7 @@ class FieldHistoryReader:
         digests = _Digests(self._contents, contents, fields, indirect=indirect)
         union = StretchUnion(stretches_max=self._stretches_max)
         groups = self._groups(query, contents, digests, budget)
-        derived = ((group, digests.of(group.checksum)) for group in groups)
+        derived = ((group, digests.digest(group.checksum)) for group in groups)
         for group, digest in deadline.until_over(derived, truncated_by=budget.limits):
             if not union.add(group, digest):
                 budget.limits.add(f"list_limit_max={self._stretches_max}")
@@ -82,11 +82,11 @@ class FieldHistoryReader:
         """
         left = self._runs_max
         for day, listed in _days(contents):
-            group = RunGroup.of_day(listed)
+            group = RunGroup.from_day(listed)
             is_complete = all(runs.is_complete for _, runs in listed)
             # Whether runs differ is looked at only where their order is not in memory.
             is_one_way = len(listed) == 1 or (
-                not is_complete and len({digests.of(checksum) for checksum, _ in listed}) == 1
+                not is_complete and len({digests.digest(checksum) for checksum, _ in listed}) == 1
             )
             if is_one_way and not budget.is_cut_at(group.oldest):
                 yield group
@@ -136,7 +136,7 @@ class _Digests:
         newest_first = sorted(contents, key=lambda checksum: -contents[checksum][1].runs[0].runs[0].start_ms)
         self._unread = self._read(newest_first)
 
-    def of(self, checksum: str) -> str:
+    def digest(self, checksum: str) -> str:
         """Return the digest of a content, "" if it does not write the field. Raises DeadlineExceeded."""
         while checksum not in self._by_checksum:
             following, digest = next(self._unread)

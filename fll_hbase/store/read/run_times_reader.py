@@ -94,9 +94,7 @@ class RunTimesReader:
             results |= read
         return [results[query] for query in queries]
 
-    def field_times(
-        self, query: WindowQuery, name: str, budget: RunBudget
-    ) -> dict[FieldOfContent, RunTimes]:
+    def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
         """Return when the contents ran that may have a field of the dataset of a query; see `times`."""
         (by_name,) = self.times([query], budget)
         return {
@@ -117,9 +115,7 @@ class RunTimesReader:
         times = dict(zip(queries, results, strict=True))
         groups = [with_aliases(query, aliases) for query in queries]  # type: ignore[arg-type]
         others = list(dict.fromkeys(query for group in groups for query in group if query not in times))
-        times |= zip(
-            others, self._reads.run([self._times(query, budget) for query in others]), strict=True
-        )
+        times |= zip(others, self._reads.run([self._times(query, budget) for query in others]), strict=True)
         return [{query.dataset: times[query] for query in group} for group in groups]  # type: ignore[misc]
 
     def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
@@ -184,8 +180,8 @@ class RunTimesReader:
                     return counted._replace(is_cut=True)
                 references_max = budget.page(page_max)
                 page_max = PAGE_REFERENCES_MAX
-                found = yield Scan(start, stop, columns, references_max)
-                rows = found[: budget.take(len(found))]
+                references = yield Scan(start, stop, columns, references_max)
+                rows = references[: budget.take(len(references))]
                 tails = [key[len(prefix) :] for key, _ in rows]
                 heads = yield from self._windows.matching_heads(query, tails)
                 for key, row in rows:
@@ -195,10 +191,10 @@ class RunTimesReader:
                 if rows:
                     # A zero byte makes the smallest key after the last one.
                     start = rows[-1][0] + b"\x00"
-                if len(rows) < len(found):
+                if len(rows) < len(references):
                     budget.end_at_limit(start[len(prefix) :])
                     return counted._replace(is_cut=True)
-                if len(found) < references_max:
+                if len(references) < references_max:
                     break
         return counted
 

@@ -20,7 +20,7 @@ class RunGroup(NamedTuple):
     total: int
 
     @classmethod
-    def of_day(cls, listed: Sequence[tuple[str, DayRuns]]) -> RunGroup:
+    def from_day(cls, listed: Sequence[tuple[str, DayRuns]]) -> RunGroup:
         """Return the runs of a day, of whose parts each has its newest and its oldest run."""
         checksum, newest = min(listed, key=lambda item: reference_order(item[1].runs[0]))
         oldest = max((runs.runs[-1] for _, runs in listed), key=reference_order)

@@ -104,18 +104,19 @@ class WindowReader:
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         """Return the checksum of the content of every run that matches, empty without any."""
         query = yield from self.restricted(query)
-        contents = yield from self.days(query)
+        ways = yield from content_days.read_ways(query)
         matches: set[str] = set()
         unsettled: dict[str, list[int]] = {}
-        for checksum, days in contents.items():
-            states = {
-                day: content_days.settle(days, day, query.window, failed=query.failed)
-                for day in (*days.sealed, *days.unsealed)
-            }
-            if any(states.values()):
-                matches.add(checksum)
-            else:
-                unsettled[checksum] = [day for day, runs in states.items() if runs is None]
+        for turn in content_days.in_turns(ways):
+            contents = yield from self._days(query, _without(matches, turn))
+            for checksum, days in contents.items():
+                is_match, others = content_days.settle_existence(days, query)
+                if is_match:
+                    matches.add(checksum)
+                else:
+                    unsettled.setdefault(checksum, []).extend(others)
+        for checksum in matches & unsettled.keys():
+            del unsettled[checksum]
         matches |= yield from self._confirm_by_day(query, unsettled)
         if missing := self._contents.find_missing(matches):
             # Whoever asks for contents reads their field maps next: in one call for all queries.
@@ -132,7 +133,10 @@ class WindowReader:
 
     def days(self, query: WindowQuery) -> Reads[DaysByContent]:
         """Return the contents of a query with their days; days that are old enough will be sealed."""
-        contents = yield from content_days.read_days(query)
+        return (yield from self._days(query, (yield from content_days.read_ways(query))))
+
+    def _days(self, query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
+        contents = yield from content_days.read_days(query, ways)
         if self._sealer is not None:
             self._sealer.offer(query, contents)
         return contents
@@ -153,22 +157,21 @@ class WindowReader:
         self, query: WindowQuery, checksums: Iterable[str], *, oldest: bool
     ) -> Reads[dict[str, bytes]]:
         query = yield from self.restricted(query)
-        contents = yield from self.days(query)
-        missing = set(checksums) & contents.keys()
+        wanted = {checksum.encode() for checksum in checksums}
+        ways = yield from content_days.read_ways(query)
         newest: dict[str, bytes] = {}
-        listed = {
-            checksum: (*contents[checksum].sealed, *contents[checksum].unsealed) for checksum in missing
-        }
-        for day, contents_of_day in content_days.by_day(listed, oldest=oldest):
-            unsettled: set[str] = set()
-            for checksum in contents_of_day & missing:
-                runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
-                if runs is None:
-                    unsettled.add(checksum)
-                elif runs:
-                    newest[checksum] = content_days.end_tail(runs, oldest=oldest)
-            newest |= yield from self._newest_of_day(query, day, unsettled, oldest=oldest)
-            missing -= newest.keys()
+        for turn in content_days.in_turns(_with(wanted, ways), oldest=oldest):
+            contents = yield from self._days(query, _without(newest, turn))
+            listed = {checksum: (*days.sealed, *days.unsealed) for checksum, days in contents.items()}
+            for day, contents_of_day in content_days.by_day(listed, oldest=oldest):
+                unsettled: set[str] = set()
+                for checksum in contents_of_day - newest.keys():
+                    runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
+                    if runs is None:
+                        unsettled.add(checksum)
+                    elif runs:
+                        newest[checksum] = content_days.end_tail(runs, oldest=oldest)
+                newest |= yield from self._newest_of_day(query, day, unsettled, oldest=oldest)
         return newest
 
     def runs(
@@ -283,6 +286,17 @@ class WindowReader:
             # An older run may follow on a later page.
             wanted -= set() if oldest else newest.keys()
         return newest
+
+
+def _with(checksums: Collection[bytes], ways: Iterable[bytes]) -> list[bytes]:
+    return [way for way in ways if calendars.split_way(way)[1] in checksums]
+
+
+def _without(checksums: Collection[str], ways: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the ways of other contents than these."""
+    if not checksums:
+        return ways
+    return [way for way in ways if calendars.split_way(way)[1].decode() not in checksums]
 
 
 def reference_tail_of(committed: CommittedRun) -> bytes:

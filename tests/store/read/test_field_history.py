@@ -201,9 +201,7 @@ busy_days = st.lists(
 
 
 @given(busy_days, st.integers(0, 24), st.integers(1, 8), st.sampled_from([EVER, Window(1, DAY_MS + 1)]))
-def test_days_of_many_runs(
-    runs: list[tuple[int, int]], sealed: int, runs_max: int, window: Window
-) -> None:
+def test_days_of_many_runs(runs: list[tuple[int, int]], sealed: int, runs_max: int, window: Window) -> None:
     """The history is that of the oracle; one that `runs_max` cuts is that of the newest runs."""
     documents = [
         Recorded(f"run {number:02}", start_ms, State.COMPLETE, version_number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -13,7 +14,7 @@ from fll_hbase.keys.calendars import PERIOD_DAYS
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Write
-from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import DATASETS_PER_READ, LineageStore
 from fll_hbase.store.read.content_days import WAYS_MAX
@@ -191,6 +192,26 @@ def test_long_histories_are_read_one_by_one(table: Table) -> None:
     assert pairs[end(0)] == pairs[end(1)] == {("x", "x"), ("y", "y")}
     assert pairs[end(2)] == {("x", "x")}
     assert counting.unlimited_max == 1
+
+
+@pytest.mark.parametrize("periods", [1, 12, 120])
+def test_one_calendar_says_that_a_content_ran(table: Table, periods: int) -> None:
+    """Of a content that ran in each period of a long window, the others are read if its newest runs failed."""
+    runs = [
+        copying(f"run {period}", START, end(0), start_ms=period * PERIOD_DAYS * DAY_MS)
+        for period in range(periods)
+    ]
+    record(table, runs)
+    seal_all(table)
+    counting = CountingTable(table)
+    window = Window(0, periods * PERIOD_DAYS * DAY_MS)
+    answer = LineageStore(counting, clock=stopped_clock).lineage(START, window)
+    assert len(answer.entries) == 1
+    # Aliases and horizon of one dataset, and the calendar; the field map of the content.
+    assert counting.items["rows"] <= 2 * 2 + 2
+    record(table, [replace(run, run=replace(run.run, state=State.FAIL)) for run in runs[1:]])
+    seal_all(table)
+    assert LineageStore(table).lineage(START, window) == answer
 
 
 def test_a_question_on_hbase_waits_four_times(hbase: Hbase) -> None:
