@@ -242,7 +242,7 @@ class LineageStore:
                 self.catalogue.require_field(query.field)
         return result
 
-    @counted
+    @retry_on_missing_content
     def history(
         self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
     ) -> FieldHistory:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
 from fll_hbase.errors import NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
-from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
-from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import ATTEMPTS_MAX, ContentMissing
+from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.tables import CellKey, Row
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable
 
 SOURCE, DESTINATION = Dataset("ns", "source"), Dataset("ns", "destination")
-DAY = Window(0, DAY_MS)
+DAY, LATER = Window(0, DAY_MS), Window(DAY_MS, 2 * DAY_MS)
 LATER_MS = 2**60
 
 
@@ -61,14 +62,35 @@ def checksum(table: TableWithLoss) -> str:
     return info.checksum
 
 
-def test_a_run_that_is_purged_during_a_query_does_not_show(table: TableWithLoss, checksum: str) -> None:
+FIELD = DatasetField(DESTINATION, "f")
+QUESTIONS: dict[str, Callable[[LineageStore], Collection[object]]] = {
+    "lineage": lambda store: store.lineage(DESTINATION, DAY).entries,
+    "operations": lambda store: store.field_lineage(FIELD, DAY).checksums,
+    "derivations": lambda store: store.field_derivations(FIELD, DAY).derivations,
+    "reach": lambda store: store.reach(ReachQuery(FIELD, DAY, level=1)).edges,
+    "history": lambda store: store.history(FIELD, DAY).stretches,
+    "diff": lambda store: store.diff(FIELD, DAY, LATER).gained.operations,  # type: ignore[union-attr]
+    "diff of a dataset": lambda store: store.dataset_diff(DESTINATION, DAY, LATER).fields,
+    "runs": lambda store: store.runs(DESTINATION, DAY, field="f", limit=10).runs,
+    "programs": lambda store: store.programs(DESTINATION, DAY, field="f").programs,
+    "programs of operations": lambda store: (
+        store.field_programs.read(FIELD, DAY, Direction.BACKWARD).performed
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_run_that_is_purged_during_a_query_does_not_show(
+    table: TableWithLoss, checksum: str, name: str
+) -> None:
     def purge() -> None:
         table.remove(layout.run_row("run"))
         table.remove(layout.content_row(checksum))
 
+    assert QUESTIONS[name](LineageStore(table))
     store = LineageStore(table)
     table.before_contents = purge
-    assert store.lineage(DESTINATION, DAY).entries == ()
+    assert not QUESTIONS[name](store)
 
 
 def test_a_content_that_stays_missing_is_an_error(table: TableWithLoss, checksum: str) -> None:
