@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.clock import now_ms
@@ -59,6 +59,8 @@ from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 from fll_hbase.tables.observed import counted
+
+_FirstReader: TypeAlias = Callable[[Sequence[WindowQuery]], Sequence[Mapping[Dataset, Collection[Any]]]]
 
 
 class LineageStore:
@@ -183,9 +185,11 @@ class LineageStore:
 
         Many in a call. Raises StoreUnavailable and CorruptRow.
         """
-        readers: tuple[tuple[Sequence[WindowQuery], Callable[..., Sequence[Mapping[Dataset, Any]]]], ...] = (
+        reader = self._components.times
+        readers: tuple[tuple[Sequence[WindowQuery], _FirstReader], ...] = (
             (contents, self._windows.checksums_by_name),
-            (times, self._components.times.times),
+            # What the budget cuts is not shared: each question reads it with a budget of its own.
+            (times, lambda queries: reader.times(queries, reader.budget())),
         )
         for queries, read in readers:
             for begin in range(0, len(queries), DATASETS_PER_READ):

@@ -21,6 +21,7 @@ from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Put, Table
 from fll_hbase.tables.sqlite import SqliteTable
 from tests.support.golden_http import GOLDEN, GoldenFile, read_file
+from tests.support.sealing import seal_all
 
 SHARED = ("sample", "hard")
 """Stores that no file changes."""
@@ -166,4 +167,6 @@ class GoldenStores:
         garbage_collection.purge(table, policy, until_ms=NOW_MS, grace_ms=0)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=NOW_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=NOW_MS)
+        # As questions would in the background, sooner or later.
+        seal_all(table)
         return table

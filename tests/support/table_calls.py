@@ -18,6 +18,10 @@ WINDOW = Window(DAY_MS // 2, 3 * DAY_MS + DAY_MS // 2)
 NOON_MS = DAY_MS + DAY_MS // 2
 
 
+SMALL_SCAN_ROWS = 1_000
+"""Rows of a scan that may be read beside others."""
+
+
 def stopped_clock() -> int:
     """Return the same time at each call: what a store caches for a second stays cached meanwhile."""
     return 0
@@ -32,7 +36,7 @@ class CountingTable:
         self._table = table
         self.calls: Counter[str] = Counter()
         self.items: Counter[str] = Counter()
-        self.unlimited_max = 0
+        self.large_scans_max = 0
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         self._count("get", 1)
@@ -50,7 +54,8 @@ class CountingTable:
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         self._count("scan_many", len(scans))
-        self.unlimited_max = max(self.unlimited_max, sum(scan.limit is None for scan in scans))
+        large = sum(scan.limit is None or scan.limit > SMALL_SCAN_ROWS for scan in scans)
+        self.large_scans_max = max(self.large_scans_max, large)
         return self._table.scan_many(scans)
 
     def _count(self, method: str, items: int) -> None:

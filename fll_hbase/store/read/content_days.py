@@ -21,8 +21,9 @@ from fll_hbase.store.read.batched_reads import Alone, Reads, RowKeys
 from fll_hbase.store.read.reference_pages import WindowQuery
 from fll_hbase.tables import Cell, Row, Scan
 
-WAYS_MAX = 1_000
-"""Ways of one query that are read beside those of other queries."""
+WAYS_MAX, WAYS_ALONE_MAX = 1_000, 10_000
+"""Ways of one query that are read beside those of other queries, and of a later page of it alone. Calendars
+are read for WAYS_MAX ways at a time: they take much more memory than the keys of ways."""
 
 NAMED_DAYS_MAX = 12
 """Days of a window whose columns are named; of more, the days of whole periods are read."""
@@ -63,18 +64,25 @@ def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
     if query.window.empty:
         return []
     start, stop = calendars.ways_range(query.direction, query.dataset, query.window)
-    ways = yield Scan(start, stop, (calendars.WAY,), WAYS_MAX)
-    if len(ways) == WAYS_MAX:
-        # Of the queries that run side by side only one at a time has more in memory.
-        yield Alone()
-        ways += yield Scan(ways[-1][0] + b"\x00", stop, (calendars.WAY,))
-    return [key for key, _ in ways]
+    ways: list[bytes] = []
+    limit = WAYS_MAX
+    while True:
+        page = yield Scan(start, stop, (calendars.WAY,), limit)
+        ways += [key for key, _ in page]
+        if len(page) < limit:
+            return ways
+        if limit == WAYS_MAX:
+            # Of the queries that run side by side only one at a time has more in memory.
+            yield Alone()
+            limit = WAYS_ALONE_MAX
+        start = ways[-1] + b"\x00"
 
 
 def in_turns(ways: Iterable[bytes], *, oldest: bool = False) -> Iterator[list[bytes]]:
     """Yield the way of the newest period of each content, or of the oldest one, then those that follow it.
 
-    That is its next two, its next four and so on: who asks for one run of each content need not read on.
+    That is its next two, its next four and so on: who asks for one run of each content need not read on. At
+    most WAYS_MAX at a time.
     """
     by_content: dict[bytes, list[bytes]] = {}
     for way in ways:
@@ -83,7 +91,7 @@ def in_turns(ways: Iterable[bytes], *, oldest: bool = False) -> Iterator[list[by
         listed.reverse()
     begin, count = 0, 1
     while turn := [way for listed in by_content.values() for way in listed[begin : begin + count]]:
-        yield turn
+        yield from (turn[first : first + WAYS_MAX] for first in range(0, len(turn), WAYS_MAX))
         begin, count = begin + count, 2 * count
 
 
@@ -94,16 +102,18 @@ def read_days(query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]
     """
     if not ways:
         return {}
-    keys = [calendars.calendar_of_way(way) for way in ways]
     first_day, last_day = (day_of(start_ms) for start_ms in (query.window.start_ms, query.window.stop_ms - 1))
-    rows: Mapping[bytes, Row] = yield RowKeys(keys, _columns(first_day, last_day))
+    columns = _columns(first_day, last_day)
     contents: dict[bytes, ContentDays] = {}
-    for way, key in zip(ways, keys, strict=True):
-        period, checksum = calendars.split_way(way)
-        days = contents.setdefault(checksum, ContentDays())
-        if key in rows:
-            with in_row(key):
-                _add(days, key, rows[key], calendars.parse_inverted_period(period), first_day, last_day)
+    for begin in range(0, len(ways), WAYS_MAX):
+        keys = {calendars.calendar_of_way(way): way for way in ways[begin : begin + WAYS_MAX]}
+        rows: Mapping[bytes, Row] = yield RowKeys(keys, columns)
+        for key, way in keys.items():
+            period, checksum = calendars.split_way(way)
+            days = contents.setdefault(checksum, ContentDays())
+            if key in rows:
+                with in_row(key):
+                    _add(days, key, rows[key], calendars.parse_inverted_period(period), first_day, last_day)
     return {layout.decode_checksum(checksum): days for checksum, days in contents.items()}
 
 

@@ -191,7 +191,7 @@ def test_long_histories_are_read_one_by_one(table: Table) -> None:
     pairs = {entry.relation.destination: entry.relation.direct for entry in answer.entries}
     assert pairs[end(0)] == pairs[end(1)] == {("x", "x"), ("y", "y")}
     assert pairs[end(2)] == {("x", "x")}
-    assert counting.unlimited_max == 1
+    assert counting.large_scans_max == 1
 
 
 @pytest.mark.parametrize("periods", [1, 12, 120])
