@@ -59,9 +59,12 @@ def build_components(
         steps_max=settings.steps_max,
         public_checksum=public_checksum,
     )
+    grace_ms = settings.grace_ms
     requests = RequestedHorizons(table, clock=clock)
-    sealer = make_sealer(DaySealer(table, events, clock=clock, grace_ms=settings.grace_ms))
-    windows = WindowReader(table, contents, events, requests=requests, sealer=sealer)
+    sealer = make_sealer(DaySealer(table, events, clock=clock, grace_ms=grace_ms))
+    windows = WindowReader(
+        table, contents, events, requests=requests, clock=clock, grace_ms=grace_ms, sealer=sealer
+    )
     return StoreComponents(
         table=table,
         events=events,
@@ -69,10 +72,10 @@ def build_components(
         graph=FieldGraph(contents),
         windows=windows,
         times=RunTimesReader(
-            table, windows, contents, clock=clock, grace_ms=settings.grace_ms, runs_max=settings.runs_max
+            table, windows, contents, clock=clock, grace_ms=grace_ms, runs_max=settings.runs_max
         ),
         catalogue=Catalogue(table),
-        committer=RunCommitter(table, events, clock=clock, grace_ms=settings.grace_ms),
+        committer=RunCommitter(table, events, clock=clock, grace_ms=grace_ms),
         requests=requests,
         sealer=sealer,
     )

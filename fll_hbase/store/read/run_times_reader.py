@@ -19,12 +19,15 @@ from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.reference_pages import reference_columns
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, read_aliases, with_aliases
+from fll_hbase.store.read.window_query import (
+    ATTEMPTS_MAX,
+    WindowQuery,
+    WindowReader,
+    read_aliases,
+    with_aliases,
+)
 from fll_hbase.store.run_rows import CommittedHead
 from fll_hbase.tables import Row, Scan, Table
-
-ATTEMPTS_MAX = 5
-"""How often days are read again because runs moved between them meanwhile."""
 
 FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX = 250, 1_000
 """References of the first page of one query, and of the others; a call reads a page of each query."""

@@ -6,9 +6,10 @@ grows with distinct contents and days, not with runs, but for days that are not 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
@@ -29,6 +30,11 @@ from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
+T = TypeVar("T")
+
+ATTEMPTS_MAX = 5
+"""How often a window is read again because its runs may have moved meanwhile."""
+
 
 class Sealer(Protocol):
     """Seals days that are old enough, after the answer that found them unsealed."""
@@ -41,7 +47,10 @@ class Sealer(Protocol):
 
 
 class WindowReader:
-    """Returns the contents and runs of a window. Threads may share it."""
+    """Returns the contents and runs of a window. Threads may share it.
+
+    `clock` returns milliseconds since 1970.
+    """
 
     def __init__(
         self,
@@ -50,9 +59,13 @@ class WindowReader:
         events: EventMerger,
         *,
         requests: RequestedHorizons,
+        clock: Callable[[], int],
+        grace_ms: int,
         sealer: Sealer | None = None,
     ) -> None:
         self._table = table
+        self._clock = clock
+        self._grace_ms = grace_ms
         self._requests = requests
         self._reads = BatchedReader(table, contents)
         self._events = events
@@ -81,14 +94,15 @@ class WindowReader:
     def _read_checksums(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
         """Return the result of `checksums_by_name` for distinct queries."""
         # The alias rows are read in one call with the horizons; most datasets have neither.
-        reads: list[Reads[Any]] = [self._checksums(query) for query in queries]
+        reads: list[Reads[Any]] = [self._in_time(partial(self._checksums, query)) for query in queries]
         reads.append(read_aliases(query.dataset for query in queries))
         results = self._reads.run(reads)
         aliases: dict[Dataset, list[Dataset]] = results.pop()
         checksums: dict[WindowQuery, frozenset[str]] = dict(zip(queries, results, strict=True))
         groups = [with_aliases(query, aliases) for query in queries]
         others = list(dict.fromkeys(query for group in groups for query in group if query not in checksums))
-        checksums |= zip(others, self._reads.run([self._checksums(query) for query in others]), strict=True)
+        other_reads = [self._in_time(partial(self._checksums, query)) for query in others]
+        checksums |= zip(others, self._reads.run(other_reads), strict=True)
         return [{query.dataset: checksums[query] for query in group} for group in groups]
 
     def newest_references(
@@ -99,7 +113,24 @@ class WindowReader:
         Tails sort newest first. Contents without a matching run are left out. The oldest run costs all
         references of its day, the newest one those before it.
         """
-        return self._reads.run([self._newest_references(*item, oldest=oldest) for item in queries.items()])
+        return self._reads.run(
+            [
+                self._in_time(partial(self._newest_references, query, checksums, oldest=oldest))
+                for query, checksums in queries.items()
+            ]
+        )
+
+    def _in_time(self, read: Callable[[], Reads[T]]) -> Reads[T]:
+        """Return what is read, again if that took longer than the grace period.
+
+        A run may have moved to a way that was not there, and garbage collection have taken its reference.
+        """
+        for _ in range(ATTEMPTS_MAX - 1):
+            began_ms = self._clock()
+            result = yield from read()
+            if self._clock() - began_ms <= self._grace_ms:
+                return result
+        return (yield from read())
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         """Return the checksum of the content of every run that matches, empty without any."""

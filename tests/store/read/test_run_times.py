@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -24,7 +26,9 @@ from fll_hbase.store.read.run_times import RunTimes, bound_of
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import RunSpan
 from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest
-from fll_hbase.tables import CellKey, Put, Table, open_table
+from fll_hbase.tables import CellKey, Put, Row, Table, open_table
+from fll_hbase.tables.base import Columns
+from tests.support.passing_table import Through
 from tests.support.sealing import seal_all
 from tests.support.small_world import CONTENTS, DATASETS
 
@@ -322,3 +326,44 @@ def test_a_damaged_seal_is_an_error(damaged: bytes) -> None:
     dataset: Dataset = CONTENTS[0].destinations[0]
     with pytest.raises(CorruptRow, match="is not a seal"):
         LineageStore(table).lineage(dataset, Window(0, 3 * DAY_MS))
+
+
+class MovingTable(Through):
+    """A table in which something happens before the first calendar is read."""
+
+    def __init__(self, table: Table, event: Callable[[], None]) -> None:
+        super().__init__(table)
+        self._events = [event]
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        if self._events and any(key.startswith(layout.CALENDARS) for key in keys):
+            self._events.pop()()
+        return super().rows(keys, columns=columns)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_took_longer_than_the_grace_period_is_read_again(*, ends: bool) -> None:
+    """Meanwhile the run moved to a way that was not there, and garbage collection took its reference."""
+    (first, second), dataset = next(
+        (pair, common.pop())
+        for pair in combinations(CONTENTS[:5], 2)
+        if (common := set(pair[0].destinations) & set(pair[1].destinations))
+    )
+    table, clock_ms = open_table("sqlite:///:memory:"), [now_ms()]
+    program = run(0, 0).run
+    LineageStore(table).record([RecordedRun(program, first, True)])
+    references = list(table.scan(*ranges.prefix_range(layout.REFERENCES[0])))
+
+    def move() -> None:
+        moved = replace(program, start_ms=2 * PERIOD_MS)
+        LineageStore(table).record([RecordedRun(moved, second, True)])
+        table.delete([CellKey(key, column) for key, row in references for column in row], until_ms=2**60)
+        clock_ms[0] += DEFAULTS.grace_ms + 1
+
+    store = LineageStore(MovingTable(table, move), clock=lambda: clock_ms[0])
+    query = WindowQuery(Direction.BACKWARD, dataset, Window(0, 3 * PERIOD_MS))
+    if ends:
+        (newest,) = store._windows.newest_references({query: [first.checksum, second.checksum]})
+        assert newest.keys() == {second.checksum}
+    else:
+        assert store._windows.checksums_by_name([query]) == [{dataset: {second.checksum}}]

@@ -196,7 +196,7 @@ def test_long_histories_are_read_one_by_one(table: Table) -> None:
 
 @pytest.mark.parametrize("periods", [1, 12, 120])
 def test_one_calendar_says_that_a_content_ran(table: Table, periods: int) -> None:
-    """Of a content that ran in each period of a long window, the others are read if its newest runs failed."""
+    """Of a content that ran in each period of a window; the others are read if its newest runs failed."""
     runs = [
         copying(f"run {period}", START, end(0), start_ms=period * PERIOD_DAYS * DAY_MS)
         for period in range(periods)
