@@ -183,7 +183,7 @@ def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list
 
 
 def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[int]]:
-    """Return whether a sealed day has a matching run; else the days of which references have to be read."""
+    """Return whether a sealed day has a matching run; else the days whose references have to be read."""
     unsettled = list(days.unsealed)
     for day in sorted(days.sealed, reverse=True):
         runs = settle(days, day, query.window, failed=query.failed)

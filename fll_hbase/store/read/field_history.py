@@ -173,13 +173,9 @@ def _by_checksum(by_name: TimesByName) -> dict[str, tuple[Dataset, RunTimes]]:
     for name, by_content in by_name.items():
         for checksum, times in by_content.items():
             # Unless those of one name were purged.
-            if checksum not in contents or _total(times) > _total(contents[checksum][1]):
+            if checksum not in contents or times.total > contents[checksum][1].total:
                 contents[checksum] = name, times
     return contents
-
-
-def _total(times: RunTimes) -> int:
-    return sum(runs.total for runs in times.runs)
 
 
 def _days(contents: _Contents) -> list[tuple[int, _Day]]:

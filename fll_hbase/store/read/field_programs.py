@@ -57,9 +57,8 @@ class FieldProgramReader:
         """Return the operations of a field, without those of failed runs.
 
         Runs of days that are not sealed yet are read newest first, `runs_max` of them, until shortly before
-        the deadline.
-        Empty for a known field that no run of the window touched; raises NotFound for one that was never
-        recorded.
+        the deadline. Empty for a known field that no run of the window touched; raises NotFound for one that
+        was never recorded.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(direction, field.dataset, window)

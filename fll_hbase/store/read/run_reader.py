@@ -38,6 +38,17 @@ class _ContentTimes(NamedTuple):
     times: RunTimes
     directions: frozenset[Direction]
 
+    def merged(self, other: _ContentTimes | None) -> _ContentTimes:
+        """Return the content as found by both queries.
+
+        It ran once, in whichever directions and under whichever names it uses the dataset; of one name its
+        runs may have been purged.
+        """
+        if other is None:
+            return self
+        richer = self if self.times.total > other.times.total else other
+        return richer._replace(directions=self.directions | other.directions)
+
 
 class RunReader:
     """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
@@ -174,12 +185,10 @@ class RunReader:
                         FieldOfContent(checksum, content_field), query.direction
                     ):
                         continue
-                    # A content that uses the dataset in both directions, or under several names, ran once.
-                    content = contents.setdefault(
-                        checksum, _ContentTimes(checksum, replace(query, dataset=name), listed, frozenset())
+                    content = _ContentTimes(
+                        checksum, replace(query, dataset=name), listed, frozenset({query.direction})
                     )
-                    used = content.directions | {query.direction}
-                    contents[checksum] = content._replace(directions=used)
+                    contents[checksum] = content.merged(contents.get(checksum))
         return list(contents.values())
 
     def _runs(

@@ -26,6 +26,11 @@ class RunTimes:
         """The runs by day, program and whether they failed, the newest day first."""
         return self._newest_first
 
+    @property
+    def total(self) -> int:
+        """How many runs there are."""
+        return sum(runs.total for runs in self._newest_first)
+
     def latest_bound(self, direction: Direction, bound: int) -> int | None:
         """Return the bound of that run within a bound which admits most others; None without a run."""
         parts = self._within(window_within(self._window, direction, bound))

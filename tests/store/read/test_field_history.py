@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase import deadline
+from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.keys.codec import escape
@@ -29,10 +29,12 @@ from fll_hbase.model.operations import (
     inputs_of,
     type_of,
 )
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store import calendar_rows
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.results import Stretch
 from fll_hbase.tables import open_table
 from tests.support.cancellation import cancelled_after
@@ -229,12 +231,38 @@ def test_days_of_many_runs(runs: list[tuple[int, int]], sealed: int, runs_max: i
     assert last < len(complete.stretches)
 
 
+def test_a_name_that_was_purged_hides_no_run_of_another_name() -> None:
+    """The dataset has two names; one content writes both."""
+    operations = (
+        Read("read", "", OTHER, "", (Field("x"),)),
+        *(Write(f"write {name}", "", name, "", (InputField("read", "x"),)) for name in NAMES),
+    )
+    documents = [Recorded(f"run {day}", day * DAY_MS, State.COMPLETE, 0) for day in range(4)]
+    for purged in NAMES:
+        store = recorded_store([operations], documents)
+        complete = store.history(FIELD, EVER)
+        assert [stretch.runs for stretch in complete.stretches] == [4]
+        assert runs_of_programs_and_counts(store) == (4, 4)
+        policy = RetentionPolicy(datasets_ms={purged: 2 * DAY_MS})
+        until_ms = now_ms() + 1
+        garbage = garbage_collection.find_garbage(store.table, policy, until_ms=until_ms)
+        garbage_collection.remove(store.table, garbage, policy, until_ms=until_ms)
+        assert LineageStore(store.table).history(FIELD, EVER) == complete
+        assert runs_of_programs_and_counts(LineageStore(store.table)) == (4, 4)
+
+
+def runs_of_programs_and_counts(store: LineageStore) -> tuple[int, int]:
+    (usage,) = store.programs(A, EVER).programs
+    return usage.runs, sum(bucket.complete for bucket in store.run_counts(A, EVER, buckets=3).buckets)
+
+
 def partly_sealed_store(
     versions: Sequence[tuple[Operation, ...]], documents: Sequence[Recorded], sealed: int
 ) -> LineageStore:
     """A store whose days were sealed before the last documents; of three runs a seal has two."""
     store = recorded_store(versions, documents[:sealed])
-    with patch.object(calendar_rows, "INLINE_RUNS_MAX", 2):
+    with pytest.MonkeyPatch.context() as bounds:
+        bounds.setattr(calendar_rows, "INLINE_RUNS_MAX", 2)
         seal_all(store.table)
     record_documents(store, versions, documents[sealed:])
     return store
