@@ -129,6 +129,14 @@ def latest_document(row: Row) -> LatestDocument | None:
         raise CorruptRow(f"{latest!r} is not the column of a document") from error
 
 
+def stored_document(key: bytes, row: Row, value: bytes) -> Put:
+    """Return the put that repeats the latest document of a run row with this value, which is there."""
+    column = max(
+        column for column, cell in row.items() if column.startswith(layout.DOCUMENT) and cell.value == value
+    )
+    return Put(key, column, value)
+
+
 def document_values(row: Row) -> list[bytes]:
     """Return the values of all documents of a run row, oldest first."""
     return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]

@@ -91,10 +91,9 @@ class PendingRun(ABC):
         self.input_count = run_rows.input_count(row)
         self.commit_count = run_rows.commit_count(row, self.commit_value)
 
+    @abstractmethod
     def put_again(self) -> None:
         """Add input that the row had to `cells`: a pass took so long that it may be deleted by now."""
-        if not self.cells:
-            self.append_again()
 
     @abstractmethod
     def append_again(self) -> None:
@@ -113,12 +112,13 @@ class PendingDocument(PendingRun):
     """One document that describes a whole run.
 
     Unless `replaces_others`, it replaces only a run of its own program. `overtaken_by` is the document of
-    another program that committed the run between steps 1 and 4.
+    another program that committed the run between steps 1 and 4. `cell` is the last one put, or found stored.
     """
 
     document: CommittedRun
     value: bytes
     sequence: DocumentSequence
+    cell: Put | None = None
     replaces_others: bool = False
     number: int = 1
     resent: bool = False
@@ -133,7 +133,10 @@ class PendingDocument(PendingRun):
         latest = run_rows.latest_document(row)
         self.number = latest.number + 1 if latest else 1
         stored = latest is not None and self.sequence.is_suffix_of(run_rows.document_values(row))
-        self.cells = [] if stored else [run_rows.document_put(self.key, self.number, self.value)]
+        if stored:
+            self.cell, self.cells = run_rows.stored_document(self.key, row, self.value), []
+        else:
+            self._append(self.value)
         # Stored is not enough: a call cut off before step 5 left the document without a commit record, and
         # then this call is the one that records it.
         self.resent = stored and self.previous_value in self.sequence.values[self.sequence.position :]
@@ -154,11 +157,22 @@ class PendingDocument(PendingRun):
         # `append_again` has to exceed the number of another writer's document, too.
         self.number = latest.number if latest else self.number
 
+    def put_again(self) -> None:
+        """Add the cell of the document to `cells`, with its number.
+
+        With the next number, this put could land after the same call was sent again, and after a later
+        document of it took that number.
+        """
+        self.cells = [self.cell] if self.cell else []
+
     def append_again(self) -> None:
         """Add the document, or the one that overtook it, to `cells` once more, with the next number."""
         self.number += 1
-        value = self.value if self.overtaken_by is None else self.overtaken_by
-        self.cells = [run_rows.document_put(self.key, self.number, value)]
+        self._append(self.value if self.overtaken_by is None else self.overtaken_by)
+
+    def _append(self, value: bytes) -> None:
+        self.cell = run_rows.document_put(self.key, self.number, value)
+        self.cells = [self.cell]
 
     def _commit_of_another_program(self, row: Row) -> bytes | None:
         """Return the document of another program that was committed since step 1; None without any."""

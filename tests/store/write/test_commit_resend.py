@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fll_hbase.clock import now_ms
+from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
-from fll_hbase.tables import Table, open_table
+from fll_hbase.tables import Put, Table, open_table
 from tests.support.copy_runs import copying
 from tests.support.passing_table import Through
 
@@ -37,6 +40,27 @@ class Ending(Through):
             super().write([batch])
 
 
+class Stalling(Through):
+    """A table at which the first document is stored after the deadline, and its second put lands later."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.now_ms = now_ms()
+        self.under_way: list[Put] = []
+        self._documents = 0
+
+    def write(self, batches: object, **options: object) -> None:
+        for batch in batches:  # type: ignore[attr-defined]
+            puts = list(batch)
+            if any(put.column.startswith(layout.DOCUMENT) for put in puts):
+                self._documents += 1
+                if self._documents == 2:
+                    self.under_way = puts
+                    raise StoreUnavailable("gone")
+                self.now_ms += DEFAULTS.grace_ms
+            super().write([puts])
+
+
 def values(table: Table) -> dict[tuple[bytes, bytes], bytes]:
     return {
         # The tokens of days are random.
@@ -56,6 +80,23 @@ def test_a_call_cut_off_anywhere_and_sent_again_comes_to_the_same_rows(
         LineageStore(Ending(twice, batches)).record(call)
     LineageStore(twice).record(call)
     assert values(once) == values(twice)
+
+
+@pytest.mark.parametrize("fields", ["fg", "gf"])
+def test_a_put_that_lands_after_its_call_was_sent_again_changes_nothing(fields: str) -> None:
+    """Whichever document has the greater digest: it decides between two of one number."""
+    call = [copying("a", field=field) for field in fields]
+    table = open_table("sqlite:///:memory:")
+    stalling = Stalling(table)
+    with suppress(StoreUnavailable):
+        LineageStore(stalling, clock=lambda: stalling.now_ms).record(call)
+    store = LineageStore(table, clock=lambda: stalling.now_ms)
+    store.record(call)
+    recorded = values(table)
+    assert stalling.under_way
+    table.write([stalling.under_way])
+    assert values(table) == recorded
+    assert store.run("a").committed.checksum == call[-1].info.checksum
 
 
 @given(call=CALLS)
