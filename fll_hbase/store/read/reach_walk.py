@@ -332,10 +332,8 @@ class _Spans:
         names: Mapping[Dataset, Sequence[Dataset]],
     ) -> None:
         self._direction = direction
-        # Under several names a run has the same content, and is counted under the first.
         self._contents = {
-            dataset: {checksum: runs for name in reversed(listed) for checksum, runs in times[name].items()}
-            for dataset, listed in names.items()
+            dataset: _times_by_content(times[name] for name in listed) for dataset, listed in names.items()
         }
         self._spans: dict[tuple[Node, int, frozenset[str]], RunSpan | None] = {}
 
@@ -350,6 +348,17 @@ class _Spans:
                 total = span.union(total) if span else total
             self._spans[key] = total
         return self._spans[key]
+
+
+def _times_by_content(times_by_name: Iterable[Mapping[str, RunTimes]]) -> dict[str, RunTimes]:
+    """Return when contents ran, each under one name: under another its runs may have been purged."""
+    contents: dict[str, RunTimes] = {}
+    for times in times_by_name:
+        for checksum, runs in times.items():
+            other = contents.get(checksum)
+            if other is None or runs.total > other.total:
+                contents[checksum] = runs
+    return contents
 
 
 def first_bound(query: ReachQuery) -> int:
@@ -373,10 +382,7 @@ def edge_key(edge: ReachEdge) -> tuple[str, ...]:
 
 
 def _ends(edges: Edges) -> Iterator[Node]:
-    for near, listed in edges.items():
-        if listed:
-            yield near
-            yield from listed
+    return (end for near, listed in edges.items() if listed for end in (near, *listed))
 
 
 def _name(node: Node) -> str:

@@ -37,8 +37,10 @@ class RunBoundsReader:
         None without any run. The number of calls is bounded; if references that are no longer valid exceed
         the bounds, `truncated_by` has it, and an earlier or later run may exist. Raises DeadlineExceeded.
         """
-        queries = [WindowQuery(direction, name, ALL_TIME, True) for name in names for direction in BOTH]
-        pages = self._table.scan_many([_scan(query, limit=REFERENCES_MAX) for query in queries])
+        queries = self._windows.restrict(
+            WindowQuery(direction, name, ALL_TIME, True) for name in names for direction in BOTH
+        )
+        pages = self._table.scan_many([_scan(query, query.window, limit=REFERENCES_MAX) for query in queries])
         starts_ms: list[int] = []
         truncated_by: set[str] = set()
         for query, page in zip(queries, pages, strict=True):
@@ -56,7 +58,7 @@ class RunBoundsReader:
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
         """Return the start of the oldest matching run up to `newest_ms`, None beyond SEARCHES_MAX."""
-        oldest_ms = self._windows.restrict(query).window.start_ms
+        oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))
             if start_ms is None:
@@ -95,7 +97,7 @@ def _range(query: WindowQuery, window: Window) -> layout.Range:
     return layout.window_range(query.direction, query.dataset, window)
 
 
-def _scan(query: WindowQuery, window: Window = ALL_TIME, *, limit: int) -> Scan:
+def _scan(query: WindowQuery, window: Window, *, limit: int) -> Scan:
     return Scan(*_range(query, window), limit=limit)
 
 

@@ -20,11 +20,7 @@ from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Co
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.read.reference_pages import (
-    Page,
-    first_page,
-    read_page,
-)
+from fll_hbase.store.read.reference_pages import Page, first_page, read_page
 from fll_hbase.store.read.reference_pages import WindowQuery as WindowQuery
 from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
@@ -72,9 +68,9 @@ class WindowReader:
         self._contents = contents
         self._sealer = sealer
 
-    def restrict(self, query: WindowQuery) -> WindowQuery:
-        """Return the query over the part of its window that retention requests leave."""
-        return self._requests.restrict(query)
+    def restrict(self, queries: Iterable[WindowQuery]) -> list[WindowQuery]:
+        """Return queries over those parts of their windows that retention requests and purges leave."""
+        return self._reads.run([self.restricted(query) for query in queries])
 
     def checksums_by_name(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
         """Return the contents of the runs that match each query, by every name of its dataset, its own first.
@@ -209,7 +205,7 @@ class WindowReader:
         self, query: WindowQuery, *, start_after: bytes = b"", batch_size: int
     ) -> Iterator[CommittedRun]:
         """Yield every run that matches, newest first, after the reference tail `start_after`."""
-        query = self._requests.restrict(query)
+        (query,) = self.restrict([query])
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
         # A zero byte makes the smallest key after another one, so that the range excludes `start_after`.

@@ -33,6 +33,8 @@ from tests.support.retained_histories import (
 )
 from tests.support.small_world import CONTENTS, DATASETS, STARTS_MS
 
+EVER = Window(0, LATER_MS)
+
 
 @given(history=HISTORIES)
 def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
@@ -112,6 +114,23 @@ def test_an_end_point_whose_past_was_cut_says_so() -> None:
     assert len(listed(fresh, destination)) == 2
     swept(table, RetentionPolicy(LATER_MS))
     assert {cell[0] for cell in cells(table)} == {calendars.MARK_ROW}
+
+
+def test_a_run_recorded_again_before_the_horizon_stays_hidden() -> None:
+    """In counts, in lists of runs, and in the first and the last start of the dataset."""
+    source, destination = CONTENTS[0].sources[0], CONTENTS[0].destinations[0]
+    runs = [
+        RecordedRun(ProgramRun("n", "a", "", "t", "p", f"{n}", n * DAY_MS), CONTENTS[0]) for n in (1, 2, 3)
+    ]
+    table, _ = recorded(runs)
+    swept(table, RetentionPolicy(datasets_ms={source: 2 * DAY_MS}))
+    store = LineageStore(table)
+    store.record(runs[:1])
+    for dataset, first in ((source, 2), (destination, 1)):
+        counted = sum(bucket.complete for bucket in store.run_counts(dataset, EVER, buckets=1).buckets)
+        assert counted == len(listed(store, dataset)) == 4 - first
+        _, bounds = store.dataset(dataset)
+        assert (bounds.first_start_ms, bounds.last_start_ms) == (first * DAY_MS, 3 * DAY_MS)
 
 
 def test_a_horizon_is_put_before_references_are_deleted() -> None:
