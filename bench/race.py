@@ -41,12 +41,16 @@ GROWTH_MAX = 2
 
 @dataclass(frozen=True, slots=True)
 class Competitors:
-    """The store and the tables made by hand after the same runs, and the contents of these."""
+    """The store and the tables made by hand after the same runs, and the contents of these.
+
+    The tables are asked with SQL alone, and by a process that keeps the graph of fields in memory.
+    """
 
     url: str
     client: LocalClient
     connection: sqlite3.Connection
     by_hand: ByHand
+    graph_kept: ByHand
     contents: Sequence[FieldLineageInfo]
 
 
@@ -72,13 +76,14 @@ def bench(sizes: Sequence[int]) -> None:
 
 @contextmanager
 def record_into_both(
-    workload: Workload, size: int, folder: Path, *, sealed: bool = True
+    workload: Workload, size: int, folder: Path, *, url: str = "", sealed: bool = True
 ) -> Iterator[Competitors]:
     """Record `size` runs of a workload into both; they are closed at the end of the context.
 
-    With `sealed` the days of the runs are sealed, as they are some hours later.
+    The store is that of `url`, in SQLite without one. With `sealed` the days of the runs are sealed, as they
+    are some hours later.
     """
-    url = f"sqlite:///{folder / 'store.db'}"
+    url = url or f"sqlite:///{folder / 'store.db'}"
     with (
         closing(open_store(Settings(store=url))) as store,
         closing(race_schema.connect(folder / "by_hand.db")) as connection,
@@ -103,18 +108,18 @@ def record_into_both(
             client=LocalClient(store),
             connection=connection,
             by_hand=ByHand(connection),
+            graph_kept=ByHand(connection, is_graph_kept=True),
             contents=list(contents.values()),
         )
 
 
 def compare(competitors: Competitors, kind: Kind, questions: Sequence[Question]) -> int:
-    """Ask both, which also fills their caches; return the rows of all answers. Raises DifferentAnswers."""
+    """Ask all, which also fills their caches; return the rows of all answers. Raises DifferentAnswers."""
     rows = 0
     for question in questions:
         answer = kind.store_parts(kind.ask_store(competitors.client, question))
-        kind.check_equal(
-            question, answer, kind.by_hand_parts(kind.ask_by_hand(competitors.by_hand, question))
-        )
+        for by_hand in (competitors.by_hand, competitors.graph_kept):
+            kind.check_equal(question, answer, kind.by_hand_parts(kind.ask_by_hand(by_hand, question)))
         rows += sum(map(len, answer.values()))
     return rows
 
@@ -126,17 +131,20 @@ def _measure(competitors: Competitors, kind: Kind, workload: Workload, size: int
     label = f"{kind.name}, {size:,} runs"
     print_figure(f"{label}, equal rows of an answer, mean", rows / len(questions), "rows")
     times: list[list[float]] = [
-        _fastest_ms(
+        fastest_ms(
             time.process_time,
             partial(kind.ask_store, competitors.client, question),
             partial(kind.ask_by_hand, competitors.by_hand, question),
+            partial(kind.ask_by_hand, competitors.graph_kept, question),
         )
         for question in questions
     ]
-    store_ms, by_hand_ms = (median(turns[number] for turns in times) for number in range(2))
+    store_ms, by_hand_ms, kept_ms = (median(turns[number] for turns in times) for number in range(3))
     print_figure(f"{label}, store, p50", store_ms, "ms")
     print_figure(f"{label}, by hand, p50", by_hand_ms, "ms")
     print_figure(f"{label}, store / by hand", store_ms / by_hand_ms, "x", target=f"at most {kind.ratio_max}")
+    print_figure(f"{label}, by hand, graph kept in memory, p50", kept_ms, "ms")
+    print_figure(f"{label}, store / by hand, graph kept in memory", store_ms / kept_ms, "x")
     return store_ms
 
 
@@ -155,7 +163,7 @@ def _measure_http(competitors: Competitors, workload: Workload, size: int) -> No
                     answer = kind.store_parts(json.loads(ask()))
                     by_hand = kind.by_hand_parts(kind.ask_by_hand(competitors.by_hand, question))
                     kind.check_equal(question, answer, by_hand)
-                    times += _fastest_ms(time.perf_counter, ask)
+                    times += fastest_ms(time.perf_counter, ask)
                 print_figure(f"{kind.name}, {size:,} runs, store over HTTP, p50", median(times), "ms")
     finally:
         server.stop()
@@ -168,7 +176,7 @@ def _get(connection: HTTPConnection, path: str) -> bytes:
     return body
 
 
-def _fastest_ms(clock: Callable[[], float], *asks: Callable[[], object]) -> list[float]:
+def fastest_ms(clock: Callable[[], float], *asks: Callable[[], object]) -> list[float]:
     """Return the time of each by a clock in seconds, the fastest of ROUNDS in turns, in ms."""
     fastest = [float("inf")] * len(asks)
     for _ in range(ROUNDS):

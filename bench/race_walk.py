@@ -6,7 +6,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.model.window import Window
@@ -16,6 +16,9 @@ FieldName: TypeAlias = tuple[str, str, str]
 
 Edges: TypeAlias = Mapping[int, list[tuple[int, int, bool]]]
 """By the near end: the far ends with their datasets, and whether the edge is direct."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _UNBOUNDED = -(2**63)
 """Below every bound."""
@@ -59,10 +62,11 @@ class Span(NamedTuple):
 
 
 class Tables:
-    """Reads the tables. Names, and edges of a content, never change: each is read once."""
+    """Reads the tables. Names, and edges of a content, never change: if they are kept, each is read once."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, is_kept: bool) -> None:
         self.connection = connection
+        self._is_kept = is_kept
         self._names: dict[int, FieldName] = {}
         self._stars: dict[int, int] = {}
         self._edges: dict[tuple[int, int, bool], Edges] = {}
@@ -72,7 +76,8 @@ class Tables:
         """Return the name of a field."""
         name = self._names.get(field)
         if name is None:
-            name = self._names[field] = self.connection.execute(_NAME, (field,)).fetchone()
+            name = self.connection.execute(_NAME, (field,)).fetchone()
+            self._keep(self._names, field, name)
         return name
 
     def whole_dataset(self, dataset: int) -> int:
@@ -81,7 +86,7 @@ class Tables:
         if field is None:
             query = "SELECT id FROM field WHERE dataset = ? AND name = ?"
             (field,) = self.connection.execute(query, (dataset, WHOLE_DATASET)).fetchone()
-            self._stars[dataset] = field
+            self._keep(self._stars, dataset, field)
         return field
 
     def spans(self, dataset: int, window: Window, *, backward: bool) -> list[tuple[int, Span]]:
@@ -98,7 +103,8 @@ class Tables:
             near, far = ("destination", "source") if backward else ("source", "destination")
             for row in self.connection.execute(_EDGES.format(near=near, far=far), (content, dataset)):
                 read[row[0]].append(row[1:])
-            edges = self._edges[key] = dict(read)
+            edges = dict(read)
+            self._keep(self._edges, key, edges)
         return edges
 
     def dropped(self, content: int, dataset: int) -> frozenset[int]:
@@ -107,8 +113,12 @@ class Tables:
         fields = self._dropped.get(key)
         if fields is None:
             fields = frozenset(field for (field,) in self.connection.execute(_DROPPED, key))
-            self._dropped[key] = fields
+            self._keep(self._dropped, key, fields)
         return fields
+
+    def _keep(self, values: dict[K, V], key: K, value: V) -> None:
+        if self._is_kept:
+            values[key] = value
 
 
 @dataclass(slots=True)
