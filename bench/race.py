@@ -50,7 +50,7 @@ class Competitors:
     client: LocalClient
     connection: sqlite3.Connection
     by_hand: ByHand
-    graph_kept: ByHand
+    in_memory: ByHand
     contents: Sequence[FieldLineageInfo]
 
 
@@ -108,7 +108,7 @@ def record_into_both(
             client=LocalClient(store),
             connection=connection,
             by_hand=ByHand(connection),
-            graph_kept=ByHand(connection, is_graph_kept=True),
+            in_memory=ByHand(connection, caches_graph=True),
             contents=list(contents.values()),
         )
 
@@ -118,7 +118,7 @@ def compare(competitors: Competitors, kind: Kind, questions: Sequence[Question])
     rows = 0
     for question in questions:
         answer = kind.store_parts(kind.ask_store(competitors.client, question))
-        for by_hand in (competitors.by_hand, competitors.graph_kept):
+        for by_hand in (competitors.by_hand, competitors.in_memory):
             kind.check_equal(question, answer, kind.by_hand_parts(kind.ask_by_hand(by_hand, question)))
         rows += sum(map(len, answer.values()))
     return rows
@@ -135,16 +135,16 @@ def _measure(competitors: Competitors, kind: Kind, workload: Workload, size: int
             time.process_time,
             partial(kind.ask_store, competitors.client, question),
             partial(kind.ask_by_hand, competitors.by_hand, question),
-            partial(kind.ask_by_hand, competitors.graph_kept, question),
+            partial(kind.ask_by_hand, competitors.in_memory, question),
         )
         for question in questions
     ]
-    store_ms, by_hand_ms, kept_ms = (median(turns[number] for turns in times) for number in range(3))
+    store_ms, by_hand_ms, in_memory_ms = (median(turns[number] for turns in times) for number in range(3))
     print_figure(f"{label}, store, p50", store_ms, "ms")
     print_figure(f"{label}, by hand, p50", by_hand_ms, "ms")
     print_figure(f"{label}, store / by hand", store_ms / by_hand_ms, "x", target=f"at most {kind.ratio_max}")
-    print_figure(f"{label}, by hand, graph kept in memory, p50", kept_ms, "ms")
-    print_figure(f"{label}, store / by hand, graph kept in memory", store_ms / kept_ms, "x")
+    print_figure(f"{label}, by hand, graph kept in memory, p50", in_memory_ms, "ms")
+    print_figure(f"{label}, store / by hand, graph kept in memory", store_ms / in_memory_ms, "x")
     return store_ms
 
 

@@ -112,12 +112,12 @@ class WayRow(NamedTuple):
 class ByHand:
     """Answers questions from the tables of one database; windows are in milliseconds since 1970.
 
-    With `is_graph_kept`, names and edges that were read stay in memory for the next question.
+    With `caches_graph`, names and edges that were read stay in memory for the next question.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, is_graph_kept: bool = False) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, caches_graph: bool = False) -> None:
         self._connection = connection
-        self._tables = Tables(connection, is_kept=is_graph_kept)
+        self._tables = Tables(connection, caches=caches_graph)
 
     def reach(self, field: DatasetField, window: Window, *, level: int, causal: bool) -> ReachRows:
         """Return the fields that lead to a field, with their edges and the runs of these."""

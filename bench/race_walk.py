@@ -62,11 +62,11 @@ class Span(NamedTuple):
 
 
 class Tables:
-    """Reads the tables. Names, and edges of a content, never change: if they are kept, each is read once."""
+    """Reads the tables. Names, and edges of a content, never change: with `caches` each is read once."""
 
-    def __init__(self, connection: sqlite3.Connection, *, is_kept: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, caches: bool) -> None:
         self.connection = connection
-        self._is_kept = is_kept
+        self._caches = caches
         self._names: dict[int, FieldName] = {}
         self._stars: dict[int, int] = {}
         self._edges: dict[tuple[int, int, bool], Edges] = {}
@@ -117,7 +117,7 @@ class Tables:
         return fields
 
     def _keep(self, values: dict[K, V], key: K, value: V) -> None:
-        if self._is_kept:
+        if self._caches:
             values[key] = value
 
 
