@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { usePageState } from "./navigation";
+import { usePageState } from "./state/navigation";
 import { deferred } from "./parts/deferred";
 import { Filters } from "./parts/filters";
 import { Header } from "./parts/header";
@@ -13,16 +13,12 @@ import { WindowBar } from "./parts/window-bar";
 import { DatasetScreen } from "./screens/dataset";
 import { GraphScreen } from "./screens/graph";
 import { HomeScreen } from "./screens/home";
-import { useAccess } from "./token";
-import type { PageState, View } from "./url";
-
-export interface ScreenProps {
-  state: PageState;
-}
+import { useAccess } from "./api/token";
+import type { PageState, View } from "./state/url";
 
 const details = () => import("./screens/details");
 
-const SCREENS: Record<View, ComponentType<ScreenProps>> = {
+const SCREENS: Record<View, ComponentType<{ state: PageState }>> = {
   home: HomeScreen,
   dataset: DatasetScreen,
   graph: GraphScreen,

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { App } from "./app";
 import "./page.css";
-import { applyTheme } from "./theme";
+import { applyTheme } from "./browser/theme";
 
 // The styles of the screens.
 import.meta.glob("./styles/*.css", { eager: true });

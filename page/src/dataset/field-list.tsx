@@ -1,15 +1,16 @@
 /** The fields of a dataset, with a filter. */
 
+import { formatCount } from "../browser/numbers";
 import { useMemo, useState } from "preact/hooks";
-import type { ListedField } from "../answers";
-import { replace } from "../navigation";
+import type { ListedField } from "../api/answers";
+import { replace } from "../state/navigation";
 import { Icon } from "../parts/button";
-import { formatCount, Name } from "../parts/field-name";
+import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { VirtualList } from "../parts/virtual-list";
 import { useZone } from "../parts/time";
-import type { PageState } from "../url";
-import { formatTime } from "../window";
+import type { PageState } from "../state/url";
+import { formatTime } from "../state/window";
 import { type FieldRow, fieldRows, type GroupRow } from "./rows";
 
 interface FieldListProps {

@@ -1,15 +1,15 @@
 /** Programs that read or wrote a dataset. */
 
-import type { Program, Programs } from "../answers";
-import { paths } from "../api";
+import { formatCount } from "../browser/numbers";
+import type { Program, Programs } from "../api/answers";
+import { paths } from "../api/client";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
-import { formatCount } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../url";
-import { useAnswer } from "../use-answer";
+import type { PageState } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
 import { didText, ProgramName } from "./run-table";
 
 export const PROGRAM_COLUMNS: readonly Column<Program>[] = [

@@ -1,11 +1,12 @@
 /** The datasets on one side of a dataset, with the pairs of fields. */
 
+import { formatCount } from "../browser/numbers";
 import { useState } from "preact/hooks";
-import type { Pair } from "../answers";
-import { FieldLabel, formatCount, Name } from "../parts/field-name";
-import { isHiddenNamespace } from "../hidden-names";
+import type { Pair } from "../api/answers";
+import { FieldLabel, Name } from "../parts/field-name";
+import { isHiddenNamespace } from "../api/hidden-names";
 import { Link } from "../parts/link";
-import type { PageState } from "../url";
+import type { PageState } from "../state/url";
 import type { Related } from "./related";
 
 const PAIRS_AT_FIRST = 12;

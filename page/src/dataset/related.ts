@@ -1,6 +1,6 @@
 /** What stands beside a dataset: the datasets that it comes from, or that were made from it. */
 
-import type { DatasetName, Lineage, Pair } from "../answers";
+import type { DatasetName, Lineage, Pair } from "../api/answers";
 
 export interface Related {
   /** Null for what no dataset is on the other side of: generated or dropped fields. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Entry, ListedField } from "../answers";
+import type { Entry, ListedField } from "../api/answers";
 import { relatedDatasets } from "./related";
 import { fieldRows, firstPart, type Row } from "./rows";
 

@@ -1,6 +1,6 @@
 /** The list of the fields of a dataset: filtered, and nested fields folded by the first part of their path. */
 
-import type { ListedField } from "../answers";
+import type { ListedField } from "../api/answers";
 
 export interface GroupRow {
   kind: "group";

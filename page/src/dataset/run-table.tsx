@@ -1,7 +1,7 @@
 /** Runs that read or wrote a dataset. */
 
-import type { ListedRun, Runs } from "../answers";
-import { paths } from "../api";
+import type { ListedRun, Runs } from "../api/answers";
+import { paths } from "../api/client";
 import { Answered } from "../parts/answered";
 import { Button } from "../parts/button";
 import { EmptyWindow } from "../parts/empty";
@@ -10,8 +10,8 @@ import { Link } from "../parts/link";
 import { ProblemBox } from "../parts/problem-box";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../url";
-import { usePages } from "../use-pages";
+import type { PageState } from "../state/url";
+import { usePages } from "../queries/use-pages";
 
 const DID = { backward: "wrote", forward: "read", both: "read and wrote" } as const;
 const STATES = { RUNNING: "running", COMPLETE: "complete", FAIL: "failed", ABORT: "aborted" } as const;

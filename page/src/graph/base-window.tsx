@@ -1,12 +1,12 @@
 /** The window that the one of the page is compared with. */
 
-import { push } from "../navigation";
+import { push } from "../state/navigation";
 import { Button } from "../parts/button";
 import { Menu } from "../parts/menu";
 import { useZone } from "../parts/time";
 import { WindowPicker } from "../parts/window-picker";
-import type { WindowText } from "../url";
-import { formatTime, presetOf, zoneName } from "../window";
+import type { WindowText } from "../state/url";
+import { formatTime, presetOf, zoneName } from "../state/window";
 
 interface BaseWindowProps {
   /** Null until it is known. */

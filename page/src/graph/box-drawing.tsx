@@ -1,6 +1,6 @@
 /** A dataset as a box with its fields. */
 
-import { memo } from "../memo";
+import { memo } from "../browser/memo";
 import type { FoldedBox } from "./fold";
 import { describeField } from "./keys";
 import { isUnordered, labelOf, type Field } from "./model";

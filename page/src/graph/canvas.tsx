@@ -3,7 +3,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../parts/button";
-import { useKeys } from "../use-keys";
+import { useKeys } from "../browser/use-keys";
 import { Drawing } from "./drawing";
 import { moveFocus, rowsOf, type Focus, type Row } from "./keys";
 import { HEADER, ROW, type PlacedBox, type Plan } from "./scene";

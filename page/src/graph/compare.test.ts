@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { FieldName } from "../answers";
+import type { FieldName } from "../api/answers";
 import { compareGraphs, countChanges } from "./compare";
 import { graphOfReach } from "./build";
 import { findField, type Graph } from "./model";

@@ -1,7 +1,7 @@
 /** The picture as SVG: quiet links, lit ones above them, and boxes. Rows are found again by indices, never by names. */
 
 import type { RefObject } from "preact";
-import { memo } from "../memo";
+import { memo } from "../browser/memo";
 import { BoxDrawing } from "./box-drawing";
 import type { Row } from "./keys";
 import type { Box, Field } from "./model";

@@ -2,16 +2,16 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { fileName } from "../files";
-import { isHiddenNamespace } from "../hidden-names";
-import { push, replace } from "../navigation";
-import { useNarrow } from "../use-narrow";
-import type { PageState } from "../url";
-import { useKeys } from "../use-keys";
+import { fileName } from "../browser/files";
+import { isHiddenNamespace } from "../api/hidden-names";
+import { push, replace } from "../state/navigation";
+import { useNarrow } from "../browser/use-narrow";
+import type { PageState } from "../state/url";
+import { useKeys } from "../browser/use-keys";
 import { Canvas } from "./canvas";
 import { captionOf, countText } from "./caption";
 import type { Asked } from "./csv";
-import type { FileKind } from "./export";
+import type { FileKind, saveGraph } from "./export";
 import { Find } from "./find";
 import type { Row } from "./keys";
 import { Legend } from "./legend";
@@ -33,13 +33,14 @@ interface ExplorerProps {
   summary?: ComponentChildren;
   /** Shown in place of a graph without links. */
   empty: ComponentChildren;
+  saveAs: typeof saveGraph;
 }
 
 export function levelOf({ level, field }: PageState): number {
   return level ?? (field === undefined ? DATASET_LEVEL : FIELD_LEVEL);
 }
 
-export function Explorer({ state, graph, asked, summary, empty }: ExplorerProps) {
+export function Explorer({ state, graph, asked, summary, empty, saveAs }: ExplorerProps) {
   const drawing = useRef<SVGSVGElement>(null);
   const [isFinding, setFinding] = useState(false);
   const [problem, setProblem] = useState<string>();
@@ -60,10 +61,7 @@ export function Explorer({ state, graph, asked, summary, empty }: ExplorerProps)
     const name = fileName([state.ns, state.name, state.field], kind);
     const shown = { graph, asked, drawing: drawing.current, title };
     setProblem(undefined);
-    // Few visits save a file: what makes one is loaded then.
-    void import("../screens/details")
-      .then(({ saveGraph }) => saveGraph(name, kind, shown))
-      .catch((error: Error) => setProblem(error.message));
+    saveAs(name, kind, shown).catch((error: Error) => setProblem(error.message));
   };
   return (
     <>

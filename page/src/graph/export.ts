@@ -1,6 +1,6 @@
 /** Files of what is drawn: the SVG itself with its styles as attributes, and PNG by a canvas. */
 
-import { download } from "../files";
+import { download } from "../browser/files";
 import { toCsv, type Asked } from "./csv";
 import type { Graph } from "./model";
 

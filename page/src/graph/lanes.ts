@@ -1,10 +1,16 @@
 /** The passages of long links between boxes: items of the columns, which are placed like boxes. */
 
-import type { Pair } from "./layout";
-
 export const LANE_GAP = 7;
 /** Lanes beyond this number are left out: their links pass behind boxes. */
 export const LANES_MAX = 20_000;
+
+/** Two boxes by their indices, and the heights at which a link leaves and arrives. */
+export interface Pair {
+  readonly from: number;
+  readonly to: number;
+  readonly fromY: number;
+  readonly toY: number;
+}
 
 /** A box or a lane in a column while it is placed. */
 export interface Item {

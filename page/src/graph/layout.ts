@@ -1,6 +1,6 @@
 /** Where boxes stand, and the lanes in which long links pass between them: pure, and equal for equal input. */
 
-import { createItem, Lanes, type Item } from "./lanes";
+import { createItem, Lanes, type Item, type Pair } from "./lanes";
 import { rankNodes } from "./ranks";
 
 export const GAP_Y = 22;
@@ -12,13 +12,6 @@ export interface LayoutInput {
   readonly pairs: readonly Pair[];
   /** Heights that boxes have now: columns are stretched for them, but keep their order, and other columns stay. */
   readonly stretched?: readonly number[];
-}
-
-export interface Pair {
-  readonly from: number;
-  readonly to: number;
-  readonly fromY: number;
-  readonly toY: number;
 }
 
 /** Columns and tops of boxes, and for each pair the lanes that its links take, in their order. */

@@ -1,7 +1,7 @@
 /** The lineage graph: datasets, their fields, and the links between fields, from source to destination. */
 
-import { HIDDEN_FIELD } from "../hidden-names";
-import type { FieldRef } from "../url";
+import { HIDDEN_FIELD } from "../api/hidden-names";
+import type { FieldRef } from "../state/url";
 
 /** Stands for every row of a dataset: what leads here decides which rows there are. */
 export const EVERY_ROW = "*";

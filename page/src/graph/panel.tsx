@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "../parts/button";
 import { FieldLabel, Name } from "../parts/field-name";
-import { isHiddenNamespace } from "../hidden-names";
+import { isHiddenNamespace } from "../api/hidden-names";
 import { Link } from "../parts/link";
 import type { Row } from "./keys";
 import { labelOf, refOf, type Box } from "./model";

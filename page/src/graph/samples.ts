@@ -1,7 +1,7 @@
 /** Graphs for tests: generated ones of a size, and arbitrary ones. */
 
 import * as fc from "fast-check";
-import type { Entry } from "../answers";
+import type { Entry } from "../api/answers";
 import { type Graph } from "./model";
 import { graphOfEntries } from "./build";
 

@@ -1,7 +1,8 @@
 /** Where the boxes of a graph stand in its picture, and where their rows are. */
 
 import { fold, type FoldedBox } from "./fold";
-import { layoutBoxes, type Lane, type Layout, type LayoutInput, type Pair } from "./layout";
+import type { Pair } from "./lanes";
+import { layoutBoxes, type Lane, type Layout, type LayoutInput } from "./layout";
 import type { Box, Field, Graph } from "./model";
 import { boxWidth } from "./text";
 

@@ -1,12 +1,12 @@
 /** The tools of the graph: direction, hops, causal, graph or table, and files. */
 
 import type { ComponentChildren } from "preact";
-import { push } from "../navigation";
+import { push } from "../state/navigation";
 import { Button } from "../parts/button";
 import { Switch } from "../parts/filters";
 import { Choice } from "../parts/tabs";
-import { DIRECTIONS } from "../state";
-import type { Direction, PageState } from "../url";
+import { DIRECTIONS } from "../state/page-state";
+import type { Direction, PageState } from "../state/url";
 import type { FileKind } from "./export";
 
 const LEVELS = [1, 2, 3, 4, 5, 8, 16, 32];

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Reach } from "../answers";
+import type { Reach } from "../api/answers";
 import { countText } from "./caption";
 import { countGraph, findField, type Field, type Graph } from "./model";
 import { graphOfReach } from "./build";

@@ -1,10 +1,10 @@
 /** Ask for a graph: the reach of a field, both ways if need be, or the pairs of a dataset. */
 
 import { useMemo, useRef } from "preact/hooks";
-import type { Lineage, Reach } from "../answers";
-import { paths, type Answer, type ApiProblem, type Offline } from "../api";
-import type { PageState, WindowText } from "../url";
-import { useAnswer, type ApiRequest, type AnswerState } from "../use-answer";
+import type { Lineage, Reach } from "../api/answers";
+import { paths, type Answer, type ApiProblem, type Offline } from "../api/client";
+import type { PageState, WindowText } from "../state/url";
+import { useAnswer, type ApiRequest, type AnswerState } from "../queries/use-answer";
 import { graphOfEntries, graphOfReach } from "./build";
 import type { Graph } from "./model";
 

@@ -1,6 +1,6 @@
 /** What differs between the ways of two windows, as lines: `+` gained, `−` lost. */
-import type { FieldName } from "../answers";
-import type { Connection, DerivationParts, Diff, Operation } from "../detail-answers";
+import type { FieldName } from "../api/answers";
+import type { Connection, DerivationParts, Diff, Operation } from "../api/detail-answers";
 
 export type Change = "gained" | "lost";
 

@@ -1,15 +1,15 @@
 /** What differs between how a field was made in the window and in a base window. */
 import type { ComponentChildren } from "preact";
-import type { Diff } from "../detail-answers";
-import { type Answer, paths } from "../api";
+import type { Diff } from "../api/detail-answers";
+import { type Answer, paths } from "../api/client";
 import { Answered } from "../parts/answered";
 import { DatasetLink, FieldLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { Section } from "../parts/section";
 import { useZone } from "../parts/time";
-import { useAnswer } from "../use-answer";
-import { formatTime, zoneName } from "../window";
-import { count } from "../words";
+import { useAnswer } from "../queries/use-answer";
+import { formatTime, zoneName } from "../state/window";
+import { count } from "../browser/numbers";
 import { BaseBar } from "../parts/base-bar";
 import { type Change, countChanges, defaultBase, toChanges } from "./changes";
 import { Description } from "./description";

@@ -1,10 +1,10 @@
 /** The answer about the operations of a field, or that the window has none. */
 import type { ComponentChildren } from "preact";
-import type { FieldOperations } from "../detail-answers";
-import { paths } from "../api";
+import type { FieldOperations } from "../api/detail-answers";
+import { paths } from "../api/client";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
-import { useAnswer } from "../use-answer";
+import { useAnswer } from "../queries/use-answer";
 import { fieldParams, type FieldViewProps } from "./query";
 
 interface FieldAnswerProps extends FieldViewProps {

@@ -1,5 +1,5 @@
 /** The fields that an operation takes and makes. */
-import type { DatasetName, FieldName } from "../answers";
+import type { DatasetName, FieldName } from "../api/answers";
 import { FieldLabel, Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { Limited } from "../parts/limited";

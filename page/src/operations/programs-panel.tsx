@@ -1,13 +1,13 @@
 /** The programs whose runs performed the operations of a field, with their last runs. */
-import type { Program, Programs } from "../answers";
-import { paths } from "../api";
+import type { Program, Programs } from "../api/answers";
+import { paths } from "../api/client";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
-import { formatCount, Name, Names } from "../parts/field-name";
+import { Name, Names } from "../parts/field-name";
 import { Time } from "../parts/time";
-import type { PageState } from "../url";
-import { useAnswer } from "../use-answer";
-import { count } from "../words";
+import type { PageState } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
+import { count, formatCount } from "../browser/numbers";
 import { Limited } from "../parts/limited";
 import type { FieldQuery } from "./query";
 

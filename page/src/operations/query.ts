@@ -1,6 +1,6 @@
 /** The question that the views of the operations screen ask. */
-import type { Params } from "../api";
-import type { PageState } from "../url";
+import type { Params } from "../api/client";
+import type { PageState } from "../state/url";
 
 export interface FieldQuery {
   ns: string;

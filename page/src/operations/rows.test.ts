@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FieldOperations } from "../detail-answers";
+import type { FieldOperations } from "../api/detail-answers";
 import { inOrder, type OperationRow, rowsOfField, rowsOfRun } from "./rows";
 
 const PEOPLE = { namespace: "ns1", name: "people" };

@@ -1,6 +1,6 @@
 /** Operations as the screens list them: one shape for the operations of a field and those of a run. */
-import type { DatasetName } from "../answers";
-import type { Connection, FieldOperations, Operation, OperationNode, OperationType, RecordedOperation } from "../detail-answers";
+import type { DatasetName } from "../api/answers";
+import type { Connection, FieldOperations, Operation, OperationNode, OperationType, RecordedOperation } from "../api/detail-answers";
 
 /** A field that an operation takes; `origin` is the operation that made it. */
 export interface RowInput {

@@ -1,7 +1,7 @@
 /** A window as a line: where each stretch of runs lies, and where there is none. */
-import type { Stretch } from "../detail-answers";
+import type { Stretch } from "../api/detail-answers";
 import { useZone } from "../parts/time";
-import { formatTime, zoneName } from "../window";
+import { formatTime, zoneName } from "../state/window";
 import { sameContents, segments } from "./ways";
 
 /** Widths are in thousandths of the window; one run alone is a stretch without length, so it has a least width. */

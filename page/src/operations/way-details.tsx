@@ -1,11 +1,11 @@
 /** One stretch of runs: the operations by which they made the field, and their ids. */
 import { useMemo } from "preact/hooks";
-import type { FieldWays, Stretch, Way } from "../detail-answers";
-import { paths } from "../api";
+import type { FieldWays, Stretch, Way } from "../api/detail-answers";
+import { paths } from "../api/client";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
 import { Link } from "../parts/link";
-import { useAnswer } from "../use-answer";
+import { useAnswer } from "../queries/use-answer";
 import { FieldAnswer } from "./field-answer";
 import { Limited } from "../parts/limited";
 import { OperationList } from "./operation-list";

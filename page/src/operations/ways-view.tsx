@@ -1,16 +1,16 @@
 /** The ways of a field: stretches of runs that made it in the same way, and the gaps between. */
 import { useId } from "preact/hooks";
-import type { History, Stretch } from "../detail-answers";
-import { type Answer, paths } from "../api";
-import { replace } from "../navigation";
+import type { History, Stretch } from "../api/detail-answers";
+import { type Answer, paths } from "../api/client";
+import { replace } from "../state/navigation";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
 import { EmptyWindow } from "../parts/empty";
 import { Section } from "../parts/section";
 import { Time } from "../parts/time";
-import type { PageState } from "../url";
-import { useAnswer } from "../use-answer";
-import { count } from "../words";
+import type { PageState } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
+import { count } from "../browser/numbers";
 import { Limited } from "../parts/limited";
 import { fieldParams, type FieldViewProps } from "./query";
 import { Timeline } from "./timeline";

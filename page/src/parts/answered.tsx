@@ -1,8 +1,8 @@
 /** The states of an answer: under way, refused, older than the question, there. */
 
 import type { ComponentChildren } from "preact";
-import type { Answer } from "../api";
-import type { AnswerState } from "../use-answer";
+import type { Answer } from "../api/client";
+import type { AnswerState } from "../queries/use-answer";
 import { Banners } from "./banner";
 import { ProblemBox } from "./problem-box";
 

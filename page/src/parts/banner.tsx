@@ -1,7 +1,7 @@
 /** Notes above an answer that is not complete. */
 
-import type { Answer } from "../api";
-import { formatTime, zoneName } from "../window";
+import type { Answer } from "../api/client";
+import { formatTime, zoneName } from "../state/window";
 import { Icon } from "./button";
 import { useZone } from "./time";
 

@@ -1,9 +1,9 @@
 /** The base window of a comparison: two times, as the window has them, or the window just before. */
 import { useEffect, useId, useState } from "preact/hooks";
-import { ApiProblem, type Offline } from "../api";
-import { push } from "../navigation";
-import { parseTyped, toTyped } from "../time-input";
-import type { WindowText } from "../url";
+import { ApiProblem, type Offline } from "../api/client";
+import { push } from "../state/navigation";
+import { parseTyped, toTyped } from "../state/time-input";
+import type { WindowText } from "../state/url";
 import { Button } from "./button";
 import { Link } from "./link";
 import { useZone } from "./time";

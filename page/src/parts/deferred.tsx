@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Offline } from "../api";
+import { Offline } from "../api/client";
 import { ProblemBox } from "./problem-box";
 
 /** Return a component that loads another one and then shows it; all of its places share what was loaded. */

@@ -1,12 +1,12 @@
 /** What to say where there is nothing. */
 
 import type { ComponentChildren } from "preact";
-import type { DatasetDetails } from "../answers";
-import { paths } from "../api";
-import { useShownWindow } from "../shown-window";
-import type { PageState } from "../url";
-import { useAnswer } from "../use-answer";
-import { formatTime, pinWindow, presetOf, zoneName } from "../window";
+import type { DatasetDetails } from "../api/answers";
+import { paths } from "../api/client";
+import { useShownWindow } from "../state/shown-window";
+import type { PageState } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
+import { formatTime, pinWindow, presetOf, zoneName } from "../state/window";
 import { Link } from "./link";
 import { Time, useZone } from "./time";
 

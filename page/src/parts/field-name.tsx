@@ -1,6 +1,6 @@
 /** Names of datasets and fields: of any length, always readable in full. */
 
-import { HIDDEN_FIELD } from "../hidden-names";
+import { HIDDEN_FIELD } from "../api/hidden-names";
 
 /** Characters of a name in a list; longer ones lose their middle, since both ends tell more. */
 const SHOWN_MAX = 80;
@@ -50,9 +50,4 @@ export function FieldLabel({ field, absent }: { field: string | null; absent: "g
   if (field === null) return <em class="word">{absent}</em>;
   if (field === HIDDEN_FIELD) return <em class="word">hidden fields</em>;
   return field === "*" ? <em class="word">every row</em> : <Name text={field} />;
-}
-
-/** Write a number with thousands set apart. */
-export function formatCount(count: number): string {
-  return count.toLocaleString("en");
 }

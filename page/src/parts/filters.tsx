@@ -1,7 +1,7 @@
 /** Filters that all questions take. */
 
-import { push } from "../navigation";
-import type { PageState } from "../url";
+import { push } from "../state/navigation";
+import type { PageState } from "../state/url";
 
 export function Filters({ state }: { state: PageState }) {
   return (

@@ -1,8 +1,8 @@
 /** The header of every screen. */
 
 import { useState } from "preact/hooks";
-import { useKeys } from "../use-keys";
-import type { PageState } from "../url";
+import { useKeys } from "../browser/use-keys";
+import type { PageState } from "../state/url";
 import { Button, Icon } from "./button";
 import { KeyList } from "./key-list";
 import { Link } from "./link";

@@ -1,5 +1,5 @@
 /** Lists that show their first items, and the others on demand. */
-import { formatCount } from "./field-name";
+import { formatCount } from "../browser/numbers";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "./button";

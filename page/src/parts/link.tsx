@@ -1,9 +1,9 @@
 /** Links to other states of the page. */
 
 import type { ComponentChildren } from "preact";
-import { pageState, push, replace } from "../navigation";
-import { isHiddenNamespace } from "../hidden-names";
-import { href, nextState, type PageState } from "../url";
+import { pageState, push, replace } from "../state/navigation";
+import { isHiddenNamespace } from "../api/hidden-names";
+import { href, nextState, type PageState } from "../state/url";
 
 interface LinkProps {
   /** The change of the state; see `nextState`. */

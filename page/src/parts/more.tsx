@@ -1,8 +1,8 @@
 /** Tables of many rows: of an answer that has them all, and of a list that comes in pages. */
 import { useEffect } from "preact/hooks";
 import { Limited } from "./limited";
-import { type PagesState, usePages } from "../use-pages";
-import type { ApiRequest } from "../use-answer";
+import { type PagesState, usePages } from "../queries/use-pages";
+import type { ApiRequest } from "../queries/use-answer";
 import { Answered } from "./answered";
 import { Button } from "./button";
 import { ProblemBox } from "./problem-box";

@@ -1,6 +1,5 @@
 /** A path from field to field, in the direction that the data flow. */
-import type { FieldName } from "../answers";
-import { pathSteps } from "../reports/reached";
+import type { DatasetName, FieldName } from "../api/answers";
 import { FieldLabel, Name } from "./field-name";
 
 export function Path({ steps }: { steps: readonly FieldName[] }) {
@@ -18,4 +17,19 @@ export function Path({ steps }: { steps: readonly FieldName[] }) {
       ))}
     </ol>
   );
+}
+
+/** One step of a path: the dataset is undefined where it is that of the step before. */
+interface PathStep {
+  field: string;
+  dataset?: DatasetName;
+}
+
+/** Return the steps of a path, naming each dataset where it changes. */
+export function pathSteps(path: readonly FieldName[]): PathStep[] {
+  return path.map(({ namespace, name, field }, index) => {
+    const before = path[index - 1];
+    const isSame = before?.namespace === namespace && before.name === name;
+    return isSame ? { field } : { field, dataset: { namespace, name } };
+  });
 }

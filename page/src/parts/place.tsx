@@ -1,9 +1,9 @@
 /** Where the reader is: namespace, dataset, field, and the views of them. */
 
-import type { DatasetDetails } from "../answers";
-import { paths } from "../api";
-import type { PageState, View } from "../url";
-import { useAnswer } from "../use-answer";
+import type { DatasetDetails } from "../api/answers";
+import { paths } from "../api/client";
+import type { PageState, View } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
 import { Name } from "./field-name";
 import { Link } from "./link";
 import { type Option, Tabs } from "./tabs";

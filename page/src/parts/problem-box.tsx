@@ -1,9 +1,9 @@
 /** What the API refused, or that nothing answers. */
 
 import { useEffect } from "preact/hooks";
-import { ANSWER_SECONDS_MAX, ApiProblem, type Offline } from "../api";
-import { pageState } from "../navigation";
-import { openSearch } from "../search";
+import { ANSWER_SECONDS_MAX, ApiProblem, type Offline } from "../api/client";
+import { pageState } from "../state/navigation";
+import { openSearch } from "../queries/search";
 import { Button, Icon } from "./button";
 
 interface ProblemBoxProps {

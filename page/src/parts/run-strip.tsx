@@ -1,13 +1,13 @@
 /** Runs over the window, as bars; dragging over them selects a shorter window. */
 
 import { useState } from "preact/hooks";
-import type { RunBucket, RunCounts } from "../answers";
-import { paths } from "../api";
-import { push } from "../navigation";
-import type { ShownWindow } from "../shown-window";
-import type { PageState } from "../url";
-import { useAnswer } from "../use-answer";
-import { formatLength, formatTime, pinWindow } from "../window";
+import type { RunBucket, RunCounts } from "../api/answers";
+import { paths } from "../api/client";
+import { push } from "../state/navigation";
+import type { ShownWindow } from "../state/shown-window";
+import type { PageState } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
+import { formatLength, formatTime, pinWindow } from "../state/window";
 import { useZone } from "./time";
 
 const BUCKETS = 60;

@@ -1,8 +1,8 @@
 /** What a search found. */
 
 import { useEffect, useRef } from "preact/hooks";
-import type { SearchHit } from "../answers";
-import type { Found } from "../use-search";
+import type { SearchHit } from "../api/answers";
+import type { Found } from "../queries/use-search";
 import { Name } from "./field-name";
 
 interface SearchHitsProps {

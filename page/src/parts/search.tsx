@@ -1,12 +1,12 @@
 /** The search box: datasets and fields by name, best first. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { SearchHit } from "../answers";
-import { push } from "../navigation";
-import { searchRequest } from "../search";
-import type { PageState } from "../url";
-import { useKeys } from "../use-keys";
-import { useSearch } from "../use-search";
+import type { SearchHit } from "../api/answers";
+import { push } from "../state/navigation";
+import { searchRequest } from "../queries/search";
+import type { PageState } from "../state/url";
+import { useKeys } from "../browser/use-keys";
+import { useSearch } from "../queries/use-search";
 import { Icon } from "./button";
 import { SearchHits } from "./search-hits";
 

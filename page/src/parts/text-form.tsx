@@ -1,6 +1,6 @@
 /** Forms of a few texts in a line. */
 import { useId, useState } from "preact/hooks";
-import { ApiProblem, type Offline } from "../api";
+import { ApiProblem, type Offline } from "../api/client";
 import { Button } from "./button";
 
 export interface FormField<Key extends string> {

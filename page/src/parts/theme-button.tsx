@@ -1,7 +1,7 @@
 /** The switch between light and dark. */
 
-import { usePreference } from "../preferences";
-import { chooseTheme, shownTheme } from "../theme";
+import { usePreference } from "../browser/preferences";
+import { chooseTheme, shownTheme } from "../browser/theme";
 import { Button } from "./button";
 
 export function ThemeButton() {

@@ -1,7 +1,7 @@
 /** Times, in UTC or the time of the reader. */
 
-import { usePreference } from "../preferences";
-import { formatTime, type Zone, zoneName } from "../window";
+import { usePreference } from "../browser/preferences";
+import { formatTime, type Zone, zoneName } from "../state/window";
 
 /** Return the zone that the reader chose, UTC by default. */
 export function useZone(): Zone {

@@ -1,7 +1,7 @@
 /** Asks for a token, in place of the page: without one nothing of it can be shown. */
 
 import { useId, useState } from "preact/hooks";
-import { giveToken, isToken } from "../token";
+import { giveToken, isToken } from "../api/token";
 import { Button } from "./button";
 
 /** `isRefused`: a token was given before, and the server does not take it. */

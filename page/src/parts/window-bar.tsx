@@ -1,9 +1,9 @@
 /** The window of all questions: presets, exact times, steps, and what was answered. */
 
-import { push } from "../navigation";
-import { exactWindow, useShownWindow } from "../shown-window";
-import type { PageState } from "../url";
-import { formatTime, pinWindow, presetOf, stepWindow, zoneName } from "../window";
+import { push } from "../state/navigation";
+import { exactWindow, useShownWindow } from "../state/shown-window";
+import type { PageState } from "../state/url";
+import { formatTime, pinWindow, presetOf, stepWindow, zoneName } from "../state/window";
 import { Button } from "./button";
 import { Menu } from "./menu";
 import { RunStrip } from "./run-strip";

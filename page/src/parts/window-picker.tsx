@@ -1,12 +1,12 @@
 /** The panel that chooses a window: a preset, or two times. */
 
 import { useState } from "preact/hooks";
-import { push } from "../navigation";
-import { setPreference } from "../preferences";
-import { useRefusal } from "../shown-window";
-import { parseTyped, toTyped } from "../time-input";
-import type { WindowText } from "../url";
-import { presetOf, PRESETS, resolveTime, type Zone } from "../window";
+import { push } from "../state/navigation";
+import { setPreference } from "../browser/preferences";
+import { useRefusal } from "../state/shown-window";
+import { parseTyped, toTyped } from "../state/time-input";
+import type { WindowText } from "../state/url";
+import { presetOf, PRESETS, resolveTime, type Zone } from "../state/window";
 import { Button } from "./button";
 import { useZone } from "./time";
 

@@ -1,7 +1,7 @@
 /** The consumption report: which programs and runs read a field, and every field that was made of it. */
 import { useState } from "preact/hooks";
-import type { Consumption } from "../detail-answers";
-import { paths } from "../api";
+import type { Consumption } from "../api/detail-answers";
+import { paths } from "../api/client";
 import { PROGRAM_COLUMNS } from "../dataset/program-table";
 import { RUN_COLUMNS } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
@@ -10,8 +10,8 @@ import { EmptyWindow } from "../parts/empty";
 import { More } from "../parts/more";
 import { Section } from "../parts/section";
 import { Table } from "../parts/table";
-import { usePages } from "../use-pages";
-import { count } from "../words";
+import { usePages } from "../queries/use-pages";
+import { count } from "../browser/numbers";
 import { countReached, orderSentence } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";

@@ -1,10 +1,10 @@
 /** A menu of the parts of a report, each as a CSV file. */
 import { useState } from "preact/hooks";
-import type { Params } from "../api";
-import { download, fileName } from "../files";
+import type { Params } from "../api/client";
+import { download, fileName } from "../browser/files";
 import { Menu } from "../parts/menu";
 import { describe } from "../parts/problem-box";
-import { asProblem } from "../use-answer";
+import { asProblem } from "../queries/use-answer";
 import { readCsv } from "./csv";
 
 interface CsvMenuProps {

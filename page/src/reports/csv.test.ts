@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ApiProblem } from "../api";
+import { ApiProblem } from "../api/client";
 import { PAGES_MAX, readCsv, withoutHead } from "./csv";
 
 test.each([["a,b\r\n1,2\r\n", "1,2\r\n"], ["a,b\n", ""], ["", ""]])("%j without its head is %j", (text, rest) => {

@@ -1,5 +1,5 @@
 /** Reports as CSV files. */
-import { type Answer, fetchAnswer, type Params } from "../api";
+import { type Answer, fetchAnswer, type Params } from "../api/client";
 
 /** A file has at most this many pages of a list. */
 export const PAGES_MAX = 20;

@@ -1,6 +1,6 @@
 /** Retention policies, each with its report. */
-import { paths } from "../api";
-import type { Policies, Policy } from "../report-answers";
+import { paths } from "../api/client";
+import type { Policies, Policy } from "../api/report-answers";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";

@@ -1,21 +1,21 @@
 /** The provenance report: where a field comes from, by which operations, and since when in this way. */
 import { useMemo, useState } from "preact/hooks";
-import type { Step, Stretch } from "../detail-answers";
-import type { Provenance } from "../report-answers";
-import { paths } from "../api";
+import type { Step, Stretch } from "../api/detail-answers";
+import type { Provenance } from "../api/report-answers";
+import { paths } from "../api/client";
 import { Description } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
 import { rowsOfField } from "../operations/rows";
 import { Answered } from "../parts/answered";
 import { FieldLink, RunLink } from "../parts/dataset-link";
 import { EmptyWindow } from "../parts/empty";
-import { formatCount, Name } from "../parts/field-name";
+import { Name } from "../parts/field-name";
 import { LimitedTable } from "../parts/more";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import { useAnswer } from "../use-answer";
-import { count } from "../words";
+import { useAnswer } from "../queries/use-answer";
+import { count, formatCount } from "../browser/numbers";
 import { countReached, orderSentence, splitByOrder } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";

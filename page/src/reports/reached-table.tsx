@@ -1,7 +1,7 @@
 /** The fields of a report as a table, by hops. */
-import { formatCount } from "../parts/field-name";
-import type { FieldName } from "../answers";
-import type { ReachedField } from "../detail-answers";
+import { formatCount } from "../browser/numbers";
+import type { FieldName } from "../api/answers";
+import type { ReachedField } from "../api/detail-answers";
 import { FieldLink, RunLink } from "../parts/dataset-link";
 import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ReachedField } from "../detail-answers";
-import { alongTheData, countReached, orderSentence, pathSteps, splitByOrder } from "./reached";
+import type { ReachedField } from "../api/detail-answers";
+import { alongTheData, countReached, orderSentence, splitByOrder } from "./reached";
 
 const at = (name: string, field: string) => ({ namespace: "bank", name, field });
 
@@ -27,9 +27,4 @@ test("a path of a provenance report ends at the field asked about", () => {
   const path = [at("Records", "score"), at("Labs", "crp")];
   expect(alongTheData(path, "provenance")).toEqual([at("Labs", "crp"), at("Records", "score")]);
   expect(alongTheData(path, "consumption")).toEqual(path);
-});
-
-test("a path names a dataset where it changes", () => {
-  const path = [at("Records", "*"), at("Records", "score"), at("Labs", "crp")];
-  expect(pathSteps(path).map((step) => step.dataset?.name)).toEqual(["Records", undefined, "Labs"]);
 });

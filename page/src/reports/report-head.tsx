@@ -1,13 +1,13 @@
 /** The top of a report: what it is about, in which window, as of when, and what can be done with it. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type Answer, apiUrl, fetchAnswer, type Params } from "../api";
-import { download, fileName } from "../files";
+import { type Answer, apiUrl, fetchAnswer, type Params } from "../api/client";
+import { download, fileName } from "../browser/files";
 import { Button } from "../parts/button";
 import { type Fact, Facts } from "../parts/section";
 import { useZone } from "../parts/time";
-import { currentToken } from "../token";
-import { formatTime, pinWindow, zoneName } from "../window";
+import { currentToken } from "../api/token";
+import { formatTime, pinWindow, zoneName } from "../state/window";
 import { CsvMenu } from "./csv-menu";
 
 interface ReportHeadProps {

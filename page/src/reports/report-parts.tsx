@@ -1,8 +1,8 @@
 /** Parts that the reports about a field share. */
-import type { FieldName, UnknownRelation } from "../answers";
-import type { Params } from "../api";
+import type { FieldName, UnknownRelation } from "../api/answers";
+import type { Params } from "../api/client";
 import { DatasetLink } from "../parts/dataset-link";
-import type { PageState } from "../url";
+import type { PageState } from "../state/url";
 
 /** What a report about a field is of. */
 export interface FieldReportProps {

@@ -1,21 +1,21 @@
 /** The retention report: where data of a policy's fields, or made of them, is older than the policy allows. */
 import { useState } from "preact/hooks";
-import type { ExpiredField, RetentionReport as Report } from "../report-answers";
-import { paths } from "../api";
-import { push } from "../navigation";
+import type { ExpiredField, RetentionReport as Report } from "../api/report-answers";
+import { paths } from "../api/client";
+import { push } from "../state/navigation";
 import { ProgramName } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
 import { FieldLink, RunLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
-import { formatCount, Name } from "../parts/field-name";
+import { Name } from "../parts/field-name";
 import { Switch } from "../parts/filters";
 import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../url";
-import { useAnswer } from "../use-answer";
-import { count } from "../words";
+import type { PageState } from "../state/url";
+import { useAnswer } from "../queries/use-answer";
+import { count, formatCount } from "../browser/numbers";
 import { PolicySubject } from "./policy-table";
 import { ReportHead } from "./report-head";
 

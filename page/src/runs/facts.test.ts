@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RunDetails } from "../recorded-answers";
+import type { RunDetails } from "../api/recorded-answers";
 import { byDirection, describeState, hasFailed, otherFacts, secondsUntilLastEvent } from "./facts";
 
 const RUN: RunDetails = {

@@ -3,8 +3,8 @@ import { RunLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { type Fact, Facts } from "../parts/section";
 import { Time } from "../parts/time";
-import type { JobReference, RunDetails } from "../recorded-answers";
-import { formatLength } from "../window";
+import type { JobReference, RunDetails } from "../api/recorded-answers";
+import { formatLength } from "../state/window";
 import { otherFacts, secondsUntilLastEvent } from "./facts";
 
 export function RunFacts({ run }: { run: RunDetails }) {

@@ -1,19 +1,19 @@
 /** The lineage of two windows: pairs that the later has and the earlier has not are gained, the others lost. */
 
 import { useMemo } from "preact/hooks";
-import type { ScreenProps } from "../app";
 import { BaseWindow } from "../graph/base-window";
 import { compareGraphs, countChanges } from "../graph/compare";
 import { Explorer, levelOf } from "../graph/explorer";
+import { saveGraph } from "../graph/export";
 import { useGraph, type GraphState } from "../graph/use-graph";
 import { Skeleton } from "../parts/answered";
 import { Banners } from "../parts/banner";
 import { Empty } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../url";
-import { stepWindow } from "../window";
+import type { PageState } from "../state/url";
+import { stepWindow } from "../state/window";
 
-export function CompareScreen({ state }: ScreenProps) {
+export function CompareScreen({ state }: { state: PageState }) {
   const after = useGraph(state, state, levelOf(state));
   const shown = after.answers[0]?.window;
   // Without a base window it is the one before, as long as that of the page, whose bounds come with its answer.
@@ -50,6 +50,7 @@ function Comparison({ state, before, after }: { state: PageState; before: GraphS
           </>
         }
         empty={<Empty title="No lineage in either window" />}
+        saveAs={saveGraph}
       />
     </div>
   );

@@ -1,9 +1,8 @@
 /** One dataset: where its fields come from, what was made of them, and by which programs and runs. */
 
 import { useMemo } from "preact/hooks";
-import type { ScreenProps } from "../app";
-import type { Fields, Lineage } from "../answers";
-import { paths } from "../api";
+import type { Fields, Lineage } from "../api/answers";
+import { paths } from "../api/client";
 import { FieldList, SelectedField } from "../dataset/field-list";
 import { ProgramTable } from "../dataset/program-table";
 import { relatedDatasets } from "../dataset/related";
@@ -13,14 +12,14 @@ import { Answered, Skeleton } from "../parts/answered";
 import { Banner, Banners } from "../parts/banner";
 import { EmptyWindow } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../url";
-import { type AnswerState, useAnswer } from "../use-answer";
-import { usePages } from "../use-pages";
+import type { PageState } from "../state/url";
+import { type AnswerState, useAnswer } from "../queries/use-answer";
+import { usePages } from "../queries/use-pages";
 
 const PAGE_FIELDS = 1000;
 const PAGES_MAX = 10;
 
-export function DatasetScreen({ state }: ScreenProps) {
+export function DatasetScreen({ state }: { state: PageState }) {
   if (state.tab === "programs") return <ProgramTable state={state} />;
   if (state.tab === "runs") return <RunTable state={state} />;
   return <Columns state={state} />;

@@ -1,16 +1,19 @@
 /** The graph of a field or a dataset over many hops. */
 
-import type { ScreenProps } from "../app";
 import { Explorer, levelOf } from "../graph/explorer";
+import type { saveGraph } from "../graph/export";
 import type { Graph } from "../graph/model";
 import { useGraph } from "../graph/use-graph";
 import { Skeleton } from "../parts/answered";
 import { Banners } from "../parts/banner";
 import { Empty, EmptyWindow } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../url";
+import type { PageState } from "../state/url";
 
-export function GraphScreen({ state }: ScreenProps) {
+// Few visits save a file: what makes one is loaded then.
+const saveAs: typeof saveGraph = (...shown) => import("./details").then((details) => details.saveGraph(...shown));
+
+export function GraphScreen({ state }: { state: PageState }) {
   const answered = useGraph(state, state, levelOf(state));
   if (state.ns === undefined || state.name === undefined) return <Empty title="No dataset is chosen" />;
   const { graph, answers, isStale, pending, problem } = answered;
@@ -26,6 +29,7 @@ export function GraphScreen({ state }: ScreenProps) {
         asked={{ window: answers[0]?.window, truncatedBy: answers.find((each) => each.truncatedBy)?.truncatedBy }}
         summary={failed > 0 && <span class="bad">, {failed} of them by failed runs only</span>}
         empty={<NothingShown state={state} graph={graph} />}
+        saveAs={saveAs}
       />
     </div>
   );

@@ -1,18 +1,18 @@
 /** Namespaces, and their datasets when they are opened. */
 
-import type { ScreenProps } from "../app";
-import type { Namespaces } from "../answers";
-import { paths } from "../api";
-import { DatasetsOf } from "../home/datasets-of";
-import { replace } from "../navigation";
+import type { PageState } from "../state/url";
+import type { Datasets, Namespaces } from "../api/answers";
+import { paths } from "../api/client";
+import { replace } from "../state/navigation";
 import { Answered } from "../parts/answered";
 import { Button, Icon } from "../parts/button";
 import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";
+import { Link } from "../parts/link";
 import { ProblemBox } from "../parts/problem-box";
-import { usePages } from "../use-pages";
+import { usePages } from "../queries/use-pages";
 
-export function HomeScreen({ state }: ScreenProps) {
+export function HomeScreen({ state }: { state: PageState }) {
   const { first, pages, more, hasMore, isLoading, problem } = usePages<Namespaces>({ path: paths.namespaces, params: { limit: 100 } });
   const namespaces = pages.flatMap(({ body }) => body.namespaces);
   // The address of the page without anything opens the first one, so that there is something to see.
@@ -54,6 +54,39 @@ function Namespace({ ns, open }: { ns: string; open: readonly string[] }) {
       </h2>
       {isOpen && <DatasetsOf ns={ns} />}
     </section>
+  );
+}
+
+function DatasetsOf({ ns }: { ns: string }) {
+  const { first, pages, more, hasMore, isLoading, problem } = usePages<Datasets>({ path: paths.datasets(ns), params: { limit: 100 } });
+  const datasets = pages.flatMap(({ body }) => body.endpoints);
+  return (
+    <Answered of={first} lines={4}>
+      {() => (
+        <>
+          <ul class="datasets">
+            {datasets.map(({ name, description }) => (
+              <li key={name}>
+                <Link to={{ view: "dataset", ns, name }}>
+                  <Name text={name} />
+                </Link>
+                <span class="of">{description}</span>
+              </li>
+            ))}
+          </ul>
+          {datasets.length === 0 && <p class="nothing">No datasets.</p>}
+          {problem && <ProblemBox problem={problem} retry={more} />}
+          {hasMore && (
+            <p class="more-line">
+              <Button onClick={() => more?.()} disabled={isLoading}>
+                More datasets
+              </Button>{" "}
+              {datasets.length} are shown
+            </p>
+          )}
+        </>
+      )}
+    </Answered>
   );
 }
 

@@ -1,5 +1,4 @@
 /** The operations of a field: how it was made, and what was made of it. */
-import type { ScreenProps } from "../app";
 import { DetailedView } from "../operations/detailed-view";
 import { DiffView } from "../operations/diff-view";
 import type { FieldQuery } from "../operations/query";
@@ -8,7 +7,7 @@ import { WaysView } from "../operations/ways-view";
 import { Empty } from "../parts/empty";
 import { Link } from "../parts/link";
 import { Choice, type Option } from "../parts/tabs";
-import type { OperationView, PageState } from "../url";
+import type { OperationView, PageState } from "../state/url";
 
 type Side = FieldQuery["direction"];
 
@@ -26,7 +25,7 @@ const VIEWS: readonly Option<OperationView>[] = [
 const BACKWARD_ONLY: ReadonlySet<OperationView> = new Set(["ways", "diff"]);
 const COMPONENTS = { detailed: DetailedView, simple: SimpleView, ways: WaysView, diff: DiffView };
 
-export function OperationsScreen({ state }: ScreenProps) {
+export function OperationsScreen({ state }: { state: PageState }) {
   const { ns, name, field } = state;
   if (ns === undefined || name === undefined || field === undefined) return <NoField state={state} />;
   const view = state.operations ?? "detailed";
@@ -53,7 +52,7 @@ function toSide(side: Side, view: OperationView): Partial<PageState> {
   return { direction: "forward", operations: view === "simple" ? view : undefined };
 }
 
-function NoField({ state: { ns, name } }: ScreenProps) {
+function NoField({ state: { ns, name } }: { state: PageState }) {
   return (
     <Empty title="No field is chosen">
       <p>

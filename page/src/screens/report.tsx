@@ -1,5 +1,4 @@
 /** Reports for people who answer for data: consumption, provenance, retention. */
-import type { ScreenProps } from "../app";
 import { Choice, type Option } from "../parts/tabs";
 import { Link } from "../parts/link";
 import { ConsumptionReport } from "../reports/consumption-report";
@@ -7,7 +6,7 @@ import { FieldForm } from "../reports/field-form";
 import { PolicyTable } from "../reports/policy-table";
 import { ProvenanceReport } from "../reports/provenance-report";
 import { RetentionReport } from "../reports/retention-report";
-import type { PageState, Report } from "../url";
+import type { PageState, Report } from "../state/url";
 
 const REPORTS: readonly Option<Report>[] = [
   { key: "consumption", label: "Consumption" },
@@ -20,7 +19,7 @@ const EXPLAINED: Record<Report, string> = {
   retention: "Where data is older than a policy allows, in all stored runs.",
 };
 
-export function ReportScreen({ state }: ScreenProps) {
+export function ReportScreen({ state }: { state: PageState }) {
   const report = state.report ?? "consumption";
   return (
     <div class="report-screen">
@@ -39,7 +38,7 @@ export function ReportScreen({ state }: ScreenProps) {
   );
 }
 
-function Retention({ state }: ScreenProps) {
+function Retention({ state }: { state: PageState }) {
   if (state.policy === undefined) return <PolicyTable />;
   return (
     <>

@@ -1,7 +1,7 @@
 /** All that is recorded of one run. */
+import type { PageState } from "../state/url";
 import { useMemo } from "preact/hooks";
-import type { ScreenProps } from "../app";
-import { paths } from "../api";
+import { paths } from "../api/client";
 import { Code } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
 import { rowsOfRun } from "../operations/rows";
@@ -13,18 +13,18 @@ import { LimitedTable } from "../parts/more";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { RunDetails } from "../recorded-answers";
+import type { RunDetails } from "../api/recorded-answers";
 import { RunDatasets } from "../runs/datasets";
 import { describeState, hasFailed } from "../runs/facts";
 import { RunFacts } from "../runs/run-facts";
-import { useAnswer } from "../use-answer";
+import { useAnswer } from "../queries/use-answer";
 
 const EVENTS: readonly Column<NonNullable<RunDetails["events"]>[number]>[] = [
   { head: "Time", names: true, cell: ({ eventTime }) => <Time ms={eventTime} /> },
   { head: "Event", cell: ({ eventType }) => eventType },
 ];
 
-export function RunScreen({ state: { run } }: ScreenProps) {
+export function RunScreen({ state: { run } }: { state: PageState }) {
   const details = useAnswer<RunDetails>(run === undefined ? null : { path: paths.run(run) });
   if (run === undefined) {
     return (

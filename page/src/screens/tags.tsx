@@ -1,5 +1,5 @@
 /** Tags of fields, and the retention policies that use them. */
-import type { ScreenProps } from "../app";
+import type { PageState } from "../state/url";
 import { Link } from "../parts/link";
 import { Name } from "../parts/field-name";
 import { Section } from "../parts/section";
@@ -8,7 +8,7 @@ import { AllTags, TaggedFields } from "../tags/all-tags";
 import { DatasetTags } from "../tags/dataset-tags";
 import { FieldTagsView } from "../tags/field-tags";
 
-export function TagsScreen({ state }: ScreenProps) {
+export function TagsScreen({ state }: { state: PageState }) {
   const { ns, name, field, tag } = state;
   if (ns !== undefined && name !== undefined && field !== undefined) {
     return <FieldTagsView key={field} field={{ namespace: ns, name, field }} state={state} />;

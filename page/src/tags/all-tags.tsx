@@ -1,6 +1,6 @@
 /** All tags in use, and the fields that have one. */
-import { paths } from "../api";
-import type { FieldTag, TaggedFields as Tagged, TagNames } from "../report-answers";
+import { paths } from "../api/client";
+import type { FieldTag, TaggedFields as Tagged, TagNames } from "../api/report-answers";
 import { Answered } from "../parts/answered";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
@@ -8,7 +8,7 @@ import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { More, PagedTable } from "../parts/more";
 import type { Column } from "../parts/table";
-import { usePages } from "../use-pages";
+import { usePages } from "../queries/use-pages";
 import { DESCRIPTION, SET } from "./columns";
 
 const COLUMNS: readonly Column<FieldTag>[] = [

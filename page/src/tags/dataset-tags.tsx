@@ -1,7 +1,7 @@
 /** The tags of all fields of a dataset. */
-import type { DatasetName } from "../answers";
-import { paths } from "../api";
-import type { FieldTag, FieldTags } from "../report-answers";
+import type { DatasetName } from "../api/answers";
+import { paths } from "../api/client";
+import type { FieldTag, FieldTags } from "../api/report-answers";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
 import { Link } from "../parts/link";

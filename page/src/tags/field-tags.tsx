@@ -1,15 +1,15 @@
 /** The tags of a field: its own, to set and remove, and those of fields that its values come from. */
 import { useState } from "preact/hooks";
-import type { FieldName } from "../answers";
-import { paths } from "../api";
-import type { FieldTag, FieldTags } from "../report-answers";
+import type { FieldName } from "../api/answers";
+import { paths } from "../api/client";
+import type { FieldTag, FieldTags } from "../api/report-answers";
 import { FieldLink } from "../parts/dataset-link";
 import { PagedTable, PagesTable } from "../parts/more";
 import { Path } from "../parts/path";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
-import type { PageState } from "../url";
-import { usePages } from "../use-pages";
+import type { PageState } from "../state/url";
+import { usePages } from "../queries/use-pages";
 import { TagLink } from "./all-tags";
 import { DESCRIPTION, SET } from "./columns";
 import { RemoveTag } from "./remove-tag";

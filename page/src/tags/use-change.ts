@@ -1,8 +1,8 @@
 /** A change that is sent to the API. */
 import { useState } from "preact/hooks";
-import { ApiProblem, fetchAnswer, type Offline } from "../api";
-import { hasDotSegment } from "../dot-names";
-import { asProblem } from "../use-answer";
+import { ApiProblem, fetchAnswer, type Offline } from "../api/client";
+import { hasDotSegment } from "../api/dot-names";
+import { asProblem } from "../queries/use-answer";
 
 export interface Change {
   isBusy: boolean;

@@ -1,8 +1,8 @@
 /** What the API answered about the window and the filters of the page, for the controls that set them. */
 
-import { type ApiProblem, type Params } from "./api";
+import { type ApiProblem, type Params } from "../api/client";
 import { pageState } from "./navigation";
-import { createStore } from "./store";
+import { createStore } from "../browser/store";
 import type { WindowText } from "./url";
 import { resolveTime } from "./window";
 

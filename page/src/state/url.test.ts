@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DIRECTIONS, OPERATION_VIEWS, type PageState, REPORTS, VIEWS } from "./state";
+import { DIRECTIONS, OPERATION_VIEWS, type PageState, REPORTS, VIEWS } from "./page-state";
 import { DEFAULT_WINDOW, formatState, href, nextState, parseState } from "./url";
 
 const text = fc.string({ unit: "binary", minLength: 1 }).map((value) => value.toWellFormed());

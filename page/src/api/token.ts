@@ -1,6 +1,6 @@
 /** The token of the reader, kept until this tab is closed, and whether the server asks for one. */
 
-import { createStore } from "./store";
+import { createStore } from "../browser/store";
 
 const KEY = "field-lineage-token";
 

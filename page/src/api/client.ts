@@ -2,7 +2,7 @@
 
 import { fetchInBatch, hasDotSegment } from "./dot-names";
 import { nameHidden } from "./hidden-names";
-import { encode, formatQuery } from "./query";
+import { encode, formatQuery } from "../browser/query-string";
 import { askForToken, currentToken, tokenHeaders } from "./token";
 
 export type Params = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -1,6 +1,6 @@
 /** The address of the page: its whole state in the query string. */
 
-import { formatQuery, parseQuery } from "./query";
+import { formatQuery, parseQuery } from "../browser/query-string";
 import {
   DIRECTIONS,
   OPERATION_VIEWS,
@@ -10,9 +10,9 @@ import {
   type PageState,
   type View,
   type WindowText,
-} from "./state";
+} from "./page-state";
 
-export type * from "./state";
+export type * from "./page-state";
 
 export const DEFAULT_WINDOW: WindowText = { start: "now-30d", end: "now" };
 

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { apiUrl, paths } from "./api";
+import { apiUrl, paths } from "./client";
 import { hasDotSegment } from "./dot-names";
-import { shorten } from "./parts/field-name";
 
 const text = fc.string({ unit: "binary", minLength: 1 }).map((value) => value.toWellFormed());
 
@@ -34,19 +33,5 @@ describe("paths", () => {
 
   test("a plus is escaped, undefined is left out", () => {
     expect(apiUrl("v3/x", { start: "now-1h+30m", level: 2, field: undefined, failed: false })).toBe("v3/x?start=now-1h%2B30m&level=2&failed=false");
-  });
-});
-
-describe("long names", () => {
-  test("keep both ends and whole characters", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "grapheme", minLength: 0, maxLength: 200 }), (name) => {
-        const shown = shorten(name, 80);
-        expect([...shown].length).toBeLessThanOrEqual(80);
-        expect(shown.isWellFormed()).toBe(name.isWellFormed());
-        if ([...name].length <= 80) expect(shown).toBe(name);
-        else expect(name.startsWith([...shown].slice(0, 40).join("")) && name.endsWith([...shown].slice(-20).join(""))).toBe(true);
-      }),
-    );
   });
 });

@@ -1,8 +1,8 @@
 /** Ask the API from a component, and render again with the answer. */
 
 import { useEffect, useReducer } from "preact/hooks";
-import { type Answer, ApiProblem, apiUrl, fetchAnswer, Offline, type Params } from "./api";
-import { notePageWindow, noteRefused } from "./shown-window";
+import { type Answer, ApiProblem, apiUrl, fetchAnswer, Offline, type Params } from "../api/client";
+import { notePageWindow, noteRefused } from "../state/shown-window";
 
 export interface ApiRequest {
   path: string;

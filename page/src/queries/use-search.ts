@@ -1,8 +1,8 @@
 /** Hits for a text that someone types. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { SearchHit } from "./answers";
-import { ApiProblem, Offline } from "./api";
+import type { SearchHit } from "../api/answers";
+import { ApiProblem, Offline } from "../api/client";
 import { findHits } from "./search";
 
 export interface Found {

@@ -1,6 +1,6 @@
 /** Where the page is: the state of its address, and changes of it. */
 
-import { createStore } from "./store";
+import { createStore } from "../browser/store";
 import { href, nextState, parseState, type PageState } from "./url";
 
 const current = createStore(parseState(location.search));

@@ -1,7 +1,7 @@
 /** Lists that come in pages. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Answer, type ApiProblem, fetchAnswer, type Offline } from "./api";
+import { type Answer, type ApiProblem, fetchAnswer, type Offline } from "../api/client";
 import { type AnswerState, type ApiRequest, asProblem, useAnswer } from "./use-answer";
 
 export interface PagesState<T> {

@@ -1,8 +1,8 @@
 /** The search of the catalogue. */
 
-import type { SearchHit, SearchResults } from "./answers";
-import { fetchAnswer, paths } from "./api";
-import { createStore } from "./store";
+import type { SearchHit, SearchResults } from "../api/answers";
+import { fetchAnswer, paths } from "../api/client";
+import { createStore } from "../browser/store";
 
 const HITS_MAX = 20;
 /** A page may be empty and have a next one, where a rare text needs many names to be examined. */
