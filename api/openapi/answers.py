@@ -6,6 +6,7 @@ import marshmallow as ma
 from marshmallow import fields, validate
 
 from api.openapi.documents import INFLUENCES, OPERATIONS
+from api.openapi.recorded_operations import RecordedOperationSchema
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Direction
 
@@ -340,7 +341,7 @@ class ContentSchema(ma.Schema):
 
     checksum = fields.String(required=True)
     endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
-    operations = fields.List(fields.Dict(), required=True)
+    operations = fields.List(fields.Nested(RecordedOperationSchema), required=True)
 
 
 class RunDetailsSchema(RunOfProgramSchema):
@@ -348,9 +349,10 @@ class RunDetailsSchema(RunOfProgramSchema):
 
     endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
     operations = fields.List(
-        fields.Dict(), required=True, metadata={"description": "As the content of its checksum has them"}
+        fields.Nested(RecordedOperationSchema),
+        required=True,
+        metadata={"description": "As the content of its checksum has them"},
     )
-
     parentJob = fields.Nested(JobReferenceSchema)
     root = fields.Nested(JobReferenceSchema)
     nominalStartTime = fields.String()

@@ -202,6 +202,8 @@ def _query_schema(schema: Json) -> Json:
     types = schema.get("type")
     if isinstance(types, list):
         (schema["type"],) = (name for name in types if name != "null")
+    if "enum" in schema:
+        schema["enum"] = [value for value in schema["enum"] if value is not None]
     if schema.get("default", "") in (None, ""):
         schema.pop("default", None)
     return schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from api.openapi.answers import ListedRunSchema, PathSchema
+from api.openapi.answers import ConnectionSchema, ListedRunSchema, NodeSchema, OperationSchema, PathSchema
 from api.openapi.change_answers import StretchSchema
 from api.openapi.reach_answers import ReachFieldSchema, UnknownRelationSchema
 from api.openapi.run_answers import ProgramSchema
@@ -53,11 +53,11 @@ class ConsumptionSchema(_ReportSchema):
 
 
 class GraphSchema(ma.Schema):
-    """The operations of a field as a graph, as the detailed question has them."""
+    """The operations of a field as a graph, as the query of its operations has them."""
 
-    nodes = fields.List(fields.Dict(), required=True)
-    operations = fields.List(fields.Dict(), required=True)
-    connections = fields.List(fields.Dict(), required=True)
+    nodes = fields.List(fields.Nested(NodeSchema), required=True)
+    operations = fields.List(fields.Nested(OperationSchema), required=True)
+    connections = fields.List(fields.Nested(ConnectionSchema), required=True)
     checksums = fields.List(fields.String(), required=True)
 
 
