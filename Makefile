@@ -101,7 +101,8 @@ run: $(RUNNABLE)
 	@echo "The command line is $(BIN)/fll; after '. $(BIN)/activate' it is fll. Ctrl-C stops the server."
 	@exec $(BIN)/fll serve --store '$(STORE)' --host '$(HOST)' --port '$(PORT)'
 
-page: system-node page/node_modules
+page: system-node $(RUNNABLE) page/node_modules
+	$(NPM) run types
 	$(NPM) run check
 	$(NPM) run test
 	$(NPM) run build
@@ -207,6 +208,8 @@ tests-page: system-page setup page/node_modules
 	$(NPM) run test
 	$(NPM) run build -- --outDir ../build/page
 	diff -r build/page api/page
+	$(NPM) run types -- ../build/types.ts
+	diff build/types.ts page/src/api/types.ts
 	$(PYTEST) --durations=30 -m browser tests/page
 
 tests-servers: system-servers setup

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { apiUrl, paths } from "./client";
+import { apiUrl } from "./client";
+import { paths } from "./paths";
 import { hasDotSegment } from "./dot-names";
 
 const text = fc.string({ unit: "binary", minLength: 1 }).map((value) => value.toWellFormed());
@@ -28,10 +29,10 @@ describe("paths", () => {
   });
 
   test("are relative", () => {
-    for (const path of [paths.search, paths.dataset("a", "b"), paths.run("r")]) expect(path).toMatch(/^v3\//);
+    for (const path of [paths.search(), paths.dataset("a", "b"), paths.run("r")]) expect(path).toMatch(/^v3\//);
   });
 
   test("a plus is escaped, undefined is left out", () => {
-    expect(apiUrl("v3/x", { start: "now-1h+30m", level: 2, field: undefined, failed: false })).toBe("v3/x?start=now-1h%2B30m&level=2&failed=false");
+    expect(apiUrl(paths.search(), { start: "now-1h+30m", level: 2, field: undefined, failed: false })).toBe("v3/search?start=now-1h%2B30m&level=2&failed=false");
   });
 });

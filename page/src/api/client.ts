@@ -1,22 +1,21 @@
-/** Requests to the REST API, relative to the address of the page, so that they work behind a path prefix. */
+/** Requests to the REST API. */
 
 import { fetchInBatch, hasDotSegment } from "./dot-names";
 import { nameHidden } from "./hidden-names";
-import { encode, formatQuery } from "../browser/query-string";
+import type { ApiPath, Params } from "./paths";
+import { formatQuery } from "../browser/query-string";
 import { askForToken, currentToken, tokenHeaders } from "./token";
 
-export type Params = Readonly<Record<string, string | number | boolean | undefined>>;
-
 /** An answer with what its headers say. Window and horizon are in epoch seconds. */
-export interface Answer<T> {
-  body: T;
+export interface Answer<Body> {
+  body: Body;
   window?: { start: number; end: number };
   /** The limit that cut the answer, such as `pairs_max=250000`. */
   truncatedBy?: string;
   /** Runs that started earlier may have been deleted. */
   retainedFrom?: number;
   /** The path of the next page, for `fetchAnswer`. */
-  next?: string;
+  next?: ApiPath<Body>;
 }
 
 export interface FieldProblem {
@@ -42,40 +41,8 @@ export class Offline extends Error {}
 
 export const ANSWER_SECONDS_MAX = 60;
 
-const dataset = (ns: string, name: string) => `v3/namespaces/${encode(ns)}/endpoints/${encode(name)}`;
-const field = (ns: string, name: string, of: string) => `${dataset(ns, name)}/fields/${encode(of)}`;
-
-/** Paths of the API, with escaped names. */
-export const paths = {
-  namespaces: "v3/namespaces",
-  search: "v3/search",
-  runs: "v3/runs",
-  tags: "v3/tags",
-  policies: "v3/policies",
-  datasets: (ns: string) => `v3/namespaces/${encode(ns)}/endpoints`,
-  dataset,
-  fields: (ns: string, name: string) => `${dataset(ns, name)}/fields`,
-  lineage: (ns: string, name: string) => `${dataset(ns, name)}/fields/lineage`,
-  datasetRuns: (ns: string, name: string) => `${dataset(ns, name)}/runs`,
-  runCounts: (ns: string, name: string) => `${dataset(ns, name)}/runs/counts`,
-  programs: (ns: string, name: string) => `${dataset(ns, name)}/programs`,
-  datasetTags: (ns: string, name: string) => `${dataset(ns, name)}/tags`,
-  operations: (ns: string, name: string, of: string) => `${field(ns, name, of)}/lineage`,
-  reach: (ns: string, name: string, of: string) => `${field(ns, name, of)}/reach`,
-  history: (ns: string, name: string, of: string) => `${field(ns, name, of)}/history`,
-  diff: (ns: string, name: string, of: string) => `${field(ns, name, of)}/diff`,
-  fieldTags: (ns: string, name: string, of: string) => `${field(ns, name, of)}/tags`,
-  fieldTag: (ns: string, name: string, of: string, tag: string) => `${field(ns, name, of)}/tags/${encode(tag)}`,
-  ways: (ns: string, name: string, of: string) =>
-    `v3/namespaces/${encode(ns)}/datasets/${encode(name)}/fields/${encode(of)}/lineage`,
-  tag: (tag: string) => `v3/tags/${encode(tag)}`,
-  report: (report: string) => `v3/reports/${encode(report)}`,
-  run: (run: string) => `v3/runs/${encode(run)}`,
-  content: (checksum: string) => `v3/contents/${encode(checksum)}`,
-};
-
-/** Return the relative address of a question: also for links to CSV and printable answers. */
-export function apiUrl(path: string, params: Params = {}): string {
+/** Return the relative address of a query: also for links to CSV and printable answers. */
+export function apiUrl(path: ApiPath, params: Params = {}): string {
   return path + formatQuery(Object.entries(params));
 }
 
@@ -91,13 +58,22 @@ interface FetchOptions {
  * Ask the API. An answer that is not JSON (by `accept`) is its text, an empty one undefined.
  * Throws ApiProblem, Offline, and the AbortError of the signal.
  */
-export async function fetchAnswer<T>(path: string, params: Params = {}, options: FetchOptions = {}): Promise<Answer<T>> {
+export async function fetchAnswer<Body, Query extends Params>(
+  path: ApiPath<Body, Query>,
+  params?: NoInfer<Query>,
+  options: FetchOptions = {},
+): Promise<Answer<Body>> {
   const response = await send(apiUrl(path, params), options);
   const text = await response.text();
   if (!response.ok) throw toProblem(response, text);
   const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
-  const body = (isJson ? parse(text) : text || undefined) as T;
+  const body = (isJson ? parse(text) : text || undefined) as Body;
   return toAnswer(response.headers, body, path);
+}
+
+/** Ask for another form of an answer than JSON. Throws as `fetchAnswer`. */
+export async function fetchText(path: ApiPath, params: Params, options: FetchOptions): Promise<Answer<string | undefined>> {
+  return fetchAnswer(path as ApiPath<string | undefined>, params, options);
 }
 
 function parse(text: string): unknown {
@@ -124,7 +100,7 @@ async function send(url: string, options: FetchOptions): Promise<Response> {
   }
 }
 
-function toAnswer<T>(headers: Headers, body: T, path: string): Answer<T> {
+function toAnswer<Body>(headers: Headers, body: Body, path: string): Answer<Body> {
   const [start, end] = [seconds(headers.get("Window-Start")), seconds(headers.get("Window-End"))];
   const link = /<[^?>]*(\?[^>]*)>;\s*rel="next"/.exec(headers.get("Link") ?? "")?.[1];
   const { truncated, truncatedBy } = (body ?? {}) as { truncated?: boolean; truncatedBy?: string[] };
@@ -135,7 +111,7 @@ function toAnswer<T>(headers: Headers, body: T, path: string): Answer<T> {
     truncatedBy: isCut ? (headers.get("Truncated-By") ?? truncatedBy?.join(", ") ?? "a limit") : undefined,
     retainedFrom: seconds(headers.get("Retained-From")),
     // The query alone: the path of the link lacks the prefix that a proxy removed.
-    next: link && path.replace(/\?.*$/, "") + link,
+    next: link === undefined ? undefined : ((path.replace(/\?.*$/, "") + link) as ApiPath<Body>),
   };
 }
 

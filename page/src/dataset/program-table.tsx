@@ -1,8 +1,8 @@
 /** Programs that read or wrote a dataset. */
 
 import { formatCount } from "../browser/numbers";
-import type { Program, Programs } from "../api/answers";
-import { paths } from "../api/client";
+import type { Program } from "../api/answers";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
 import { Link } from "../parts/link";
@@ -24,7 +24,7 @@ export const PROGRAM_COLUMNS: readonly Column<Program>[] = [
 
 export function ProgramTable({ state }: { state: PageState }) {
   const { ns = "", name = "", field, start, end } = state;
-  const programs = useAnswer<Programs>({ path: paths.programs(ns, name), params: { start, end, field } });
+  const programs = useAnswer({ path: paths.programs(ns, name), params: { start, end, field } });
   return (
     <Answered of={programs} lines={8}>
       {({ body }) =>

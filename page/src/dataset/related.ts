@@ -1,6 +1,6 @@
 /** What stands beside a dataset: the datasets that it comes from, or that were made from it. */
 
-import type { DatasetName, Lineage, Pair } from "../api/answers";
+import type { DatasetName, Entry, Pair } from "../api/answers";
 
 export interface Related {
   /** Null for what no dataset is on the other side of: generated or dropped fields. */
@@ -11,7 +11,7 @@ export interface Related {
 }
 
 /** Return the neighbours of a dataset in one direction; of a field only the pairs that concern it. */
-export function relatedDatasets(lineage: Lineage, direction: "backward" | "forward", field?: string): Related[] {
+export function relatedDatasets(lineage: Entry[], direction: "backward" | "forward", field?: string): Related[] {
   const isBackward = direction === "backward";
   return lineage
     .filter((entry) => entry.direction === direction && entry.level === 1)

@@ -1,7 +1,7 @@
 /** Runs that read or wrote a dataset. */
 
-import type { ListedRun, Runs } from "../api/answers";
-import { paths } from "../api/client";
+import type { ListedRun } from "../api/answers";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { Button } from "../parts/button";
 import { EmptyWindow } from "../parts/empty";
@@ -44,7 +44,7 @@ export function didText(direction: ListedRun["direction"]): string {
 
 export function RunTable({ state }: { state: PageState }) {
   const { ns = "", name = "", field, start, end } = state;
-  const { first, pages, more, hasMore, isLoading, problem } = usePages<Runs>({
+  const { first, pages, more, hasMore, isLoading, problem } = usePages({
     path: paths.datasetRuns(ns, name),
     params: { start, end, field, limit: 50 },
   });

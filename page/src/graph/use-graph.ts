@@ -1,10 +1,11 @@
 /** Ask for a graph: the reach of a field, both ways if need be, or the pairs of a dataset. */
 
 import { useMemo, useRef } from "preact/hooks";
-import type { Lineage, Reach } from "../api/answers";
-import { paths, type Answer, type ApiProblem, type Offline } from "../api/client";
+import type { Entry, Reach } from "../api/answers";
+import type { Answer, ApiProblem, Offline } from "../api/client";
+import { paths } from "../api/paths";
 import type { PageState, WindowText } from "../state/url";
-import { useAnswer, type ApiRequest, type AnswerState } from "../queries/use-answer";
+import { useAnswer, type AnswerState } from "../queries/use-answer";
 import { graphOfEntries, graphOfReach } from "./build";
 import type { Graph } from "./model";
 
@@ -22,9 +23,9 @@ export interface GraphState {
 /** Ask for the graph of a state in a window; null asks nothing. */
 export function useGraph(state: PageState, window: WindowText | null, level: number): GraphState {
   const { field, direction = "both" } = state;
-  const lineage = useAnswer<Lineage>(field === undefined ? lineageRequest(state, window, level) : null);
-  const backward = useAnswer<Reach>(direction === "forward" ? null : reachRequest(state, window, level, "backward"));
-  const forward = useAnswer<Reach>(direction === "backward" ? null : reachRequest(state, window, level, "forward"));
+  const lineage = useAnswer(field === undefined ? lineageRequest(state, window, level) : null);
+  const backward = useAnswer(direction === "forward" ? null : reachRequest(state, window, level, "backward"));
+  const forward = useAnswer(direction === "backward" ? null : reachRequest(state, window, level, "forward"));
   const asked: AnswerState<unknown>[] = field === undefined ? [lineage] : [
     ...(direction === "forward" ? [] : [backward]),
     ...(direction === "backward" ? [] : [forward]),
@@ -33,7 +34,7 @@ export function useGraph(state: PageState, window: WindowText | null, level: num
   const bodies = asked.map(({ answer }) => answer?.body);
   const built = useMemo(() => {
     if (!isReady || window === null) return undefined;
-    const graph = field === undefined ? graphOfEntries(bodies[0] as Lineage) : graphOfReach(bodies as Reach[]);
+    const graph = field === undefined ? graphOfEntries(bodies[0] as Entry[]) : graphOfReach(bodies as Reach[]);
     return { graph, answers: asked.flatMap(({ answer }) => (answer ? [answer] : [])) };
   }, [isReady, field === undefined, ...[bodies[0], bodies[1]]]);
   const last = useRef(built);
@@ -50,13 +51,13 @@ export function useGraph(state: PageState, window: WindowText | null, level: num
   };
 }
 
-function lineageRequest(state: PageState, window: WindowText | null, level: number): ApiRequest | null {
+function lineageRequest(state: PageState, window: WindowText | null, level: number) {
   const { ns, name, direction = "both", indirect, failed } = state;
   if (ns === undefined || name === undefined || window === null) return null;
   return { path: paths.lineage(ns, name), params: { ...timesOf(window), level, direction, indirect, failed } };
 }
 
-function reachRequest(state: PageState, window: WindowText | null, level: number, direction: "backward" | "forward"): ApiRequest | null {
+function reachRequest(state: PageState, window: WindowText | null, level: number, direction: "backward" | "forward") {
   const { ns, name, field, indirect, failed, causal } = state;
   if (ns === undefined || name === undefined || field === undefined || window === null) return null;
   return { path: paths.reach(ns, name, field), params: { ...timesOf(window), level, direction, indirect, failed, causal } };

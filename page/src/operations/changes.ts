@@ -1,6 +1,5 @@
 /** What differs between the ways of two windows, as lines: `+` gained, `−` lost. */
-import type { FieldName } from "../api/answers";
-import type { Connection, DerivationParts, Diff, Operation } from "../api/detail-answers";
+import type { Connection, DerivationParts, Diff, FieldName, Operation } from "../api/answers";
 
 export type Change = "gained" | "lost";
 

@@ -1,6 +1,6 @@
 /** All operations of a field, in order, with the programs that ran them. */
 import { useMemo } from "preact/hooks";
-import type { FieldOperations } from "../api/detail-answers";
+import type { FieldOperations } from "../api/answers";
 import { Section } from "../parts/section";
 import { count } from "../browser/numbers";
 import { FieldAnswer } from "./field-answer";

@@ -1,7 +1,8 @@
 /** What differs between how a field was made in the window and in a base window. */
 import type { ComponentChildren } from "preact";
-import type { Diff } from "../api/detail-answers";
-import { type Answer, paths } from "../api/client";
+import type { Diff } from "../api/answers";
+import type { Answer } from "../api/client";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { DatasetLink, FieldLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
@@ -22,7 +23,7 @@ const SIGNS: Record<Change, string> = { gained: "+", lost: "−" };
 
 export function DiffView({ query: { ns, name, field }, state }: FieldViewProps) {
   const params = { ...fieldParams(state), baseStart: state.base?.start, baseEnd: state.base?.end };
-  const answer = useAnswer<Diff>({ path: paths.diff(ns, name, field), params });
+  const answer = useAnswer({ path: paths.diff(ns, name, field), params });
   return (
     <>
       <BaseBar base={state.base} problem={answer.problem} />

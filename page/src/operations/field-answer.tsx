@@ -1,7 +1,7 @@
 /** The answer about the operations of a field, or that the window has none. */
 import type { ComponentChildren } from "preact";
-import type { FieldOperations } from "../api/detail-answers";
-import { paths } from "../api/client";
+import type { FieldOperations } from "../api/answers";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
 import { useAnswer } from "../queries/use-answer";
@@ -14,7 +14,7 @@ interface FieldAnswerProps extends FieldViewProps {
 
 export function FieldAnswer({ query: { ns, name, field, direction }, state, view, children }: FieldAnswerProps) {
   const params = { ...fieldParams(state), direction, view };
-  const answer = useAnswer<FieldOperations>({ path: paths.operations(ns, name, field), params });
+  const answer = useAnswer({ path: paths.operations(ns, name, field), params });
   return (
     <Answered of={answer} lines={12}>
       {({ body }) =>

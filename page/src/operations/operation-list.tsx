@@ -1,7 +1,6 @@
 /** Operations in order, with the chain that links them drawn beside. */
 import { useMemo, useRef } from "preact/hooks";
-import type { FieldName } from "../api/answers";
-import type { OperationType } from "../api/detail-answers";
+import type { FieldName, OperationType } from "../api/answers";
 import { DatasetLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { Description } from "./description";

@@ -1,6 +1,6 @@
 /** The programs whose runs performed the operations of a field, with their last runs. */
-import type { Program, Programs } from "../api/answers";
-import { paths } from "../api/client";
+import type { Program } from "../api/answers";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
 import { Name, Names } from "../parts/field-name";
@@ -23,7 +23,7 @@ export function ProgramsPanel({ query, state, contents }: ProgramsPanelProps) {
   const { ns, name, field, direction } = query;
   const { start, end, failed } = state;
   const params = { field, direction, start, end, failed };
-  const answer = useAnswer<Programs>({ path: paths.programs(ns, name), params });
+  const answer = useAnswer({ path: paths.programs(ns, name), params });
   return (
     <aside class="programs-panel" aria-labelledby="programs-title">
       <h2 id="programs-title">{direction === "backward" ? "Programs that wrote it" : "Programs that read it"}</h2>

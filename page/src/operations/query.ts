@@ -1,5 +1,4 @@
-/** The question that the views of the operations screen ask. */
-import type { Params } from "../api/client";
+/** The query of the views of the operations screen. */
 import type { PageState } from "../state/url";
 
 export interface FieldQuery {
@@ -14,7 +13,7 @@ export interface FieldViewProps {
   state: PageState;
 }
 
-/** Return the parameters that all questions about a field take. */
-export function fieldParams({ start, end, indirect, failed }: PageState): Params {
+/** Return the parameters that all queries of a field take. */
+export function fieldParams({ start, end, indirect, failed }: PageState) {
   return { start, end, indirect, failed };
 }

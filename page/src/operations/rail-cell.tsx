@@ -1,5 +1,5 @@
 /** The lines beside one operation: the chain that it is part of. */
-import type { OperationType } from "../api/detail-answers";
+import type { OperationType } from "../api/answers";
 import type { RailLine, RailRow } from "./rail";
 
 /** Pixels; the dot is level with the first line of text. */

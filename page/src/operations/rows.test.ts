@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FieldOperations } from "../api/detail-answers";
+import type { FieldOperations } from "../api/answers";
 import { inOrder, type OperationRow, rowsOfField, rowsOfRun } from "./rows";
 
 const PEOPLE = { namespace: "ns1", name: "people" };
@@ -60,8 +60,8 @@ describe("operations of a field", () => {
 
 test("operations of a run keep the kind of an indirect input, and outputs without a type", () => {
   const rows = rowsOfRun([
-    { name: "w", type: "WRITE", destination: PEOPLE, inputs: [{ origin: "r", name: "day", influence: "indirect", kind: "filter" }] },
-    { name: "r", type: "READ", source: USERS, outputs: ["day", { name: "body", type: "string" }] },
+    { name: "w", description: "", type: "WRITE", destination: { ...PEOPLE, description: "" }, inputs: [{ origin: "r", name: "day", influence: "indirect", kind: "filter" }] },
+    { name: "r", description: "", type: "READ", source: { ...USERS, description: "" }, outputs: [{ name: "day" }, { name: "body", type: "string" }] },
   ]);
   expect(rows.map((row) => row.name)).toEqual(["r", "w"]);
   expect(rows[0]?.outputs.map(({ field, type }) => [field, type])).toEqual([["day", undefined], ["body", "string"]]);

@@ -1,6 +1,5 @@
 /** Operations as the screens list them: one shape for the operations of a field and those of a run. */
-import type { DatasetName } from "../api/answers";
-import type { Connection, FieldOperations, Operation, OperationNode, OperationType, RecordedOperation } from "../api/detail-answers";
+import type { Connection, DatasetName, FieldOperations, OperationNode, OperationType, RecordedOperation } from "../api/answers";
 
 /** A field that an operation takes; `origin` is the operation that made it. */
 export interface RowInput {
@@ -39,7 +38,9 @@ export function rowsOfField(lineage: Pick<FieldOperations, "nodes" | "operations
   const targets = lineage.nodes.flatMap((node) => destinations(node).map((dataset) => ({ node, dataset })));
   const written = groupBy(targets, ({ dataset }) => keyOf(dataset));
   const rows = lineage.operations.map((operation) => ({
-    ...common(operation),
+    name: operation.name,
+    type: operation.type,
+    description: operation.description,
     failed: operation.failed === true,
     dataset: operation.endPoint,
     inputs:
@@ -53,23 +54,18 @@ export function rowsOfField(lineage: Pick<FieldOperations, "nodes" | "operations
 
 /** Return the operations of a run, in an order that could have run. */
 export function rowsOfRun(operations: readonly RecordedOperation[]): OperationRow[] {
-  const rows = operations.map((operation) => ({
-    ...common(operation),
+  const rows = operations.map(({ source, destination, inputs = [], outputs = [], ...operation }) => ({
+    ...operation,
     failed: false,
-    dataset: operation.source ?? operation.destination,
-    inputs: (operation.inputs ?? []).map(({ origin, name, influence, kind }) => ({
+    dataset: source ?? destination,
+    inputs: inputs.map(({ origin, name, influence, kind }) => ({
       origin,
       field: name,
       indirect: influence === "indirect",
       kind,
       failed: false,
     })),
-    outputs: (operation.outputs ?? []).map((output) => ({
-      field: typeof output === "string" ? output : output.name,
-      type: typeof output === "string" ? undefined : output.type,
-      writtenTo: [],
-      failed: false,
-    })),
+    outputs: outputs.map(({ name, type }) => ({ field: name, type, writtenTo: [], failed: false })),
   }));
   return inOrder(rows);
 }
@@ -95,10 +91,6 @@ export function inOrder(rows: readonly OperationRow[]): OperationRow[] {
     }
   }
   return ordered;
-}
-
-function common({ name, type, description }: Operation | RecordedOperation) {
-  return { name, type, description: description ?? "" };
 }
 
 /** Return each field that connections take once: direct as soon as one of them is. */

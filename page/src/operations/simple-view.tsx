@@ -1,7 +1,6 @@
 /** The simple view of a field: its ultimate sources or destinations, and the operations between. */
 import { useMemo } from "preact/hooks";
-import type { DatasetName } from "../api/answers";
-import type { FieldOperations, OperationNode } from "../api/detail-answers";
+import type { DatasetName, FieldOperations, OperationNode } from "../api/answers";
 import { FieldLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { LimitedTable } from "../parts/more";

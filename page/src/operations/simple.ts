@@ -1,5 +1,5 @@
 /** The simple view: each source with the operations on its way to what it leads to. */
-import type { FieldOperations, OperationNode } from "../api/detail-answers";
+import type { FieldOperations, OperationNode } from "../api/answers";
 
 /** One line of the simple view. `operations` is empty where a field is passed on as it is. */
 export interface SimpleRow {

@@ -1,5 +1,5 @@
 /** A window as a line: where each stretch of runs lies, and where there is none. */
-import type { Stretch } from "../api/detail-answers";
+import type { Stretch } from "../api/answers";
 import { useZone } from "../parts/time";
 import { formatTime, zoneName } from "../state/window";
 import { sameContents, segments } from "./ways";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FieldOperations, Stretch } from "../api/detail-answers";
+import type { FieldOperations, Stretch } from "../api/answers";
 import { countChanges, defaultBase, toChanges } from "./changes";
 import { parseNodeId } from "./node-id";
 import { simpleRows } from "./simple";

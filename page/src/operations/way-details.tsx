@@ -1,7 +1,7 @@
 /** One stretch of runs: the operations by which they made the field, and their ids. */
 import { useMemo } from "preact/hooks";
-import type { FieldWays, Stretch, Way } from "../api/detail-answers";
-import { paths } from "../api/client";
+import type { Stretch, Way } from "../api/answers";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
 import { Link } from "../parts/link";
@@ -18,7 +18,7 @@ const RUNS_FIRST = 20;
 export function WayDetails({ query, state, stretch }: FieldViewProps & { stretch: Stretch }) {
   const { ns, name, field } = query;
   const window = useMemo(() => stretchWindow(stretch), [stretch]);
-  const ways = useAnswer<FieldWays>({ path: paths.ways(ns, name, field), params: { ...window, failed: state.failed } });
+  const ways = useAnswer({ path: paths.ways(ns, name, field), params: { ...window, failed: state.failed } });
   return (
     <div class="stretch-details">
       <p>

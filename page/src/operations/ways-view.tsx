@@ -1,7 +1,8 @@
 /** The ways of a field: stretches of runs that made it in the same way, and the gaps between. */
 import { useId } from "preact/hooks";
-import type { History, Stretch } from "../api/detail-answers";
-import { type Answer, paths } from "../api/client";
+import type { History, Stretch } from "../api/answers";
+import type { Answer } from "../api/client";
+import { paths } from "../api/paths";
 import { replace } from "../state/navigation";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
@@ -21,7 +22,7 @@ const STRETCHES_FIRST = 100;
 
 export function WaysView({ query, state }: FieldViewProps) {
   const { ns, name, field } = query;
-  const answer = useAnswer<History>({ path: paths.history(ns, name, field), params: fieldParams(state) });
+  const answer = useAnswer({ path: paths.history(ns, name, field), params: fieldParams(state) });
   return (
     <Answered of={answer} lines={6}>
       {(answered) =>

@@ -1,5 +1,5 @@
 /** Ways of a field over time: the stretches of runs that made it in the same way, as parts of the window. */
-import type { Stretch } from "../api/detail-answers";
+import type { Stretch } from "../api/answers";
 import { pinWindow } from "../state/window";
 import type { WindowText } from "../state/url";
 

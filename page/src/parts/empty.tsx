@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { DatasetDetails } from "../api/answers";
-import { paths } from "../api/client";
+import { paths } from "../api/paths";
 import { useShownWindow } from "../state/shown-window";
 import type { PageState } from "../state/url";
 import { useAnswer } from "../queries/use-answer";
@@ -22,7 +22,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 /** Say that the window has nothing of a dataset or field, and offer one that may have. */
 export function EmptyWindow({ state, what = "No runs" }: { state: PageState; what?: string }) {
   const { ns, name } = state;
-  const { answer, isStale } = useAnswer<DatasetDetails>(
+  const { answer, isStale } = useAnswer(
     ns === undefined || name === undefined ? null : { path: paths.dataset(ns, name) },
   );
   return (

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { Limited } from "./limited";
 import { type PagesState, usePages } from "../queries/use-pages";
+import type { Params } from "../api/paths";
 import type { ApiRequest } from "../queries/use-answer";
 import { Answered } from "./answered";
 import { Button } from "./button";
@@ -33,8 +34,8 @@ export function LimitedTable<Row>({ rows, what, isWhole, ...table }: LimitedTabl
   );
 }
 
-interface PagedTableProps<Body, Row> extends RowsProps<Row> {
-  request: ApiRequest;
+interface PagedTableProps<Body, Row, Query extends Params> extends RowsProps<Row> {
+  request: ApiRequest<Body, Query>;
   rowsOf: (body: Body) => readonly Row[];
   what: string;
   /** What to show without any row. */
@@ -46,15 +47,15 @@ interface PagedTableProps<Body, Row> extends RowsProps<Row> {
 }
 
 /** A table of a list that comes in pages. */
-export function PagedTable<Body, Row>({ request, automatic, version = 0, ...table }: PagedTableProps<Body, Row>) {
-  const list = usePages<Body>(request, automatic);
+export function PagedTable<Body, Row, Query extends Params>({ request, automatic, version = 0, ...table }: PagedTableProps<Body, Row, Query>) {
+  const list = usePages(request, automatic);
   useEffect(() => {
     if (version > 0) list.first.retry();
   }, [version]);
-  return <PagesTable<Body, Row> list={list} {...table} />;
+  return <PagesTable list={list} {...table} />;
 }
 
-type PagesTableProps<Body, Row> = Omit<PagedTableProps<Body, Row>, "request" | "automatic" | "version"> & { list: PagesState<Body> };
+type PagesTableProps<Body, Row> = Omit<PagedTableProps<Body, Row, Params>, "request" | "automatic" | "version"> & { list: PagesState<Body> };
 
 /** The same for a list that is read elsewhere. */
 export function PagesTable<Body, Row>({ list, rowsOf, what, empty, ...table }: PagesTableProps<Body, Row>) {

@@ -1,7 +1,6 @@
 /** Where the reader is: namespace, dataset, field, and the views of them. */
 
-import type { DatasetDetails } from "../api/answers";
-import { paths } from "../api/client";
+import { paths } from "../api/paths";
 import type { PageState, View } from "../state/url";
 import { useAnswer } from "../queries/use-answer";
 import { Name } from "./field-name";
@@ -77,7 +76,7 @@ function partState(part: Part, place: Partial<PageState>): Partial<PageState> {
 
 /** One line about a dataset; the line is there before its text, so that nothing moves. */
 function Details({ ns, name }: { ns: string; name: string }) {
-  const { answer, isStale } = useAnswer<DatasetDetails>({ path: paths.dataset(ns, name) });
+  const { answer, isStale } = useAnswer({ path: paths.dataset(ns, name) });
   // A stale answer is about another dataset.
   const { description, firstStart, lastStart } = (!isStale && answer?.body) || {};
   return (

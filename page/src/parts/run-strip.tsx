@@ -1,8 +1,8 @@
 /** Runs over the window, as bars; dragging over them selects a shorter window. */
 
 import { useState } from "preact/hooks";
-import type { RunBucket, RunCounts } from "../api/answers";
-import { paths } from "../api/client";
+import type { RunBucket } from "../api/answers";
+import { paths } from "../api/paths";
 import { push } from "../state/navigation";
 import type { ShownWindow } from "../state/shown-window";
 import type { PageState } from "../state/url";
@@ -22,7 +22,7 @@ interface RunStripProps {
 
 export function RunStrip({ state: { ns, name }, shown }: RunStripProps) {
   const isAsked = ns !== undefined && name !== undefined && shown !== undefined && shown.to > shown.from;
-  const { answer } = useAnswer<RunCounts>(
+  const { answer } = useAnswer(
     isAsked ? { path: paths.runCounts(ns, name), params: { ...pinWindow(shown.from, shown.to), buckets: BUCKETS } } : null,
   );
   const { buckets, truncated } = answer?.body ?? { buckets: [], truncated: false };

@@ -1,7 +1,8 @@
 /** The search of the catalogue. */
 
-import type { SearchHit, SearchResults } from "../api/answers";
-import { fetchAnswer, paths } from "../api/client";
+import type { SearchHit } from "../api/answers";
+import { fetchAnswer } from "../api/client";
+import { paths } from "../api/paths";
 import { createStore } from "../browser/store";
 
 const HITS_MAX = 20;
@@ -18,9 +19,9 @@ export function openSearch(text: string): void {
 
 /** Return the best hits for a text. Throws as `fetchAnswer`. */
 export async function findHits(text: string, signal: AbortSignal): Promise<readonly SearchHit[]> {
-  let answer = await fetchAnswer<SearchResults>(paths.search, { q: text, limit: HITS_MAX }, { signal });
+  let answer = await fetchAnswer(paths.search(), { q: text, limit: HITS_MAX }, { signal });
   for (let page = 1; page < PAGES_MAX && answer.body.results.length === 0 && answer.next; page += 1) {
-    answer = await fetchAnswer<SearchResults>(answer.next, {}, { signal });
+    answer = await fetchAnswer(answer.next, {}, { signal });
   }
   return answer.body.results;
 }

@@ -1,13 +1,13 @@
 /** Ask the API from a component, and render again with the answer. */
 
 import { useEffect, useReducer } from "preact/hooks";
-import { type Answer, ApiProblem, apiUrl, fetchAnswer, Offline, type Params } from "../api/client";
+import { type Answer, ApiProblem, apiUrl, fetchAnswer, Offline } from "../api/client";
+import type { ApiPath, Params } from "../api/paths";
 import { notePageWindow, noteRefused } from "../state/shown-window";
 
-export interface ApiRequest {
-  path: string;
-  params?: Params;
-  accept?: string;
+export interface ApiRequest<Body, Query extends Params = Params> {
+  path: ApiPath<Body, Query>;
+  params?: NoInfer<Query>;
 }
 
 export interface AnswerState<T> {
@@ -45,15 +45,15 @@ function reduce<T>(progress: Progress<T>, update: Update<T>): Progress<T> {
 }
 
 /** Ask once per request, and again after `retry` or a 503. A new request aborts the one under way; null asks nothing. */
-export function useAnswer<T>(request: ApiRequest | null): AnswerState<T> {
-  const [progress, update] = useReducer<Progress<T>, Update<T>>(reduce, { attempt: 0 });
-  const key = request === null ? undefined : `${request.accept ?? ""} ${apiUrl(request.path, request.params)}`;
+export function useAnswer<Body, Query extends Params>(request: ApiRequest<Body, Query> | null): AnswerState<Body> {
+  const [progress, update] = useReducer<Progress<Body>, Update<Body>>(reduce, { attempt: 0 });
+  const key = request === null ? undefined : apiUrl(request.path, request.params);
   useEffect(() => {
     if (request === null || key === undefined) return undefined;
     const abort = new AbortController();
     const timer = setTimeout(() => update({ slow: key }), PENDING_MS_MIN);
-    const { path, params, accept } = request;
-    fetchAnswer<T>(path, params, { accept, signal: abort.signal })
+    const { path, params } = request;
+    fetchAnswer(path, params, { signal: abort.signal })
       .then((answer) => {
         if (abort.signal.aborted) return;
         notePageWindow(answer.window, params);

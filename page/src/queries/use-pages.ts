@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Answer, type ApiProblem, fetchAnswer, type Offline } from "../api/client";
+import type { Params } from "../api/paths";
 import { type AnswerState, type ApiRequest, asProblem, useAnswer } from "./use-answer";
 
 export interface PagesState<T> {
@@ -26,9 +27,9 @@ interface Rest<T> {
 }
 
 /** Ask for the first page, and for more on demand, or by itself up to `automatic` pages. */
-export function usePages<T>(request: ApiRequest | null, automatic = 1): PagesState<T> {
-  const first = useAnswer<T>(request);
-  const [rest, setRest] = useState<Rest<T>>({ pages: [], isLoading: false });
+export function usePages<Body, Query extends Params>(request: ApiRequest<Body, Query> | null, automatic = 1): PagesState<Body> {
+  const first = useAnswer(request);
+  const [rest, setRest] = useState<Rest<Body>>({ pages: [], isLoading: false });
   const abort = useRef<AbortController>(undefined);
   const { answer } = first;
   useEffect(() => {
@@ -44,7 +45,7 @@ export function usePages<T>(request: ApiRequest | null, automatic = 1): PagesSta
     if (next === undefined || isLoading) return;
     const { signal } = (abort.current = new AbortController());
     setRest({ of: answer, pages: later, isLoading: true });
-    fetchAnswer<T>(next, {}, { signal })
+    fetchAnswer(next, {}, { signal })
       .then((page) => setRest({ of: answer, pages: [...later, page], isLoading: false }))
       .catch((error: unknown) => {
         if (!signal.aborted) setRest({ of: answer, pages: later, isLoading: false, problem: asProblem(error) });

@@ -1,7 +1,7 @@
 /** The consumption report: which programs and runs read a field, and every field that was made of it. */
 import { useState } from "preact/hooks";
-import type { Consumption } from "../api/detail-answers";
-import { paths } from "../api/client";
+import type { Consumption } from "../api/answers";
+import { paths } from "../api/paths";
 import { PROGRAM_COLUMNS } from "../dataset/program-table";
 import { RUN_COLUMNS } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
@@ -21,9 +21,9 @@ const RUNS_PAGE = 50;
 
 export function ConsumptionReport(props: FieldReportProps) {
   const { field, state } = props;
-  const path = paths.report("consumption");
+  const path = paths.consumption();
   const params = fieldReportParams(props);
-  const list = usePages<Consumption>({ path, params: { ...params, start: state.start, end: state.end, limit: RUNS_PAGE } });
+  const list = usePages({ path, params: { ...params, start: state.start, end: state.end, limit: RUNS_PAGE } });
   const [isWhole, setWhole] = useState(false);
   return (
     <Answered of={list.first} lines={14}>

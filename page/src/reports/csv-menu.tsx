@@ -1,6 +1,6 @@
 /** A menu of the parts of a report, each as a CSV file. */
 import { useState } from "preact/hooks";
-import type { Params } from "../api/client";
+import type { ApiPath, Params } from "../api/paths";
 import { download, fileName } from "../browser/files";
 import { Menu } from "../parts/menu";
 import { describe } from "../parts/problem-box";
@@ -8,7 +8,7 @@ import { asProblem } from "../queries/use-answer";
 import { readCsv } from "./csv";
 
 interface CsvMenuProps {
-  path: string;
+  path: ApiPath;
   params: Params;
   /** Values of the parameter `part`; none for a report that is one table. */
   parts: readonly string[];

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ApiProblem } from "../api/client";
+import type { ApiPath } from "../api/paths";
 import { PAGES_MAX, readCsv, withoutHead } from "./csv";
 
 test.each([["a,b\r\n1,2\r\n", "1,2\r\n"], ["a,b\n", ""], ["", ""]])("%j without its head is %j", (text, rest) => {
@@ -29,7 +30,8 @@ beforeEach(async () => {
 afterEach(() => void server.close());
 
 function read() {
-  return readCsv(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v3/reports/x`, {});
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3/reports/x`;
+  return readCsv(url as ApiPath, {});
 }
 
 test("all pages of a list are one file with one head", async () => {

@@ -1,5 +1,6 @@
 /** Reports as CSV files. */
-import { type Answer, fetchAnswer, type Params } from "../api/client";
+import { fetchText } from "../api/client";
+import type { ApiPath, Params } from "../api/paths";
 
 /** A file has at most this many pages of a list. */
 export const PAGES_MAX = 20;
@@ -12,13 +13,13 @@ export interface CsvFile {
 }
 
 /** Read a list as CSV, with all its pages below one line of column names. Throws as `fetchAnswer` does. */
-export async function readCsv(path: string, params: Params, signal?: AbortSignal): Promise<CsvFile> {
+export async function readCsv(path: ApiPath, params: Params, signal?: AbortSignal): Promise<CsvFile> {
   const options = { accept: CSV, signal };
-  let page: Answer<string | undefined> = await fetchAnswer(path, params, options);
+  let page = await fetchText(path, params, options);
   let isCut = page.truncatedBy !== undefined;
   const texts = [page.body ?? ""];
   while (page.next !== undefined && texts.length < PAGES_MAX) {
-    page = await fetchAnswer(page.next, {}, options);
+    page = await fetchText(page.next, {}, options);
     isCut ||= page.truncatedBy !== undefined;
     texts.push(withoutHead(page.body ?? ""));
   }

@@ -1,6 +1,6 @@
 /** Retention policies, each with its report. */
-import { paths } from "../api/client";
-import type { Policies, Policy } from "../api/report-answers";
+import { paths } from "../api/paths";
+import type { Policy } from "../api/answers";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";
@@ -22,8 +22,8 @@ const COLUMNS: readonly Column<Policy>[] = [
 
 export function PolicyTable() {
   return (
-    <PagedTable<Policies, Policy>
-      request={{ path: paths.policies, params: { limit: 100 } }}
+    <PagedTable
+      request={{ path: paths.policies(), params: { limit: 100 } }}
       rowsOf={({ policies }) => policies}
       what="policies"
       empty={

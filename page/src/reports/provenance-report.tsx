@@ -1,8 +1,7 @@
 /** The provenance report: where a field comes from, by which operations, and since when in this way. */
 import { useMemo, useState } from "preact/hooks";
-import type { Step, Stretch } from "../api/detail-answers";
-import type { Provenance } from "../api/report-answers";
-import { paths } from "../api/client";
+import type { Provenance, Step, Stretch } from "../api/answers";
+import { paths } from "../api/paths";
 import { Description } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
 import { rowsOfField } from "../operations/rows";
@@ -37,9 +36,9 @@ const STEPS: readonly Column<Step>[] = [
 
 export function ProvenanceReport(props: FieldReportProps) {
   const { field, state } = props;
-  const path = paths.report("provenance");
+  const path = paths.provenance();
   const params = fieldReportParams(props);
-  const report = useAnswer<Provenance>({ path, params: { ...params, start: state.start, end: state.end } });
+  const report = useAnswer({ path, params: { ...params, start: state.start, end: state.end } });
   const [isWhole, setWhole] = useState(false);
   return (
     <Answered of={report} lines={14}>

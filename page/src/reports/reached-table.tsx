@@ -1,7 +1,6 @@
 /** The fields of a report as a table, by hops. */
 import { formatCount } from "../browser/numbers";
-import type { FieldName } from "../api/answers";
-import type { ReachedField } from "../api/detail-answers";
+import type { FieldName, ReachedField } from "../api/answers";
 import { FieldLink, RunLink } from "../parts/dataset-link";
 import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ReachedField } from "../api/detail-answers";
+import type { ReachedField } from "../api/answers";
 import { alongTheData, countReached, orderSentence, splitByOrder } from "./reached";
 
 const at = (name: string, field: string) => ({ namespace: "bank", name, field });

@@ -1,6 +1,5 @@
 /** The fields of a report: what they have of the field asked about, and the way to them. */
-import type { FieldName } from "../api/answers";
-import type { ReachedField } from "../api/detail-answers";
+import type { FieldName, ReachedField } from "../api/answers";
 import { count } from "../browser/numbers";
 
 /** How many fields have a value of the field asked about, and how many it only shaped; those in order alone. */

@@ -1,7 +1,8 @@
 /** The top of a report: what it is about, in which window, as of when, and what can be done with it. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type Answer, apiUrl, fetchAnswer, type Params } from "../api/client";
+import { type Answer, apiUrl, fetchText } from "../api/client";
+import type { ApiPath, Params } from "../api/paths";
 import { download, fileName } from "../browser/files";
 import { Button } from "../parts/button";
 import { type Fact, Facts } from "../parts/section";
@@ -15,7 +16,7 @@ interface ReportHeadProps {
   answer: Answer<unknown>;
   /** Facts beside those of the window. */
   facts?: readonly Fact[];
-  path: string;
+  path: ApiPath;
   params: Params;
   /** Values of `part`, each a CSV file; none for a report that is one table. */
   csv: readonly string[];
@@ -55,8 +56,8 @@ function PageOfServer({ path, params, names }: Pick<ReportHeadProps, "path" | "p
     );
   }
   const save = () =>
-    fetchAnswer<string>(path, params, { accept: "text/html" })
-      .then(({ body }) => download(fileName(names, "html"), new Blob([body], { type: "text/html" })))
+    fetchText(path, params, { accept: "text/html" })
+      .then(({ body }) => download(fileName(names, "html"), new Blob([body ?? ""], { type: "text/html" })))
       .catch(() => setFailed(true));
   return <Button onClick={() => void save()}>{isFailed ? "The page could not be loaded; try again" : text}</Button>;
 }

@@ -1,6 +1,5 @@
 /** Parts that the reports about a field share. */
 import type { FieldName, UnknownRelation } from "../api/answers";
-import type { Params } from "../api/client";
 import { DatasetLink } from "../parts/dataset-link";
 import type { PageState } from "../state/url";
 
@@ -11,7 +10,7 @@ export interface FieldReportProps {
 }
 
 /** Return the parameters of a report about a field, but for its window. */
-export function fieldReportParams({ field: { namespace, name, field }, state: { failed, causal } }: FieldReportProps): Params {
+export function fieldReportParams({ field: { namespace, name, field }, state: { failed, causal } }: FieldReportProps) {
   return { namespace, endpoint: name, field, failed, causal };
 }
 

@@ -1,7 +1,7 @@
 /** The retention report: where data of a policy's fields, or made of them, is older than the policy allows. */
 import { useState } from "preact/hooks";
-import type { ExpiredField, RetentionReport as Report } from "../api/report-answers";
-import { paths } from "../api/client";
+import type { ExpiredField } from "../api/answers";
+import { paths } from "../api/paths";
 import { push } from "../state/navigation";
 import { ProgramName } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
@@ -29,10 +29,10 @@ const COLUMNS: readonly Column<ExpiredField>[] = [
 ];
 
 export function RetentionReport({ policy, state }: { policy: string; state: PageState }) {
-  const path = paths.report("retention");
+  const path = paths.retention();
   // All time: old data is what the report is about, whatever window the page has.
   const params = { policy, failed: state.failed };
-  const report = useAnswer<Report>({ path, params });
+  const report = useAnswer({ path, params });
   const [isWhole, setWhole] = useState(false);
   return (
     <Answered of={report} lines={14}>

@@ -1,10 +1,9 @@
 /** The datasets that a run read, and those that it wrote. */
-import type { DatasetName } from "../api/answers";
+import type { DatasetName, RunDetails } from "../api/answers";
 import { Limited } from "../parts/limited";
 import { DatasetLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { Section } from "../parts/section";
-import type { RunDetails } from "../api/recorded-answers";
 import { byDirection } from "./facts";
 
 const DATASETS_FIRST = 20;

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import type { RunDetails } from "../api/recorded-answers";
+import type { RunDetails } from "../api/answers";
 import { byDirection, describeState, hasFailed, otherFacts, secondsUntilLastEvent } from "./facts";
 
 const RUN: RunDetails = {
   run: "0b6f",
   namespace: "bank",
   application: "FraudWatch",
+  version: "",
   type: "spark",
   program: "features",
   startTime: 1000,

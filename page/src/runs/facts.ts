@@ -1,8 +1,6 @@
 /** What is recorded of one run: its state in words, its datasets by direction, and facts of its document's choice. */
-import type { DatasetName } from "../api/answers";
+import type { DatasetName, RunDetails, RunState } from "../api/answers";
 import { HIDDEN_MEMBERS } from "../api/hidden-names";
-import type { RunDetails } from "../api/recorded-answers";
-import type { RunState } from "../api/run-answers";
 
 /** A state in words, with what it means for the answers of the page. */
 export interface StateText {

@@ -3,7 +3,7 @@ import { RunLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { type Fact, Facts } from "../parts/section";
 import { Time } from "../parts/time";
-import type { JobReference, RunDetails } from "../api/recorded-answers";
+import type { JobReference, RunDetails } from "../api/answers";
 import { formatLength } from "../state/window";
 import { otherFacts, secondsUntilLastEvent } from "./facts";
 

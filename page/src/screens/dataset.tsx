@@ -1,8 +1,8 @@
 /** One dataset: where its fields come from, what was made of them, and by which programs and runs. */
 
+import type { Entry } from "../api/answers";
 import { useMemo } from "preact/hooks";
-import type { Fields, Lineage } from "../api/answers";
-import { paths } from "../api/client";
+import { paths } from "../api/paths";
 import { FieldList, SelectedField } from "../dataset/field-list";
 import { ProgramTable } from "../dataset/program-table";
 import { relatedDatasets } from "../dataset/related";
@@ -27,8 +27,8 @@ export function DatasetScreen({ state }: { state: PageState }) {
 
 function Columns({ state }: { state: PageState }) {
   const { ns = "", name = "", start, end, indirect, failed } = state;
-  const fields = usePages<Fields>({ path: paths.fields(ns, name), params: { limit: PAGE_FIELDS } }, PAGES_MAX);
-  const lineage = useAnswer<Lineage>(
+  const fields = usePages({ path: paths.fields(ns, name), params: { limit: PAGE_FIELDS } }, PAGES_MAX);
+  const lineage = useAnswer(
     // Not before the dataset is known: two 404 say no more than one.
     fields.first.problem ? null : { path: paths.lineage(ns, name), params: { start, end, level: 1, indirect, failed } },
   );
@@ -60,7 +60,7 @@ interface SideProps {
   title: string;
   direction: "backward" | "forward";
   state: PageState;
-  lineage: AnswerState<Lineage>;
+  lineage: AnswerState<Entry[]>;
 }
 
 function Side({ title, direction, state, lineage: { answer, problem, pending, isStale } }: SideProps) {

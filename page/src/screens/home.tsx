@@ -1,8 +1,7 @@
 /** Namespaces, and their datasets when they are opened. */
 
 import type { PageState } from "../state/url";
-import type { Datasets, Namespaces } from "../api/answers";
-import { paths } from "../api/client";
+import { paths } from "../api/paths";
 import { replace } from "../state/navigation";
 import { Answered } from "../parts/answered";
 import { Button, Icon } from "../parts/button";
@@ -13,7 +12,7 @@ import { ProblemBox } from "../parts/problem-box";
 import { usePages } from "../queries/use-pages";
 
 export function HomeScreen({ state }: { state: PageState }) {
-  const { first, pages, more, hasMore, isLoading, problem } = usePages<Namespaces>({ path: paths.namespaces, params: { limit: 100 } });
+  const { first, pages, more, hasMore, isLoading, problem } = usePages({ path: paths.namespaces(), params: { limit: 100 } });
   const namespaces = pages.flatMap(({ body }) => body.namespaces);
   // The address of the page without anything opens the first one, so that there is something to see.
   const open = state.open ?? namespaces.slice(0, 1);
@@ -58,7 +57,7 @@ function Namespace({ ns, open }: { ns: string; open: readonly string[] }) {
 }
 
 function DatasetsOf({ ns }: { ns: string }) {
-  const { first, pages, more, hasMore, isLoading, problem } = usePages<Datasets>({ path: paths.datasets(ns), params: { limit: 100 } });
+  const { first, pages, more, hasMore, isLoading, problem } = usePages({ path: paths.datasets(ns), params: { limit: 100 } });
   const datasets = pages.flatMap(({ body }) => body.endpoints);
   return (
     <Answered of={first} lines={4}>

@@ -1,7 +1,7 @@
 /** All that is recorded of one run. */
 import type { PageState } from "../state/url";
 import { useMemo } from "preact/hooks";
-import { paths } from "../api/client";
+import { paths } from "../api/paths";
 import { Code } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
 import { rowsOfRun } from "../operations/rows";
@@ -13,7 +13,7 @@ import { LimitedTable } from "../parts/more";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { RunDetails } from "../api/recorded-answers";
+import type { RunDetails } from "../api/answers";
 import { RunDatasets } from "../runs/datasets";
 import { describeState, hasFailed } from "../runs/facts";
 import { RunFacts } from "../runs/run-facts";
@@ -25,7 +25,7 @@ const EVENTS: readonly Column<NonNullable<RunDetails["events"]>[number]>[] = [
 ];
 
 export function RunScreen({ state: { run } }: { state: PageState }) {
-  const details = useAnswer<RunDetails>(run === undefined ? null : { path: paths.run(run) });
+  const details = useAnswer(run === undefined ? null : { path: paths.run(run) });
   if (run === undefined) {
     return (
       <>

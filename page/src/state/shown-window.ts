@@ -1,6 +1,7 @@
 /** What the API answered about the window and the filters of the page, for the controls that set them. */
 
-import { type ApiProblem, type Params } from "../api/client";
+import type { ApiProblem } from "../api/client";
+import type { Params } from "../api/paths";
 import { pageState } from "./navigation";
 import { createStore } from "../browser/store";
 import type { WindowText } from "./url";

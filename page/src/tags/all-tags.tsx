@@ -1,6 +1,6 @@
 /** All tags in use, and the fields that have one. */
-import { paths } from "../api/client";
-import type { FieldTag, TaggedFields as Tagged, TagNames } from "../api/report-answers";
+import { paths } from "../api/paths";
+import type { FieldTag } from "../api/answers";
 import { Answered } from "../parts/answered";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<FieldTag>[] = [
 ];
 
 export function AllTags() {
-  const list = usePages<TagNames>({ path: paths.tags, params: { limit: 200 } });
+  const list = usePages({ path: paths.tags(), params: { limit: 200 } });
   const tags = list.pages.flatMap(({ body }) => body.tags);
   return (
     <Answered of={list.first} lines={4}>
@@ -53,7 +53,7 @@ export function TagLink({ tag }: { tag: string }) {
 
 export function TaggedFields({ tag }: { tag: string }) {
   return (
-    <PagedTable<Tagged, FieldTag>
+    <PagedTable
       request={{ path: paths.tag(tag), params: { limit: 200 } }}
       rowsOf={({ fields }) => fields}
       what="fields"

@@ -2,7 +2,7 @@
 import { Name } from "../parts/field-name";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { FieldTag } from "../api/report-answers";
+import type { FieldTag } from "../api/answers";
 
 /** When a tag was set, and by whom. */
 export const SET: Column<FieldTag> = {

@@ -1,7 +1,6 @@
 /** The tags of all fields of a dataset. */
-import type { DatasetName } from "../api/answers";
-import { paths } from "../api/client";
-import type { FieldTag, FieldTags } from "../api/report-answers";
+import type { DatasetName, FieldTag } from "../api/answers";
+import { paths } from "../api/paths";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
 import { Link } from "../parts/link";
@@ -19,7 +18,7 @@ const COLUMNS: readonly Column<FieldTag>[] = [
 
 export function DatasetTags({ dataset: { namespace, name } }: { dataset: DatasetName }) {
   return (
-    <PagedTable<FieldTags, FieldTag>
+    <PagedTable
       request={{ path: paths.datasetTags(namespace, name), params: { limit: 200 } }}
       rowsOf={({ tags }) => tags}
       what="tags"

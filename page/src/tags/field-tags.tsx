@@ -1,8 +1,7 @@
 /** The tags of a field: its own, to set and remove, and those of fields that its values come from. */
 import { useState } from "preact/hooks";
-import type { FieldName } from "../api/answers";
-import { paths } from "../api/client";
-import type { FieldTag, FieldTags } from "../api/report-answers";
+import type { FieldName, FieldTag } from "../api/answers";
+import { paths } from "../api/paths";
 import { FieldLink } from "../parts/dataset-link";
 import { PagedTable, PagesTable } from "../parts/more";
 import { Path } from "../parts/path";
@@ -28,7 +27,7 @@ export function FieldTagsView({ field: { namespace, name, field }, state: { star
   const path = paths.fieldTags(namespace, name, field);
   const pathOf = (tag: string) => paths.fieldTag(namespace, name, field, tag);
   const [changes, setChanges] = useState(0);
-  const own = usePages<FieldTags>({ path, params: { limit: 200 } });
+  const own = usePages({ path, params: { limit: 200 } });
   const changed = () => {
     setChanges((before) => before + 1);
     own.first.retry();
@@ -39,7 +38,7 @@ export function FieldTagsView({ field: { namespace, name, field }, state: { star
   return (
     <div class="tags-screen">
       <Section title="Tags of this field">
-        <PagesTable<FieldTags, FieldTag>
+        <PagesTable
           list={own}
           rowKey={({ tag }) => tag}
           rowsOf={({ tags }) => tags}
@@ -52,7 +51,7 @@ export function FieldTagsView({ field: { namespace, name, field }, state: { star
         {answer?.changeable === false && <p class="quiet">To set tags, the role steward on this namespace is needed.</p>}
       </Section>
       <Section title="Inherited" note="from fields that its values come from, in the runs of the window">
-        <PagedTable<FieldTags, FieldTag>
+        <PagedTable
           version={changes}
           request={{ path, params: { inherited: true, start, end, limit: 200 } }}
           rowsOf={({ tags }) => tags.filter((tag) => (tag.path?.length ?? 0) > 1)}

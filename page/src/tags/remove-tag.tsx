@@ -1,5 +1,6 @@
 /** A button that removes a tag, after it was confirmed. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ApiPath } from "../api/paths";
 import { Button } from "../parts/button";
 import { describe } from "../parts/problem-box";
 import { useChange } from "./use-change";
@@ -7,7 +8,7 @@ import { useChange } from "./use-change";
 interface RemoveTagProps {
   tag: string;
   /** The path of the tag in the API. */
-  path: string;
+  path: ApiPath;
   changed: () => void;
 }
 

@@ -1,5 +1,6 @@
 /** The form that sets a tag: its name, by whom, and why. */
 import { useState } from "preact/hooks";
+import type { ApiPath } from "../api/paths";
 import { type FormField, TextForm } from "../parts/text-form";
 import { ProblemBox } from "../parts/problem-box";
 import { useChange } from "./use-change";
@@ -12,7 +13,7 @@ const FIELDS: readonly FormField<"tag" | "by" | "description">[] = [
 
 interface SetTagProps {
   /** Return the path of a tag in the API. */
-  pathOf: (tag: string) => string;
+  pathOf: (tag: string) => ApiPath;
   /** Called after a tag was set. */
   changed: () => void;
 }

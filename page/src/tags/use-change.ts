@@ -1,6 +1,7 @@
 /** A change that is sent to the API. */
 import { useState } from "preact/hooks";
 import { ApiProblem, fetchAnswer, type Offline } from "../api/client";
+import type { ApiPath } from "../api/paths";
 import { hasDotSegment } from "../api/dot-names";
 import { asProblem } from "../queries/use-answer";
 
@@ -8,7 +9,7 @@ export interface Change {
   isBusy: boolean;
   problem?: ApiProblem | Offline;
   /** Send it; return whether it is durable, else `problem` says why not. */
-  send: (method: "PUT" | "DELETE", path: string, body?: unknown) => Promise<boolean>;
+  send: (method: "PUT" | "DELETE", path: ApiPath, body?: unknown) => Promise<boolean>;
 }
 
 /** A browser takes these names out of the address: the change would be of something else. */

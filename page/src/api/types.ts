@@ -1,0 +1,1144 @@
+/** Types of the answers of the REST API: generated from its OpenAPI document by `npm run types`. */
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Activity: {
+            events: components["schemas"]["ActivityEvent"][];
+            /** @description Which documents can be in the list */
+            covers: string;
+            /** @description Whether `limit` left any out */
+            truncated: boolean;
+        };
+        ActivityEvent: {
+            /** @description Milliseconds since 1970 */
+            time: number;
+            /** @enum {string} */
+            outcome: "recorded" | "replaced" | "repeated" | "refused";
+            /** @description As in this document; the path where none serves it */
+            route: string;
+            /** @description The principal, with authentication */
+            sender?: string;
+            /** @description The User-Agent */
+            client?: string;
+            namespace?: string;
+            /** @description Or the dataset that metadata is about */
+            program?: string;
+            /** @description The first run of the document */
+            run?: string;
+            /** @description How many parts were left out or are doubtful */
+            warnings?: number;
+            /** @description The first warnings, or why the document was refused */
+            reasons?: string[];
+        };
+        AncestorDataset: {
+            namespace: string;
+            dataset: string;
+            /** @enum {string} */
+            entity: "DATASET";
+        };
+        AncestorDatasetFields: {
+            dataset: components["schemas"]["AncestorDataset"];
+            fields: string[];
+        };
+        AncestorDatasetSummary: {
+            /** @enum {string} */
+            direction: "INCOMING" | "OUTGOING" | "BOTH";
+            entityId: components["schemas"]["AncestorDataset"];
+            fields: string[];
+            incoming: components["schemas"]["AncestorRelations"][];
+            outgoing: components["schemas"]["AncestorRelations"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+            "start-ts": number;
+            "end-ts": number;
+        };
+        AncestorField: {
+            name: string;
+            lineage: boolean;
+        };
+        AncestorInputField: {
+            origin: string;
+            name: string;
+        };
+        AncestorInputs: {
+            endPoint?: components["schemas"]["EndPoint"];
+            fields?: components["schemas"]["AncestorInputField"][];
+        };
+        AncestorLastRun: {
+            program: components["schemas"]["AncestorProgram"];
+            lastExecutedTimeInSeconds: number;
+        };
+        AncestorOperation: {
+            name: string;
+            description: string;
+            inputs: components["schemas"]["AncestorInputs"];
+            outputs: components["schemas"]["AncestorOutputs"];
+        };
+        AncestorOperations: {
+            incoming?: components["schemas"]["AncestorPerformed"][];
+            outgoing?: components["schemas"]["AncestorPerformed"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        AncestorOutputs: {
+            endPoint?: components["schemas"]["EndPoint"];
+            fields?: string[];
+        };
+        AncestorPerformed: {
+            programs: components["schemas"]["AncestorLastRun"][];
+            operations: components["schemas"]["AncestorOperation"][];
+        };
+        AncestorProgram: {
+            namespace: string;
+            application: string;
+            version: string;
+            type: string;
+            program: string;
+            /** @enum {string} */
+            entity: "PROGRAM";
+        };
+        AncestorRelation: {
+            source: string;
+            destination: string;
+        };
+        AncestorRelations: {
+            entityId: components["schemas"]["AncestorDataset"];
+            fieldCount: number;
+            relations: components["schemas"]["AncestorRelation"][];
+        };
+        AncestorSummary: {
+            incoming?: components["schemas"]["AncestorDatasetFields"][];
+            outgoing?: components["schemas"]["AncestorDatasetFields"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        Answer: {
+            id?: string;
+            status: number;
+            /** @description Those about the answer: `Link`, `Truncated`, `Window-Start` and the like */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The JSON of the answer, or a problem */
+            body: unknown;
+        };
+        AnswerOf: {
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/lineage": components["schemas"]["Entry"][];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage": components["schemas"]["FieldLineage"];
+            "/v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage": components["schemas"]["FieldWays"];
+            "/v3/questions": components["schemas"]["Answers"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/reach": components["schemas"]["Reach"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/history": components["schemas"]["History"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff": components["schemas"]["Diff"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/diff": components["schemas"]["DatasetDiff"];
+            "/v3/reports/consumption": components["schemas"]["Consumption"];
+            "/v3/reports/provenance": components["schemas"]["Provenance"];
+            "/v3/namespaces": components["schemas"]["Namespaces"];
+            "/v3/namespaces/{namespace}/endpoints": components["schemas"]["EndPoints"];
+            "/v3/namespaces/{namespace}/endpoints/{name}": components["schemas"]["EndPointDetails"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields": components["schemas"]["Fields"];
+            "/v3/search": components["schemas"]["Results"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/runs": components["schemas"]["Runs"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/runs/counts": components["schemas"]["RunCounts"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/programs": components["schemas"]["Programs"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/openlineage": components["schemas"]["OpenLineageEvent"][];
+            "/v3/runs/{run}": components["schemas"]["RunTold"];
+            "/v3/contents/{checksum}": components["schemas"]["Content"];
+            "/v3/runs": components["schemas"]["NamespaceRuns"];
+            "/v3/namespaces/{namespace}/runs": components["schemas"]["NamespaceRuns"];
+            "/v3/openlineage": components["schemas"]["OpenLineageEvent"][];
+            "/v3/namespaces/{namespace}/openlineage": components["schemas"]["OpenLineageEvent"][];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags/{tag}": components["schemas"]["Tag"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags": components["schemas"]["FieldTagList"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/tags": components["schemas"]["TagList"];
+            "/v3/tags": components["schemas"]["TagNames"];
+            "/v3/tags/{tag}": components["schemas"]["TaggedFields"];
+            "/v3/policies/{policy}": components["schemas"]["Policy"];
+            "/v3/policies": components["schemas"]["Policies"];
+            "/v3/reports/retention": components["schemas"]["RetentionReport"];
+            "/v3/events": components["schemas"]["Activity"];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields": string[] | components["schemas"]["AncestorField"][];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}": components["schemas"]["AncestorSummary"];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}/operations": components["schemas"]["AncestorOperations"];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/allfieldlineage": components["schemas"]["AncestorDatasetSummary"];
+        };
+        Answers: {
+            answers: components["schemas"]["Answer"][];
+            /** @description Whether a question has no answer for a bound of the batch */
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        ChangedField: {
+            gained: components["schemas"]["DerivationParts"];
+            lost: components["schemas"]["DerivationParts"];
+            /** @description Operations and edges in both windows */
+            kept: number;
+            /** @description Members that are empty because a limit cut the window they depend on */
+            omitted?: ("gained" | "lost")[];
+            field: string;
+        };
+        Connection: {
+            from: string;
+            to: string;
+            operation: string;
+            operations?: string[];
+            /** @enum {string} */
+            influence?: "direct" | "indirect";
+            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            failed?: boolean;
+        };
+        Consumption: {
+            report: string;
+            field: components["schemas"]["ReachField"];
+            unknown?: components["schemas"]["UnknownRelation"][];
+            retainedFrom?: number;
+            truncated: boolean;
+            truncatedBy?: string[];
+            runs: components["schemas"]["ListedRun"][];
+            moreRuns: boolean;
+            programs?: components["schemas"]["Program"][];
+            derived?: components["schemas"]["ReachedField"][];
+            dropped?: boolean;
+        };
+        Content: {
+            checksum: string;
+            endpoints: components["schemas"]["EndPointOfContent"][];
+            operations: components["schemas"]["RecordedOperation"][];
+        };
+        DatasetDiff: {
+            fields: components["schemas"]["ChangedField"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        DerivationParts: {
+            operations: components["schemas"]["Operation"][];
+            edges: components["schemas"]["Edge"][];
+            sources: components["schemas"]["Source"][];
+        };
+        Diff: {
+            gained: components["schemas"]["DerivationParts"];
+            lost: components["schemas"]["DerivationParts"];
+            /** @description Operations and edges in both windows */
+            kept: number;
+            /** @description Members that are empty because a limit cut the window they depend on */
+            omitted?: ("gained" | "lost")[];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        Edge: {
+            from: string;
+            to: string;
+            operation: string;
+            /** @enum {string} */
+            influence?: "indirect";
+        };
+        EndPoint: {
+            namespace: string;
+            name: string;
+        };
+        EndPointDetails: {
+            namespace: string;
+            name: string;
+            description: string;
+            fields: number;
+            firstStart: number | null;
+            lastStart: number | null;
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        EndPointOfContent: {
+            namespace: string;
+            name: string;
+            /** @enum {string} */
+            direction: "backward" | "forward" | "both";
+        };
+        EndPoints: {
+            endpoints: components["schemas"]["ListedEndPoint"][];
+        };
+        Entry: {
+            source: components["schemas"]["EndPoint"] | null;
+            destination: components["schemas"]["EndPoint"] | null;
+            fieldmap: components["schemas"]["Pair"][];
+            level: number;
+            /** @enum {string} */
+            direction: "backward" | "forward";
+            unknown?: boolean;
+        };
+        EventOfRun: {
+            eventTime: number;
+            eventType: string;
+        };
+        ExpiredField: {
+            runs: number;
+            oldestRun: string;
+            oldestStart: number;
+            newestRun: string;
+            newestStart: number;
+            namespace: string;
+            name: string;
+            field: string;
+            path: components["schemas"]["TaggedField"][];
+            programs: components["schemas"]["ExpiredProgram"][];
+        };
+        ExpiredProgram: {
+            runs: number;
+            oldestRun: string;
+            oldestStart: number;
+            newestRun: string;
+            newestStart: number;
+            namespace: string;
+            application: string;
+            program: string;
+            type: string;
+        };
+        Fault: {
+            /** @description A path such as `operations.2.inputs.0` */
+            at: string;
+            detail: string;
+        };
+        FieldLineage: {
+            truncated: boolean;
+            truncatedBy?: string[];
+            nodes: components["schemas"]["Node"][];
+            operations: components["schemas"]["Operation"][];
+            connections: components["schemas"]["Connection"][];
+            checksums: string[];
+        };
+        FieldTag: {
+            namespace: string;
+            name: string;
+            field: string;
+            tag: string;
+            /** @description The person or program that puts it */
+            by?: string;
+            /** @description When it was put, in milliseconds since 1970 */
+            at: number;
+            description?: string;
+            warnings?: components["schemas"]["Fault"][];
+            /** @description With `inherited=true`: from the field with the tag to the one in the URL */
+            path?: components["schemas"]["TaggedField"][];
+        };
+        FieldTagList: {
+            tags: components["schemas"]["FieldTag"][];
+            /** @description False if the principal may not put and remove tags; else left out */
+            changeable?: boolean;
+            truncated?: boolean;
+            truncatedBy?: string[];
+        };
+        FieldWays: {
+            truncated: boolean;
+            truncatedBy?: string[];
+            fieldName: string;
+            startTimeInSeconds: number;
+            endTimeInSeconds: number;
+            paths: components["schemas"]["Path"][];
+        };
+        Fields: {
+            fields: components["schemas"]["ListedField"][];
+        };
+        Graph: {
+            nodes: components["schemas"]["Node"][];
+            operations: components["schemas"]["Operation"][];
+            connections: components["schemas"]["Connection"][];
+            checksums: string[];
+        };
+        History: {
+            stretches: components["schemas"]["Stretch"][];
+            /** @description Runs before the first stretch that wrote the dataset without the field */
+            missingBefore: number;
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        JobReference: {
+            namespace: string;
+            name: string;
+            run: string;
+        };
+        ListedEndPoint: {
+            namespace: string;
+            name: string;
+            description?: string;
+        };
+        ListedField: {
+            name: string;
+            type?: string;
+            read: boolean;
+            written: boolean;
+            lastWritten?: number;
+            dropped?: boolean;
+        };
+        ListedRun: {
+            run: string;
+            namespace: string;
+            application: string;
+            version: string;
+            type: string;
+            program: string;
+            startTime: number;
+            checksum: string;
+            /**
+             * @description Left out where no end was recorded and the last event is a day old
+             * @enum {string}
+             */
+            state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            /** @description The run that started this one */
+            parent?: string;
+            /** @description Of a run without a recorded end */
+            lastEventTime?: number;
+            /** @enum {string} */
+            direction: "both" | "backward" | "forward";
+        };
+        NamespaceRuns: {
+            runs: components["schemas"]["RunOfProgram"][];
+            truncated?: boolean;
+            truncatedBy?: string[];
+        };
+        Namespaces: {
+            namespaces: string[];
+        };
+        Node: {
+            id: string;
+            label: string;
+            /** @description Name of the operation */
+            origin: string;
+            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            failed?: boolean;
+            type?: string;
+            sourceEndPoint?: components["schemas"]["EndPoint"];
+            destinationEndPoint?: components["schemas"]["EndPoint"];
+            destinationEndPoints?: components["schemas"]["EndPoint"][];
+        };
+        OpenLineageEvent: {
+            /** @enum {string} */
+            eventType: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            eventTime: string;
+            producer: string;
+            schemaURL: string;
+            run: {
+                [key: string]: unknown;
+            };
+            job: {
+                [key: string]: unknown;
+            };
+            inputs: {
+                [key: string]: unknown;
+            }[];
+            outputs: {
+                [key: string]: unknown;
+            }[];
+        };
+        Operation: {
+            name: string;
+            description: string;
+            /** @enum {string} */
+            type: "READ" | "TRANSFORM" | "WRITE";
+            endPoint?: components["schemas"]["EndPoint"];
+            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            failed?: boolean;
+        };
+        Pair: {
+            from: string | null;
+            to: string | null;
+            /** @enum {string} */
+            influence?: "direct" | "indirect";
+            /** @enum {string} */
+            scope?: "dataset";
+            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            failed?: boolean;
+        };
+        ParamsOf: {
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/lineage": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                /** @default 1 */
+                level?: number;
+                /**
+                 * @default both
+                 * @enum {string}
+                 */
+                direction?: "both" | "backward" | "forward";
+                /** @default true */
+                indirect?: boolean;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                /**
+                 * @default backward
+                 * @enum {unknown}
+                 */
+                direction?: "backward" | "forward";
+                /**
+                 * @default detailed
+                 * @enum {string}
+                 */
+                view?: "detailed" | "simple";
+                /** @default true */
+                indirect?: boolean;
+            };
+            "/v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+            };
+            "/v3/questions": Record<string, never>;
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/reach": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                level?: number;
+                /**
+                 * @default backward
+                 * @enum {string}
+                 */
+                direction?: "backward" | "forward" | "both";
+                /** @default true */
+                indirect?: boolean;
+                /** @default false */
+                causal?: boolean;
+                /** @default true */
+                counts?: boolean;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/history": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                /** @default true */
+                indirect?: boolean;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                /** @default true */
+                indirect?: boolean;
+                baseStart?: string;
+                baseEnd?: string;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/diff": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                /** @default true */
+                indirect?: boolean;
+                baseStart?: string;
+                baseEnd?: string;
+            };
+            "/v3/reports/consumption": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                namespace?: string;
+                endpoint?: string;
+                field?: string;
+                /** @default true */
+                causal?: boolean;
+                /**
+                 * @default derived
+                 * @enum {string}
+                 */
+                part?: "derived" | "programs" | "runs";
+            };
+            "/v3/reports/provenance": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                namespace?: string;
+                endpoint?: string;
+                field?: string;
+                /** @default true */
+                causal?: boolean;
+                /**
+                 * @default sources
+                 * @enum {string}
+                 */
+                part?: "sources" | "upstream" | "stretches";
+            };
+            "/v3/namespaces": {
+                limit?: number;
+                cursor?: string;
+            };
+            "/v3/namespaces/{namespace}/endpoints": {
+                limit?: number;
+                cursor?: string;
+                prefix?: string;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}": Record<string, never>;
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields": {
+                limit?: number;
+                cursor?: string;
+                prefix?: string;
+                q?: string;
+            };
+            "/v3/search": {
+                limit?: number;
+                cursor?: string;
+                /** @enum {unknown} */
+                kind?: "endpoint" | "field";
+                q?: string;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/runs": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                field?: string;
+                program?: string;
+                /** @enum {string} */
+                state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/runs/counts": {
+                start?: string;
+                end?: string;
+                /** @default 30 */
+                buckets?: number;
+                field?: string;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/programs": {
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                field?: string;
+                /**
+                 * @default both
+                 * @enum {string}
+                 */
+                direction?: "both" | "backward" | "forward";
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/openlineage": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                field?: string;
+                program?: string;
+                /** @enum {string} */
+                state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            };
+            "/v3/runs/{run}": Record<string, never>;
+            "/v3/contents/{checksum}": Record<string, never>;
+            "/v3/runs": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                program?: string;
+                /** @enum {unknown} */
+                state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            };
+            "/v3/namespaces/{namespace}/runs": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                program?: string;
+                /** @enum {unknown} */
+                state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            };
+            "/v3/openlineage": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                program?: string;
+                /** @enum {unknown} */
+                state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            };
+            "/v3/namespaces/{namespace}/openlineage": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                program?: string;
+                /** @enum {unknown} */
+                state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags/{tag}": Record<string, never>;
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags": {
+                limit?: number;
+                cursor?: string;
+                start?: string;
+                end?: string;
+                /** @default false */
+                inherited?: boolean;
+                level?: number;
+            };
+            "/v3/namespaces/{namespace}/endpoints/{name}/tags": {
+                limit?: number;
+                cursor?: string;
+            };
+            "/v3/tags": {
+                limit?: number;
+                cursor?: string;
+            };
+            "/v3/tags/{tag}": {
+                limit?: number;
+                cursor?: string;
+            };
+            "/v3/policies/{policy}": Record<string, never>;
+            "/v3/policies": {
+                limit?: number;
+                cursor?: string;
+            };
+            "/v3/reports/retention": {
+                /** @default 0 */
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                policy?: string;
+                /** @default false */
+                indirect?: boolean;
+            };
+            "/v3/events": {
+                since?: string;
+                /** @enum {string} */
+                outcome?: "accepted" | "warned" | "refused";
+                /** @default 100 */
+                limit?: number;
+            };
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields": {
+                start?: string;
+                end?: string;
+                prefix?: string;
+                /** @default false */
+                includeCurrent?: boolean;
+            };
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}": {
+                start?: string;
+                end?: string;
+                /**
+                 * @default both
+                 * @enum {string}
+                 */
+                direction?: "incoming" | "outgoing" | "both";
+            };
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}/operations": {
+                start?: string;
+                end?: string;
+                /**
+                 * @default both
+                 * @enum {string}
+                 */
+                direction?: "incoming" | "outgoing" | "both";
+            };
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/allfieldlineage": {
+                start?: string;
+                end?: string;
+                /**
+                 * @default both
+                 * @enum {string}
+                 */
+                direction?: "incoming" | "outgoing" | "both";
+            };
+        };
+        Path: {
+            operations: components["schemas"]["Step"][];
+            runs: string[];
+            runCount: number;
+            firstStart: number;
+            lastStart: number;
+        };
+        PhysicalName: {
+            namespace: string;
+            name: string;
+            physicalName: string;
+        };
+        Policies: {
+            policies: components["schemas"]["Policy"][];
+        };
+        Policy: {
+            /** @description A whole number and a unit, s m h d w */
+            maxAge: string;
+            tag?: string;
+            field?: components["schemas"]["PolicyField"];
+            description?: string;
+            name: string;
+            /** @description When it was put, in milliseconds since 1970 */
+            at: number;
+            warnings?: components["schemas"]["Fault"][];
+        };
+        PolicyField: {
+            namespace: string;
+            name: string;
+            field: string;
+        };
+        Program: {
+            namespace: string;
+            application: string;
+            program: string;
+            type: string;
+            /** @enum {string} */
+            direction: "backward" | "forward" | "both";
+            runs: number;
+            failed: number;
+            firstStart: number;
+            lastStart: number;
+            lastRun: string;
+        };
+        Programs: {
+            programs: components["schemas"]["Program"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        Provenance: {
+            report: string;
+            field: components["schemas"]["ReachField"];
+            unknown?: components["schemas"]["UnknownRelation"][];
+            retainedFrom?: number;
+            truncated: boolean;
+            truncatedBy?: string[];
+            sources: components["schemas"]["ReachedField"][];
+            upstream: components["schemas"]["ReachedField"][];
+            derivations: components["schemas"]["Path"][];
+            detailed: components["schemas"]["Graph"];
+            simple: components["schemas"]["Graph"];
+            stretches: components["schemas"]["Stretch"][];
+        };
+        Reach: {
+            nodes: components["schemas"]["ReachNode"][];
+            edges: components["schemas"]["ReachEdge"][];
+            unknown?: components["schemas"]["UnknownRelation"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        ReachEdge: {
+            from: components["schemas"]["ReachField"];
+            to: components["schemas"]["ReachField"];
+            /** @enum {string} */
+            influence: "direct" | "indirect";
+            /** @description Whether the order of the runs in the window allows a value to have passed here; left out if the time of the request ended before that was known */
+            inOrder?: boolean;
+            runs?: number;
+            firstStart?: number;
+            lastStart?: number;
+            lastRun?: string;
+            failed?: boolean;
+            /** @enum {string} */
+            direction?: "backward" | "forward";
+        };
+        ReachField: {
+            namespace: string;
+            name: string;
+            field: string;
+        };
+        ReachNode: {
+            namespace: string;
+            name: string;
+            field: string;
+            hops: number;
+            type?: string;
+            dropped?: boolean;
+            /** @description Whether the order of the runs in the window allows a value to have passed here; left out if the time of the request ended before that was known */
+            inOrder?: boolean;
+            /** @enum {string} */
+            direction?: "both" | "backward" | "forward";
+        };
+        ReachedField: {
+            namespace: string;
+            name: string;
+            field: string;
+            hops: number;
+            /** @enum {string} */
+            influence: "direct" | "indirect";
+            runs?: number;
+            firstStart?: number;
+            lastStart?: number;
+            lastRun?: string;
+            failed?: boolean;
+            /** @description Some run read it and did not use it */
+            dropped?: boolean;
+            /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
+            inOrder?: boolean;
+            path: components["schemas"]["ReachField"][];
+        };
+        RecordedDataset: {
+            namespace: string;
+            name: string;
+            description: string;
+        };
+        RecordedInput: {
+            origin: string;
+            name: string;
+            /** @enum {string} */
+            influence: "direct" | "indirect";
+            /**
+             * @description Of an indirect influence
+             * @enum {string}
+             */
+            kind?: "conditional" | "filter" | "group_by" | "join" | "sort" | "window";
+        };
+        RecordedOperation: {
+            /** @enum {string} */
+            type: "READ" | "TRANSFORM" | "WRITE";
+            name: string;
+            description: string;
+            source?: components["schemas"]["RecordedDataset"];
+            destination?: components["schemas"]["RecordedDataset"];
+            inputs?: components["schemas"]["RecordedInput"][];
+            outputs?: components["schemas"]["RecordedOutput"][];
+        };
+        RecordedOutput: {
+            name: string;
+            type?: string;
+        };
+        ReportWindow: {
+            start: number;
+            end: number;
+        };
+        Result: {
+            namespace: string;
+            name: string;
+            field?: string;
+        };
+        Results: {
+            results: components["schemas"]["Result"][];
+        };
+        RetentionReport: {
+            policy: components["schemas"]["Policy"];
+            window: components["schemas"]["ReportWindow"];
+            fields: components["schemas"]["ExpiredField"][];
+            /** @description Runs before it may have been purged; only if it is after the start */
+            retainedFrom?: number;
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        RunBucket: {
+            start: number;
+            /** @description Runs that neither failed nor were aborted */
+            complete: number;
+            failed: number;
+        };
+        RunCounts: {
+            buckets: components["schemas"]["RunBucket"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        RunOfProgram: {
+            run: string;
+            namespace: string;
+            application: string;
+            version: string;
+            type: string;
+            program: string;
+            startTime: number;
+            checksum: string;
+            /**
+             * @description Left out where no end was recorded and the last event is a day old
+             * @enum {string}
+             */
+            state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            /** @description The run that started this one */
+            parent?: string;
+            /** @description Of a run without a recorded end */
+            lastEventTime?: number;
+        };
+        RunTold: {
+            run: string;
+            namespace: string;
+            application: string;
+            version: string;
+            type: string;
+            program: string;
+            startTime: number;
+            checksum: string;
+            /**
+             * @description Left out where no end was recorded and the last event is a day old
+             * @enum {string}
+             */
+            state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
+            /** @description The run that started this one */
+            parent?: string;
+            /** @description Of a run without a recorded end */
+            lastEventTime?: number;
+            endpoints: components["schemas"]["EndPointOfContent"][];
+            /** @description As the content of its checksum has them */
+            operations: components["schemas"]["RecordedOperation"][];
+            parentJob?: components["schemas"]["JobReference"];
+            root?: components["schemas"]["JobReference"];
+            nominalStartTime?: string;
+            nominalEndTime?: string;
+            errorMessage?: string;
+            sql?: string;
+            physicalNames?: components["schemas"]["PhysicalName"][];
+            /** @description In order of time */
+            events?: components["schemas"]["EventOfRun"][];
+        };
+        Runs: {
+            runs: components["schemas"]["ListedRun"][];
+        };
+        Source: {
+            namespace: string;
+            name: string;
+            field: string;
+        };
+        Step: {
+            inputs: string[];
+            outputs: string[];
+            name: string;
+            description: string;
+        };
+        Stretch: {
+            /** @description Of the content of the newest run */
+            checksum: string;
+            firstRun: string;
+            lastRun: string;
+            firstStart: number;
+            lastStart: number;
+            /** @description Runs that wrote the field */
+            runs: number;
+            /** @description Runs between these that wrote the dataset without the field */
+            missing: number;
+            /** @description Such runs after the newest run, up to the next stretch or the end of the window */
+            missingAfter: number;
+        };
+        Tag: {
+            namespace: string;
+            name: string;
+            field: string;
+            tag: string;
+            /** @description The person or program that puts it */
+            by?: string;
+            /** @description When it was put, in milliseconds since 1970 */
+            at: number;
+            description?: string;
+            warnings?: components["schemas"]["Fault"][];
+        };
+        TagList: {
+            tags: components["schemas"]["Tag"][];
+        };
+        TagNames: {
+            tags: string[];
+        };
+        TaggedField: {
+            namespace: string;
+            name: string;
+            field: string;
+        };
+        TaggedFields: {
+            tag: string;
+            fields: components["schemas"]["Tag"][];
+        };
+        UnknownRelation: {
+            source: components["schemas"]["EndPoint"];
+            destination: components["schemas"]["EndPoint"];
+            /** @enum {string} */
+            direction?: "backward" | "forward";
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type Activity = components['schemas']['Activity'];
+export type ActivityEvent = components['schemas']['ActivityEvent'];
+export type AncestorDataset = components['schemas']['AncestorDataset'];
+export type AncestorDatasetFields = components['schemas']['AncestorDatasetFields'];
+export type AncestorDatasetSummary = components['schemas']['AncestorDatasetSummary'];
+export type AncestorField = components['schemas']['AncestorField'];
+export type AncestorInputField = components['schemas']['AncestorInputField'];
+export type AncestorInputs = components['schemas']['AncestorInputs'];
+export type AncestorLastRun = components['schemas']['AncestorLastRun'];
+export type AncestorOperation = components['schemas']['AncestorOperation'];
+export type AncestorOperations = components['schemas']['AncestorOperations'];
+export type AncestorOutputs = components['schemas']['AncestorOutputs'];
+export type AncestorPerformed = components['schemas']['AncestorPerformed'];
+export type AncestorProgram = components['schemas']['AncestorProgram'];
+export type AncestorRelation = components['schemas']['AncestorRelation'];
+export type AncestorRelations = components['schemas']['AncestorRelations'];
+export type AncestorSummary = components['schemas']['AncestorSummary'];
+export type Answer = components['schemas']['Answer'];
+export type AnswerOf = components['schemas']['AnswerOf'];
+export type Answers = components['schemas']['Answers'];
+export type ChangedField = components['schemas']['ChangedField'];
+export type Connection = components['schemas']['Connection'];
+export type Consumption = components['schemas']['Consumption'];
+export type Content = components['schemas']['Content'];
+export type DatasetDiff = components['schemas']['DatasetDiff'];
+export type DerivationParts = components['schemas']['DerivationParts'];
+export type Diff = components['schemas']['Diff'];
+export type Edge = components['schemas']['Edge'];
+export type EndPoint = components['schemas']['EndPoint'];
+export type EndPointDetails = components['schemas']['EndPointDetails'];
+export type EndPointOfContent = components['schemas']['EndPointOfContent'];
+export type EndPoints = components['schemas']['EndPoints'];
+export type Entry = components['schemas']['Entry'];
+export type EventOfRun = components['schemas']['EventOfRun'];
+export type ExpiredField = components['schemas']['ExpiredField'];
+export type ExpiredProgram = components['schemas']['ExpiredProgram'];
+export type Fault = components['schemas']['Fault'];
+export type FieldLineage = components['schemas']['FieldLineage'];
+export type FieldTag = components['schemas']['FieldTag'];
+export type FieldTagList = components['schemas']['FieldTagList'];
+export type FieldWays = components['schemas']['FieldWays'];
+export type Fields = components['schemas']['Fields'];
+export type Graph = components['schemas']['Graph'];
+export type History = components['schemas']['History'];
+export type JobReference = components['schemas']['JobReference'];
+export type ListedEndPoint = components['schemas']['ListedEndPoint'];
+export type ListedField = components['schemas']['ListedField'];
+export type ListedRun = components['schemas']['ListedRun'];
+export type NamespaceRuns = components['schemas']['NamespaceRuns'];
+export type Namespaces = components['schemas']['Namespaces'];
+export type Node = components['schemas']['Node'];
+export type OpenLineageEvent = components['schemas']['OpenLineageEvent'];
+export type Operation = components['schemas']['Operation'];
+export type Pair = components['schemas']['Pair'];
+export type ParamsOf = components['schemas']['ParamsOf'];
+export type Path = components['schemas']['Path'];
+export type PhysicalName = components['schemas']['PhysicalName'];
+export type Policies = components['schemas']['Policies'];
+export type Policy = components['schemas']['Policy'];
+export type PolicyField = components['schemas']['PolicyField'];
+export type Program = components['schemas']['Program'];
+export type Programs = components['schemas']['Programs'];
+export type Provenance = components['schemas']['Provenance'];
+export type Reach = components['schemas']['Reach'];
+export type ReachEdge = components['schemas']['ReachEdge'];
+export type ReachField = components['schemas']['ReachField'];
+export type ReachNode = components['schemas']['ReachNode'];
+export type ReachedField = components['schemas']['ReachedField'];
+export type RecordedDataset = components['schemas']['RecordedDataset'];
+export type RecordedInput = components['schemas']['RecordedInput'];
+export type RecordedOperation = components['schemas']['RecordedOperation'];
+export type RecordedOutput = components['schemas']['RecordedOutput'];
+export type ReportWindow = components['schemas']['ReportWindow'];
+export type Result = components['schemas']['Result'];
+export type Results = components['schemas']['Results'];
+export type RetentionReport = components['schemas']['RetentionReport'];
+export type RunBucket = components['schemas']['RunBucket'];
+export type RunCounts = components['schemas']['RunCounts'];
+export type RunOfProgram = components['schemas']['RunOfProgram'];
+export type RunTold = components['schemas']['RunTold'];
+export type Runs = components['schemas']['Runs'];
+export type Source = components['schemas']['Source'];
+export type Step = components['schemas']['Step'];
+export type Stretch = components['schemas']['Stretch'];
+export type Tag = components['schemas']['Tag'];
+export type TagList = components['schemas']['TagList'];
+export type TagNames = components['schemas']['TagNames'];
+export type TaggedField = components['schemas']['TaggedField'];
+export type TaggedFields = components['schemas']['TaggedFields'];
+export type UnknownRelation = components['schemas']['UnknownRelation'];
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;
