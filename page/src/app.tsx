@@ -14,7 +14,7 @@ import { DatasetScreen } from "./screens/dataset";
 import { GraphScreen } from "./screens/graph";
 import { HomeScreen } from "./screens/home";
 import { useAccess } from "./api/token";
-import type { PageState, View } from "./state/url";
+import type { PageState, View } from "./state/page-state";
 
 const details = () => import("./screens/details");
 

@@ -1,6 +1,6 @@
 /** Types of answers in the words of the page: those of the API, which are generated, some under other names. */
 
-import type { Operation, Pair, Program, RunOfProgram } from "./types";
+import type { Operation, RunOfProgram } from "./types";
 
 export type * from "./types";
 export type {
@@ -14,7 +14,5 @@ export type {
   RunTold as RunDetails,
 } from "./types";
 
-export type Influence = NonNullable<Pair["influence"]>;
 export type OperationType = Operation["type"];
-export type RunDirection = Program["direction"];
 export type RunState = NonNullable<RunOfProgram["state"]>;

@@ -4,7 +4,7 @@ import { createStore } from "../browser/store";
 
 const KEY = "field-lineage-token";
 
-export interface Access {
+interface Access {
   token?: string;
   /** Whether the server refused the last request for want of a token, or of a valid one. */
   isAsked: boolean;

@@ -9,7 +9,7 @@ import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { VirtualList } from "../parts/virtual-list";
 import { useZone } from "../parts/time";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { formatTime } from "../state/window";
 import { type FieldRow, fieldRows, type GroupRow } from "./rows";
 

@@ -8,7 +8,7 @@ import { EmptyWindow } from "../parts/empty";
 import { Link } from "../parts/link";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
 import { didText, ProgramName } from "./run-table";
 

@@ -6,7 +6,7 @@ import type { Pair } from "../api/answers";
 import { FieldLabel, Name } from "../parts/field-name";
 import { isHiddenNamespace } from "../api/hidden-names";
 import { Link } from "../parts/link";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import type { Related } from "./related";
 
 const PAIRS_AT_FIRST = 12;

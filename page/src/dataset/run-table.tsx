@@ -3,14 +3,13 @@
 import type { ListedRun } from "../api/answers";
 import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
-import { Button } from "../parts/button";
 import { EmptyWindow } from "../parts/empty";
 import { Name, Names } from "../parts/field-name";
 import { Link } from "../parts/link";
-import { ProblemBox } from "../parts/problem-box";
+import { MoreLine } from "../parts/more";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { usePages } from "../queries/use-pages";
 
 const DID = { backward: "wrote", forward: "read", both: "read and wrote" } as const;
@@ -24,7 +23,7 @@ export const RUN_COLUMNS: readonly Column<ListedRun>[] = [
   { head: "Run", cell: ({ run }) => <Link to={{ view: "run", run }} class="id">{run}</Link>, names: true },
 ];
 
-export function RunStateLabel({ state }: { state: ListedRun["state"] }) {
+function RunStateLabel({ state }: { state: ListedRun["state"] }) {
   const isBad = state === "FAIL" || state === "ABORT";
   return <span class={`state ${isBad ? "bad" : ""}`}>{state === undefined ? "unknown" : STATES[state]}</span>;
 }
@@ -39,30 +38,19 @@ export function ProgramName({ namespace, application, program }: { namespace: st
 
 /** Say in a word what a run did to the dataset. */
 export function didText(direction: ListedRun["direction"]): string {
-  return direction === undefined ? "" : DID[direction];
+  return DID[direction];
 }
 
 export function RunTable({ state }: { state: PageState }) {
   const { ns = "", name = "", field, start, end } = state;
-  const { first, pages, more, hasMore, isLoading, problem } = usePages({
-    path: paths.datasetRuns(ns, name),
-    params: { start, end, field, limit: 50 },
-  });
-  const runs = pages.flatMap(({ body }) => body.runs);
+  const list = usePages({ path: paths.datasetRuns(ns, name), params: { start, end, field, limit: 50 } });
+  const runs = list.pages.flatMap(({ body }) => body.runs);
   return (
-    <Answered of={first} lines={12}>
+    <Answered of={list.first} lines={12}>
       {() => (
         <>
           {runs.length === 0 ? <EmptyWindow state={state} /> : <Table caption="Runs, newest first" columns={RUN_COLUMNS} rows={runs} rowKey={({ run }) => run} />}
-          {problem && <ProblemBox problem={problem} retry={more} />}
-          {hasMore && (
-            <p class="more-line">
-              <Button onClick={() => more?.()} disabled={isLoading}>
-                More runs
-              </Button>{" "}
-              {runs.length} are shown
-            </p>
-          )}
+          <MoreLine list={list} what="runs" shown={runs.length} />
         </>
       )}
     </Answered>

@@ -5,7 +5,7 @@ import { Button } from "../parts/button";
 import { Menu } from "../parts/menu";
 import { useZone } from "../parts/time";
 import { WindowPicker } from "../parts/window-picker";
-import type { WindowText } from "../state/url";
+import type { WindowText } from "../state/page-state";
 import { formatTime, presetOf, zoneName } from "../state/window";
 
 interface BaseWindowProps {

@@ -1,7 +1,7 @@
 /** Graphs from the answers of the API. */
 
-import type { Entry, Reach } from "../api/answers";
-import { compareText, EVERY_ROW, keyOf, mergeOrder, type Box, type DatasetName, type Field, type Graph, type Link, type Relation } from "./model";
+import type { DatasetName, Entry, Reach } from "../api/answers";
+import { compareText, EVERY_ROW, keyOf, mergeOrder, type Box, type Field, type Graph, type Link, type Relation } from "./model";
 
 type LinkFacts = Partial<Pick<Link, "runs" | "lastStart" | "lastRun" | "inOrder">> & { influence?: string; failed?: boolean };
 

@@ -1,6 +1,6 @@
 /** A graph in a line of text: for the status line, for files and for screen readers. */
 
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { isoTime, type Asked } from "./csv";
 import type { GraphCounts } from "./model";
 

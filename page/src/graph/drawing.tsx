@@ -9,7 +9,7 @@ import type { Plan } from "./scene";
 import type { Wire } from "./wires";
 import { lightOfField, type Trace } from "./trace";
 
-export interface Marks {
+interface Marks {
   readonly traces: readonly Trace[];
   /** What is selected: a field, or a dataset as a whole. */
   readonly selected: Row | undefined;

@@ -6,7 +6,7 @@ import { fileName } from "../browser/files";
 import { isHiddenNamespace } from "../api/hidden-names";
 import { push, replace } from "../state/navigation";
 import { useNarrow } from "../browser/use-narrow";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useKeys } from "../browser/use-keys";
 import { Canvas } from "./canvas";
 import { captionOf, countText } from "./caption";
@@ -22,8 +22,8 @@ import { Tools } from "./tools";
 import type { Side } from "./trace";
 import { usePicture } from "./use-picture";
 
-export const FIELD_LEVEL = 3;
-export const DATASET_LEVEL = 1;
+const FIELD_LEVEL = 3;
+const DATASET_LEVEL = 1;
 
 interface ExplorerProps {
   state: PageState;

@@ -47,14 +47,14 @@ const PROPERTIES = [
 ];
 
 /** A picture as text, with its size in CSS pixels. */
-export interface Picture {
+interface Picture {
   readonly svg: string;
   readonly width: number;
   readonly height: number;
 }
 
 /** Return a copy of a drawing that needs no style sheet, in its full size, below a line that says what it shows. */
-export function copyDrawing(drawing: SVGSVGElement, caption: string): Picture {
+function copyDrawing(drawing: SVGSVGElement, caption: string): Picture {
   const [width, height] = [Number(drawing.dataset.width), Number(drawing.dataset.height)];
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   inlineStyles(drawing, copy);
@@ -130,7 +130,7 @@ export function pngScale(width: number, height: number): number {
 }
 
 /** Draw a picture as PNG. Rejects if the browser cannot draw it. */
-export async function toPng({ svg, width, height }: Picture): Promise<Blob> {
+async function toPng({ svg, width, height }: Picture): Promise<Blob> {
   const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {
     const image = new Image();

@@ -2,7 +2,7 @@
 
 import type { Box, Field, Graph } from "./model";
 
-export const PAIRS_MAX = 400;
+const PAIRS_MAX = 400;
 export const FIELDS_MAX = 60;
 /** Rows of fields that are lit or unfolded, over the whole graph, so that the drawing stays small. */
 export const ROWS_MAX = 800;
@@ -21,7 +21,7 @@ export interface FoldedBox {
 export type Unfolded = ReadonlyMap<string, number>;
 
 /** Return whether a box is folded: its graph has many pairs, or it has many fields. */
-export function isFolded(graph: Graph, box: Box): boolean {
+function isFolded(graph: Graph, box: Box): boolean {
   return graph.links.length > PAIRS_MAX || box.fields.length > FIELDS_MAX;
 }
 

@@ -47,7 +47,7 @@ export function rowsOf(plan: Plan): Row[] {
   ]);
 }
 
-export function inReadingOrder(plan: Plan): PlacedBox[] {
+function inReadingOrder(plan: Plan): PlacedBox[] {
   return [...plan.boxes.values()].sort((a, b) => a.x - b.x || a.y - b.y);
 }
 
@@ -65,7 +65,7 @@ function reach(plan: Plan, origin: Field, side: Side, wanted: number): Focus | u
 }
 
 /** Return the row in which a field stands: its own, or the one of the hidden fields. */
-export function rowOf(plan: Plan, field: Field): Row {
+function rowOf(plan: Plan, field: Field): Row {
   const isShown = plan.boxes.get(field.box.key)?.folded.shown.includes(field);
   return { box: field.box, field: isShown ? field : undefined };
 }

@@ -1,8 +1,8 @@
 /** The passages of long links between boxes: items of the columns, which are placed like boxes. */
 
-export const LANE_GAP = 7;
+const LANE_GAP = 7;
 /** Lanes beyond this number are left out: their links pass behind boxes. */
-export const LANES_MAX = 20_000;
+const LANES_MAX = 20_000;
 
 /** Two boxes by their indices, and the heights at which a link leaves and arrives. */
 export interface Pair {

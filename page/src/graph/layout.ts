@@ -3,7 +3,7 @@
 import { createItem, Lanes, type Item, type Pair } from "./lanes";
 import { rankNodes } from "./ranks";
 
-export const GAP_Y = 22;
+const GAP_Y = 22;
 const SWEEPS = 8;
 
 /** Boxes by their heights; pairs of them with the height at which a link leaves and arrives. A pair stands once. */

@@ -1,7 +1,8 @@
 /** The lineage graph: datasets, their fields, and the links between fields, from source to destination. */
 
+import type { DatasetName } from "../api/answers";
 import { HIDDEN_FIELD } from "../api/hidden-names";
-import type { FieldRef } from "../state/url";
+import type { FieldRef } from "../state/page-state";
 
 /** Stands for every row of a dataset: what leads here decides which rows there are. */
 export const EVERY_ROW = "*";
@@ -55,11 +56,6 @@ export interface Graph {
   readonly boxes: readonly Box[];
   readonly links: readonly Link[];
   readonly unknown: readonly Relation[];
-}
-
-export interface DatasetName {
-  readonly namespace: string;
-  readonly name: string;
 }
 
 export interface GraphCounts {

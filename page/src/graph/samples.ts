@@ -29,7 +29,7 @@ function entryOf(from: number, to: number): Entry {
 const names = fc.constantFrom("a", "b", "*", "A/b", "c|d", "%7C", "😀", "<b>x</b>", "e\u0000f", "=1+1", "x".repeat(100));
 
 /** Arbitrary entries: cycles, self-loops, generated and dropped fields, unknown relations, names of any kind. */
-export const entries: fc.Arbitrary<Entry[]> = fc.array(
+const entries: fc.Arbitrary<Entry[]> = fc.array(
   fc.record({
     source: fc.option(fc.record({ namespace: fc.constantFrom("n", "m"), name: names })),
     destination: fc.option(fc.record({ namespace: fc.constantFrom("n", "m"), name: names })),

@@ -5,8 +5,7 @@ import { push } from "../state/navigation";
 import { Button } from "../parts/button";
 import { Switch } from "../parts/filters";
 import { Choice } from "../parts/tabs";
-import { DIRECTIONS } from "../state/page-state";
-import type { Direction, PageState } from "../state/url";
+import { DIRECTIONS, type Direction, type PageState } from "../state/page-state";
 import type { FileKind } from "./export";
 
 const LEVELS = [1, 2, 3, 4, 5, 8, 16, 32];

@@ -16,7 +16,7 @@ export interface Wire {
   readonly middle: Point;
 }
 
-export interface Point {
+interface Point {
   readonly x: number;
   readonly y: number;
 }

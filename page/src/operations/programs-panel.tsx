@@ -5,7 +5,7 @@ import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
 import { Name, Names } from "../parts/field-name";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
 import { count, formatCount } from "../browser/numbers";
 import { Limited } from "../parts/limited";

@@ -1,5 +1,5 @@
 /** The query of the views of the operations screen. */
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 
 export interface FieldQuery {
   ns: string;

@@ -9,7 +9,7 @@ import { RunLink } from "../parts/dataset-link";
 import { EmptyWindow } from "../parts/empty";
 import { Section } from "../parts/section";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
 import { count } from "../browser/numbers";
 import { Limited } from "../parts/limited";

@@ -1,4 +1,4 @@
-/** The states of an answer: under way, refused, older than the question, there. */
+/** The states of an answer: under way, refused, older than the query, there. */
 
 import type { ComponentChildren } from "preact";
 import type { Answer } from "../api/client";

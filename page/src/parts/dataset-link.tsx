@@ -1,6 +1,6 @@
 /** Links to datasets, fields and runs, by their names. */
 import type { DatasetName, FieldName } from "../api/answers";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { isHiddenNamespace } from "../api/hidden-names";
 import { FieldLabel, Name } from "./field-name";
 import { Link } from "./link";

@@ -1,7 +1,7 @@
-/** Filters that all questions take. */
+/** Filters that all queries take. */
 
 import { push } from "../state/navigation";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 
 export function Filters({ state }: { state: PageState }) {
   return (

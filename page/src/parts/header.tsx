@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useKeys } from "../browser/use-keys";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { Button, Icon } from "./button";
 import { KeyList } from "./key-list";
 import { Link } from "./link";

@@ -3,7 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { pageState, push, replace } from "../state/navigation";
 import { isHiddenNamespace } from "../api/hidden-names";
-import { href, nextState, type PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
+import { href, nextState } from "../state/url";
 
 interface LinkProps {
   /** The change of the state; see `nextState`. */

@@ -1,7 +1,7 @@
 /** Where the reader is: namespace, dataset, field, and the views of them. */
 
 import { paths } from "../api/paths";
-import type { PageState, View } from "../state/url";
+import type { PageState, View } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
 import { Name } from "./field-name";
 import { Link } from "./link";

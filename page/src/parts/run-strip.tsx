@@ -5,7 +5,7 @@ import type { RunBucket } from "../api/answers";
 import { paths } from "../api/paths";
 import { push } from "../state/navigation";
 import type { ShownWindow } from "../state/shown-window";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
 import { formatLength, formatTime, pinWindow } from "../state/window";
 import { useZone } from "./time";

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchHit } from "../api/answers";
 import { push } from "../state/navigation";
 import { searchRequest } from "../queries/search";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useKeys } from "../browser/use-keys";
 import { useSearch } from "../queries/use-search";
 import { Icon } from "./button";

@@ -1,7 +1,7 @@
 /** Choices that are part of the address: links, so that each can be copied. */
 
 import { useEffect, useRef } from "preact/hooks";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { Link } from "./link";
 
 export interface Option<Key extends string> {

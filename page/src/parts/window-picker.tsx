@@ -5,7 +5,7 @@ import { push } from "../state/navigation";
 import { setPreference } from "../browser/preferences";
 import { useRefusal } from "../state/shown-window";
 import { parseTyped, toTyped } from "../state/time-input";
-import type { WindowText } from "../state/url";
+import type { WindowText } from "../state/page-state";
 import { presetOf, PRESETS, resolveTime, type Zone } from "../state/window";
 import { Button } from "./button";
 import { useZone } from "./time";

@@ -1,7 +1,7 @@
 /** The field that a report is about, by its names. */
 import { push } from "../state/navigation";
 import { type FormField, TextForm } from "../parts/text-form";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 
 const FIELDS: readonly FormField<"ns" | "name" | "field">[] = [
   { key: "ns", label: "Namespace" },

@@ -1,7 +1,7 @@
 /** Parts that the reports about a field share. */
 import type { FieldName, UnknownRelation } from "../api/answers";
 import { DatasetLink } from "../parts/dataset-link";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 
 /** What a report about a field is of. */
 export interface FieldReportProps {

@@ -13,7 +13,7 @@ import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
 import { count, formatCount } from "../browser/numbers";
 import { PolicySubject } from "./policy-table";

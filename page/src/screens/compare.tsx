@@ -10,7 +10,7 @@ import { Skeleton } from "../parts/answered";
 import { Banners } from "../parts/banner";
 import { Empty } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { stepWindow } from "../state/window";
 
 export function CompareScreen({ state }: { state: PageState }) {

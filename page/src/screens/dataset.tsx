@@ -12,7 +12,7 @@ import { Answered, Skeleton } from "../parts/answered";
 import { Banner, Banners } from "../parts/banner";
 import { EmptyWindow } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { type AnswerState, useAnswer } from "../queries/use-answer";
 import { usePages } from "../queries/use-pages";
 

@@ -8,7 +8,7 @@ import { Skeleton } from "../parts/answered";
 import { Banners } from "../parts/banner";
 import { Empty, EmptyWindow } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 
 // Few visits save a file: what makes one is loaded then.
 const saveAs: typeof saveGraph = (...shown) => import("./details").then((details) => details.saveGraph(...shown));

@@ -1,6 +1,6 @@
 /** Namespaces, and their datasets when they are opened. */
 
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { paths } from "../api/paths";
 import { replace } from "../state/navigation";
 import { Answered } from "../parts/answered";
@@ -8,6 +8,7 @@ import { Button, Icon } from "../parts/button";
 import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
+import { MoreLine } from "../parts/more";
 import { ProblemBox } from "../parts/problem-box";
 import { usePages } from "../queries/use-pages";
 
@@ -57,10 +58,10 @@ function Namespace({ ns, open }: { ns: string; open: readonly string[] }) {
 }
 
 function DatasetsOf({ ns }: { ns: string }) {
-  const { first, pages, more, hasMore, isLoading, problem } = usePages({ path: paths.datasets(ns), params: { limit: 100 } });
-  const datasets = pages.flatMap(({ body }) => body.endpoints);
+  const list = usePages({ path: paths.datasets(ns), params: { limit: 100 } });
+  const datasets = list.pages.flatMap(({ body }) => body.endpoints);
   return (
-    <Answered of={first} lines={4}>
+    <Answered of={list.first} lines={4}>
       {() => (
         <>
           <ul class="datasets">
@@ -74,15 +75,7 @@ function DatasetsOf({ ns }: { ns: string }) {
             ))}
           </ul>
           {datasets.length === 0 && <p class="nothing">No datasets.</p>}
-          {problem && <ProblemBox problem={problem} retry={more} />}
-          {hasMore && (
-            <p class="more-line">
-              <Button onClick={() => more?.()} disabled={isLoading}>
-                More datasets
-              </Button>{" "}
-              {datasets.length} are shown
-            </p>
-          )}
+          <MoreLine list={list} what="datasets" shown={datasets.length} />
         </>
       )}
     </Answered>

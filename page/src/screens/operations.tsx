@@ -7,7 +7,7 @@ import { WaysView } from "../operations/ways-view";
 import { Empty } from "../parts/empty";
 import { Link } from "../parts/link";
 import { Choice, type Option } from "../parts/tabs";
-import type { OperationView, PageState } from "../state/url";
+import type { OperationView, PageState } from "../state/page-state";
 
 type Side = FieldQuery["direction"];
 

@@ -6,7 +6,7 @@ import { FieldForm } from "../reports/field-form";
 import { PolicyTable } from "../reports/policy-table";
 import { ProvenanceReport } from "../reports/provenance-report";
 import { RetentionReport } from "../reports/retention-report";
-import type { PageState, Report } from "../state/url";
+import type { PageState, Report } from "../state/page-state";
 
 const REPORTS: readonly Option<Report>[] = [
   { key: "consumption", label: "Consumption" },

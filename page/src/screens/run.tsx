@@ -1,5 +1,5 @@
 /** All that is recorded of one run. */
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { useMemo } from "preact/hooks";
 import { paths } from "../api/paths";
 import { Code } from "../operations/description";

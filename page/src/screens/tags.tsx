@@ -1,5 +1,5 @@
 /** Tags of fields, and the retention policies that use them. */
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { Link } from "../parts/link";
 import { Name } from "../parts/field-name";
 import { Section } from "../parts/section";

@@ -1,7 +1,8 @@
 /** Where the page is: the state of its address, and changes of it. */
 
 import { createStore } from "../browser/store";
-import { href, nextState, parseState, type PageState } from "./url";
+import type { PageState } from "./page-state";
+import { href, nextState, parseState } from "./url";
 
 const current = createStore(parseState(location.search));
 

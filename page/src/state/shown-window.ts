@@ -4,7 +4,7 @@ import type { ApiProblem } from "../api/client";
 import type { Params } from "../api/paths";
 import { pageState } from "./navigation";
 import { createStore } from "../browser/store";
-import type { WindowText } from "./url";
+import type { WindowText } from "./page-state";
 import { resolveTime } from "./window";
 
 /** Bounds in epoch seconds, and the texts that they were computed from. */
@@ -21,7 +21,7 @@ interface Refused extends WindowText {
 const shown = createStore<ShownWindow | undefined>(undefined);
 const refused = createStore<Refused | undefined>(undefined);
 
-/** Remember the window of an answer, if its question was about the window of the page. */
+/** Remember the window of an answer, if its query was about the window of the page. */
 export function notePageWindow(window: { start: number; end: number } | undefined, params: Params = {}): void {
   const { start, end } = pageState();
   if (window === undefined || params.start !== start || params.end !== end) return;

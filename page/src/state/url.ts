@@ -12,8 +12,6 @@ import {
   type WindowText,
 } from "./page-state";
 
-export type * from "./page-state";
-
 export const DEFAULT_WINDOW: WindowText = { start: "now-30d", end: "now" };
 
 const TEXTS = ["ns", "name", "field", "q", "run", "tab", "tag", "policy"] as const;

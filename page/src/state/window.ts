@@ -1,6 +1,6 @@
 /** Time windows: expressions of the API, steps, and times in UTC or local time. All numbers are epoch seconds. */
 
-import type { WindowText } from "./url";
+import type { WindowText } from "./page-state";
 
 export type Zone = "utc" | "local";
 

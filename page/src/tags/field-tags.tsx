@@ -7,7 +7,7 @@ import { PagedTable, PagesTable } from "../parts/more";
 import { Path } from "../parts/path";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
-import type { PageState } from "../state/url";
+import type { PageState } from "../state/page-state";
 import { usePages } from "../queries/use-pages";
 import { TagLink } from "./all-tags";
 import { DESCRIPTION, SET } from "./columns";
