@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { usePageState } from "./state/navigation";
+import { useAccess } from "./api/token";
 import { deferred } from "./parts/deferred";
 import { Filters } from "./parts/filters";
 import { Header } from "./parts/header";
@@ -13,7 +13,7 @@ import { WindowBar } from "./parts/window-bar";
 import { DatasetScreen } from "./screens/dataset";
 import { GraphScreen } from "./screens/graph";
 import { HomeScreen } from "./screens/home";
-import { useAccess } from "./api/token";
+import { usePageState } from "./state/navigation";
 import type { PageState, View } from "./state/page-state";
 
 const details = () => import("./screens/details");

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { apiUrl } from "./client";
-import { paths } from "./paths";
 import { hasDotSegment } from "./dot-names";
+import { paths } from "./paths";
 
 const text = fc.string({ unit: "binary", minLength: 1 }).map((value) => value.toWellFormed());
 

@@ -1,9 +1,9 @@
 /** Requests to the REST API. */
 
+import { formatQuery } from "../browser/query-string";
 import { fetchInBatch, hasDotSegment } from "./dot-names";
 import { nameHidden } from "./hidden-names";
 import type { ApiPath, Params } from "./paths";
-import { formatQuery } from "../browser/query-string";
 import { askForToken, currentToken, tokenHeaders } from "./token";
 
 /** An answer with what its headers say. Window and horizon are in epoch seconds. */

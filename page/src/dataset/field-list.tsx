@@ -1,14 +1,14 @@
 /** The fields of a dataset, with a filter. */
 
-import { formatCount } from "../browser/numbers";
 import { useMemo, useState } from "preact/hooks";
 import type { ListedField } from "../api/answers";
-import { replace } from "../state/navigation";
+import { formatCount } from "../browser/numbers";
 import { Icon } from "../parts/button";
 import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
-import { VirtualList } from "../parts/virtual-list";
 import { useZone } from "../parts/time";
+import { VirtualList } from "../parts/virtual-list";
+import { replace } from "../state/navigation";
 import type { PageState } from "../state/page-state";
 import { formatTime } from "../state/window";
 import { type FieldRow, fieldRows, type GroupRow } from "./rows";

@@ -1,15 +1,15 @@
 /** Programs that read or wrote a dataset. */
 
-import { formatCount } from "../browser/numbers";
 import type { Program } from "../api/answers";
 import { paths } from "../api/paths";
+import { formatCount } from "../browser/numbers";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
 import { Link } from "../parts/link";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
+import type { PageState } from "../state/page-state";
 import { didText, ProgramName } from "./run-table";
 
 export const PROGRAM_COLUMNS: readonly Column<Program>[] = [

@@ -1,10 +1,10 @@
 /** The datasets on one side of a dataset, with the pairs of fields. */
 
-import { formatCount } from "../browser/numbers";
 import { useState } from "preact/hooks";
 import type { Pair } from "../api/answers";
-import { FieldLabel, Name } from "../parts/field-name";
 import { isHiddenNamespace } from "../api/hidden-names";
+import { formatCount } from "../browser/numbers";
+import { FieldLabel, Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import type { PageState } from "../state/page-state";
 import type { Related } from "./related";

@@ -9,8 +9,8 @@ import { Link } from "../parts/link";
 import { MoreLine } from "../parts/more";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/page-state";
 import { usePages } from "../queries/use-pages";
+import type { PageState } from "../state/page-state";
 
 const DID = { backward: "wrote", forward: "read", both: "read and wrote" } as const;
 const STATES = { RUNNING: "running", COMPLETE: "complete", FAIL: "failed", ABORT: "aborted" } as const;

@@ -1,10 +1,10 @@
 /** The window that the one of the page is compared with. */
 
-import { push } from "../state/navigation";
 import { Button } from "../parts/button";
 import { Menu } from "../parts/menu";
 import { useZone } from "../parts/time";
 import { WindowPicker } from "../parts/window-picker";
+import { push } from "../state/navigation";
 import type { WindowText } from "../state/page-state";
 import { formatTime, presetOf, zoneName } from "../state/window";
 

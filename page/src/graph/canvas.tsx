@@ -2,15 +2,15 @@
 
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Button } from "../parts/button";
 import { useKeys } from "../browser/use-keys";
+import { Button } from "../parts/button";
 import { Drawing } from "./drawing";
 import { moveFocus, rowsOf, type Focus, type Row } from "./keys";
 import { HEADER, ROW, type PlacedBox, type Plan } from "./scene";
-import type { Wire } from "./wires";
 import type { Trace } from "./trace";
 import { useViewport, type ViewportControl } from "./use-viewport";
 import { holdPlace, reveal, type Area } from "./viewport";
+import type { Wire } from "./wires";
 
 interface CanvasProps {
   plan: Plan;

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FieldName } from "../api/answers";
-import { compareGraphs, countChanges } from "./compare";
 import { graphOfReach } from "./build";
+import { compareGraphs, countChanges } from "./compare";
 import { findField, type Graph } from "./model";
 import { graphs } from "./samples";
 

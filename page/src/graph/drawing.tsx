@@ -6,8 +6,8 @@ import { BoxDrawing } from "./box-drawing";
 import type { Row } from "./keys";
 import type { Box, Field } from "./model";
 import type { Plan } from "./scene";
-import type { Wire } from "./wires";
 import { lightOfField, type Trace } from "./trace";
+import type { Wire } from "./wires";
 
 interface Marks {
   readonly traces: readonly Trace[];

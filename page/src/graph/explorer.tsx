@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { fileName } from "../browser/files";
 import { isHiddenNamespace } from "../api/hidden-names";
-import { push, replace } from "../state/navigation";
-import { useNarrow } from "../browser/use-narrow";
-import type { PageState } from "../state/page-state";
+import { fileName } from "../browser/files";
 import { useKeys } from "../browser/use-keys";
+import { useNarrow } from "../browser/use-narrow";
+import { push, replace } from "../state/navigation";
+import type { PageState } from "../state/page-state";
 import { Canvas } from "./canvas";
 import { captionOf, countText } from "./caption";
 import type { Asked } from "./csv";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { fileName } from "../browser/files";
 import { graphOfReach } from "./build";
 import { formatCell, toCsv } from "./csv";
-import { fileName } from "../browser/files";
 import { PNG_PIXELS_MAX, PNG_SIDE_MAX, pngScale, toValidXml } from "./export";
 import { graphs } from "./samples";
 

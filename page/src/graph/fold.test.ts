@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { FIELDS_MAX, fold, ROWS_MAX, UNFOLD } from "./fold";
-import { labelOf } from "./model";
 import { graphOfEntries } from "./build";
+import { FIELDS_MAX, fold, ROWS_MAX, UNFOLD } from "./fold";
 import { describeField, findFields, moveFocus, rowsOf, type Row } from "./keys";
+import { labelOf } from "./model";
 import { graphs, syntheticEntries } from "./samples";
 import { planGraph } from "./scene";
 import { litFields, trace } from "./trace";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { graphOfEntries } from "./build";
 import { fold } from "./fold";
 import { layoutBoxes } from "./layout";
 import { type Graph } from "./model";
-import { graphOfEntries } from "./build";
 import { backEdges, rankNodes } from "./ranks";
 import { graphs, syntheticEntries } from "./samples";
 import { planGraph, type PlacedBox, type Plan } from "./scene";

@@ -1,9 +1,9 @@
 /** What is selected: what it is made of and what was made of it, by hops, by value or only shaped, and why. */
 
 import { useState } from "preact/hooks";
+import { isHiddenNamespace } from "../api/hidden-names";
 import { Button } from "../parts/button";
 import { FieldLabel, Name } from "../parts/field-name";
-import { isHiddenNamespace } from "../api/hidden-names";
 import { Link } from "../parts/link";
 import type { Row } from "./keys";
 import { labelOf, refOf, type Box } from "./model";

@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { isHiddenNamespace } from "../api/hidden-names";
 import { Button } from "../parts/button";
 import { FieldLabel, Name } from "../parts/field-name";
 import { Link } from "../parts/link";
-import { isHiddenNamespace } from "../api/hidden-names";
 import { isUnordered, refOf, type Field, type Link as GraphLink } from "./model";
 import { LastRun, NotInOrder, Sign } from "./pair-table";
 import { pathTo, reached, type Light, type Reached, type Trace } from "./trace";

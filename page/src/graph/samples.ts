@@ -2,8 +2,8 @@
 
 import * as fc from "fast-check";
 import type { Entry } from "../api/answers";
-import { type Graph } from "./model";
 import { graphOfEntries } from "./build";
+import { type Graph } from "./model";
 
 const dataset = (index: number) => ({ namespace: "synthetic", name: `schema.dataset_${index}` });
 

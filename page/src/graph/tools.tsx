@@ -1,10 +1,10 @@
 /** The tools of the graph: direction, hops, causal, graph or table, and files. */
 
 import type { ComponentChildren } from "preact";
-import { push } from "../state/navigation";
 import { Button } from "../parts/button";
 import { Switch } from "../parts/filters";
 import { Choice } from "../parts/tabs";
+import { push } from "../state/navigation";
 import { DIRECTIONS, type Direction, type PageState } from "../state/page-state";
 import type { FileKind } from "./export";
 

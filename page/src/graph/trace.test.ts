@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Reach } from "../api/answers";
+import { graphOfReach } from "./build";
 import { countText } from "./caption";
 import { countGraph, findField, type Field, type Graph } from "./model";
-import { graphOfReach } from "./build";
 import { graphs } from "./samples";
 import { lightOfField, lightOfLink, litFields, pathTo, reached, trace } from "./trace";
 

@@ -4,8 +4,8 @@ import { useMemo, useRef } from "preact/hooks";
 import type { Entry, Reach } from "../api/answers";
 import type { Answer, ApiProblem, Offline } from "../api/client";
 import { paths } from "../api/paths";
-import type { PageState, WindowText } from "../state/page-state";
 import { useAnswer, type AnswerState } from "../queries/use-answer";
+import type { PageState, WindowText } from "../state/page-state";
 import { graphOfEntries, graphOfReach } from "./build";
 import type { Graph } from "./model";
 

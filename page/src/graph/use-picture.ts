@@ -5,8 +5,8 @@ import { fold, type FoldedBox, type Unfolded } from "./fold";
 import type { Row } from "./keys";
 import type { Graph } from "./model";
 import { planGraph, type Plan } from "./scene";
-import { drawWires, type Wire } from "./wires";
 import { litFields, trace, type Side, type Trace } from "./trace";
+import { drawWires, type Wire } from "./wires";
 
 export interface Picture {
   readonly traces: readonly Trace[];

@@ -1,8 +1,8 @@
 /** All operations of a field, in order, with the programs that ran them. */
 import { useMemo } from "preact/hooks";
 import type { FieldOperations } from "../api/answers";
-import { Section } from "../parts/section";
 import { count } from "../browser/numbers";
+import { Section } from "../parts/section";
 import { FieldAnswer } from "./field-answer";
 import { OperationList } from "./operation-list";
 import { ProgramsPanel } from "./programs-panel";

@@ -1,8 +1,8 @@
 /** The fields that an operation takes and makes. */
 import type { DatasetName, FieldName } from "../api/answers";
 import { FieldLabel, Name } from "../parts/field-name";
-import { Link } from "../parts/link";
 import { Limited } from "../parts/limited";
+import { Link } from "../parts/link";
 import type { OperationRow, RowInput, RowOutput } from "./rows";
 
 const CHIPS_FIRST = 12;

@@ -1,14 +1,14 @@
 /** The programs whose runs performed the operations of a field, with their last runs. */
 import type { Program } from "../api/answers";
 import { paths } from "../api/paths";
+import { count, formatCount } from "../browser/numbers";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
 import { Name, Names } from "../parts/field-name";
-import { Time } from "../parts/time";
-import type { PageState } from "../state/page-state";
-import { useAnswer } from "../queries/use-answer";
-import { count, formatCount } from "../browser/numbers";
 import { Limited } from "../parts/limited";
+import { Time } from "../parts/time";
+import { useAnswer } from "../queries/use-answer";
+import type { PageState } from "../state/page-state";
 import type { FieldQuery } from "./query";
 
 const PROGRAMS_FIRST = 10;

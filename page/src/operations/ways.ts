@@ -1,7 +1,7 @@
 /** Ways of a field over time: the stretches of runs that made it in the same way, as parts of the window. */
 import type { Stretch } from "../api/answers";
-import { pinWindow } from "../state/window";
 import type { WindowText } from "../state/page-state";
+import { pinWindow } from "../state/window";
 
 /** A part of a window, in fractions of its length from 0 to 1. `stretch` is its index; undefined for a gap. */
 export interface Segment {

@@ -2,8 +2,8 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import { ApiProblem, type Offline } from "../api/client";
 import { push } from "../state/navigation";
-import { parseTyped, toTyped } from "../state/time-input";
 import type { WindowText } from "../state/page-state";
+import { parseTyped, toTyped } from "../state/time-input";
 import { Button } from "./button";
 import { Link } from "./link";
 import { useZone } from "./time";

@@ -1,7 +1,7 @@
 /** Links to datasets, fields and runs, by their names. */
 import type { DatasetName, FieldName } from "../api/answers";
-import type { PageState } from "../state/page-state";
 import { isHiddenNamespace } from "../api/hidden-names";
+import type { PageState } from "../state/page-state";
 import { FieldLabel, Name } from "./field-name";
 import { Link } from "./link";
 

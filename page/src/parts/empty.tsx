@@ -3,9 +3,9 @@
 import type { ComponentChildren } from "preact";
 import type { DatasetDetails } from "../api/answers";
 import { paths } from "../api/paths";
-import { useShownWindow } from "../state/shown-window";
-import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
+import type { PageState } from "../state/page-state";
+import { useShownWindow } from "../state/shown-window";
 import { formatTime, pinWindow, presetOf, zoneName } from "../state/window";
 import { Link } from "./link";
 import { Time, useZone } from "./time";

@@ -1,7 +1,7 @@
 /** Lists that show their first items, and the others on demand. */
-import { formatCount } from "../browser/numbers";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { formatCount } from "../browser/numbers";
 import { Button } from "./button";
 
 interface LimitedProps<T> {

@@ -1,8 +1,8 @@
 /** Links to other states of the page. */
 
 import type { ComponentChildren } from "preact";
-import { pageState, push, replace } from "../state/navigation";
 import { isHiddenNamespace } from "../api/hidden-names";
+import { pageState, push, replace } from "../state/navigation";
 import type { PageState } from "../state/page-state";
 import { href, nextState } from "../state/url";
 

@@ -1,11 +1,11 @@
 /** Tables of many rows: of an answer that has them all, and of a list that comes in pages. */
 import { useEffect } from "preact/hooks";
-import { Limited } from "./limited";
-import { type PagesState, usePages } from "../queries/use-pages";
 import type { Params } from "../api/paths";
 import type { ApiRequest } from "../queries/use-answer";
+import { type PagesState, usePages } from "../queries/use-pages";
 import { Answered } from "./answered";
 import { Button } from "./button";
+import { Limited } from "./limited";
 import { ProblemBox } from "./problem-box";
 import { type Column, Table } from "./table";
 

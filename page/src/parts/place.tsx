@@ -1,8 +1,8 @@
 /** Where the reader is: namespace, dataset, field, and the views of them. */
 
 import { paths } from "../api/paths";
-import type { PageState, View } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
+import type { PageState, View } from "../state/page-state";
 import { Name } from "./field-name";
 import { Link } from "./link";
 import { type Option, Tabs } from "./tabs";

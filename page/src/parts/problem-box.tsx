@@ -2,8 +2,8 @@
 
 import { useEffect } from "preact/hooks";
 import { ANSWER_SECONDS_MAX, ApiProblem, type Offline } from "../api/client";
-import { pageState } from "../state/navigation";
 import { openSearch } from "../queries/search";
+import { pageState } from "../state/navigation";
 import { Button, Icon } from "./button";
 
 interface ProblemBoxProps {

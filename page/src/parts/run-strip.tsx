@@ -3,10 +3,10 @@
 import { useState } from "preact/hooks";
 import type { RunBucket } from "../api/answers";
 import { paths } from "../api/paths";
-import { push } from "../state/navigation";
-import type { ShownWindow } from "../state/shown-window";
-import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
+import { push } from "../state/navigation";
+import type { PageState } from "../state/page-state";
+import type { ShownWindow } from "../state/shown-window";
 import { formatLength, formatTime, pinWindow } from "../state/window";
 import { useZone } from "./time";
 

@@ -2,11 +2,11 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchHit } from "../api/answers";
-import { push } from "../state/navigation";
-import { searchRequest } from "../queries/search";
-import type { PageState } from "../state/page-state";
 import { useKeys } from "../browser/use-keys";
+import { searchRequest } from "../queries/search";
 import { useSearch } from "../queries/use-search";
+import { push } from "../state/navigation";
+import type { PageState } from "../state/page-state";
 import { Icon } from "./button";
 import { SearchHits } from "./search-hits";
 

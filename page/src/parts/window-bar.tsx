@@ -1,8 +1,8 @@
 /** The window of all queries: presets, exact times, steps, and what was answered. */
 
 import { push } from "../state/navigation";
-import { exactWindow, useShownWindow } from "../state/shown-window";
 import type { PageState } from "../state/page-state";
+import { exactWindow, useShownWindow } from "../state/shown-window";
 import { formatTime, pinWindow, presetOf, stepWindow, zoneName } from "../state/window";
 import { Button } from "./button";
 import { Menu } from "./menu";

@@ -1,11 +1,11 @@
 /** The panel that chooses a window: a preset, or two times. */
 
 import { useState } from "preact/hooks";
-import { push } from "../state/navigation";
 import { setPreference } from "../browser/preferences";
+import { push } from "../state/navigation";
+import type { WindowText } from "../state/page-state";
 import { useRefusal } from "../state/shown-window";
 import { parseTyped, toTyped } from "../state/time-input";
-import type { WindowText } from "../state/page-state";
 import { presetOf, PRESETS, resolveTime, type Zone } from "../state/window";
 import { Button } from "./button";
 import { useZone } from "./time";

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Consumption } from "../api/answers";
 import { paths } from "../api/paths";
+import { count } from "../browser/numbers";
 import { PROGRAM_COLUMNS } from "../dataset/program-table";
 import { RUN_COLUMNS } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
@@ -11,7 +12,6 @@ import { More } from "../parts/more";
 import { Section } from "../parts/section";
 import { Table } from "../parts/table";
 import { usePages } from "../queries/use-pages";
-import { count } from "../browser/numbers";
 import { countReached, orderSentence } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";

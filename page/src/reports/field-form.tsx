@@ -1,6 +1,6 @@
 /** The field that a report is about, by its names. */
-import { push } from "../state/navigation";
 import { type FormField, TextForm } from "../parts/text-form";
+import { push } from "../state/navigation";
 import type { PageState } from "../state/page-state";
 
 const FIELDS: readonly FormField<"ns" | "name" | "field">[] = [

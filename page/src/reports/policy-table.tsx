@@ -1,6 +1,6 @@
 /** Retention policies, each with its report. */
-import { paths } from "../api/paths";
 import type { Policy } from "../api/answers";
+import { paths } from "../api/paths";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";

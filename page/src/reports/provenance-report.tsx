@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Provenance, Step, Stretch } from "../api/answers";
 import { paths } from "../api/paths";
+import { count, formatCount } from "../browser/numbers";
 import { Description } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
 import { rowsOfField } from "../operations/rows";
@@ -14,7 +15,6 @@ import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
-import { count, formatCount } from "../browser/numbers";
 import { countReached, orderSentence, splitByOrder } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";

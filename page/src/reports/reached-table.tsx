@@ -1,6 +1,6 @@
 /** The fields of a report as a table, by hops. */
-import { formatCount } from "../browser/numbers";
 import type { FieldName, ReachedField } from "../api/answers";
+import { formatCount } from "../browser/numbers";
 import { FieldLink, RunLink } from "../parts/dataset-link";
 import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";

@@ -3,11 +3,11 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Answer, apiUrl, fetchText } from "../api/client";
 import type { ApiPath, Params } from "../api/paths";
+import { currentToken } from "../api/token";
 import { download, fileName } from "../browser/files";
 import { Button } from "../parts/button";
 import { type Fact, Facts } from "../parts/section";
 import { useZone } from "../parts/time";
-import { currentToken } from "../api/token";
 import { formatTime, pinWindow, zoneName } from "../state/window";
 import { CsvMenu } from "./csv-menu";
 

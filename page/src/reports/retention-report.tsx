@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { ExpiredField } from "../api/answers";
 import { paths } from "../api/paths";
-import { push } from "../state/navigation";
+import { count, formatCount } from "../browser/numbers";
 import { ProgramName } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
 import { FieldLink, RunLink } from "../parts/dataset-link";
@@ -13,9 +13,9 @@ import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { PageState } from "../state/page-state";
 import { useAnswer } from "../queries/use-answer";
-import { count, formatCount } from "../browser/numbers";
+import { push } from "../state/navigation";
+import type { PageState } from "../state/page-state";
 import { PolicySubject } from "./policy-table";
 import { ReportHead } from "./report-head";
 

@@ -1,8 +1,8 @@
 /** The datasets that a run read, and those that it wrote. */
 import type { DatasetName, RunDetails } from "../api/answers";
-import { Limited } from "../parts/limited";
 import { DatasetLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
+import { Limited } from "../parts/limited";
 import { Section } from "../parts/section";
 import { byDirection } from "./facts";
 

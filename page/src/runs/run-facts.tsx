@@ -1,9 +1,9 @@
 /** The program, the times and the other facts of a run. */
+import type { JobReference, RunDetails } from "../api/answers";
 import { RunLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { type Fact, Facts } from "../parts/section";
 import { Time } from "../parts/time";
-import type { JobReference, RunDetails } from "../api/answers";
 import { formatLength } from "../state/window";
 import { otherFacts, secondsUntilLastEvent } from "./facts";
 

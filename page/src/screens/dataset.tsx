@@ -1,7 +1,7 @@
 /** One dataset: where its fields come from, what was made of them, and by which programs and runs. */
 
-import type { Entry } from "../api/answers";
 import { useMemo } from "preact/hooks";
+import type { Entry } from "../api/answers";
 import { paths } from "../api/paths";
 import { FieldList, SelectedField } from "../dataset/field-list";
 import { ProgramTable } from "../dataset/program-table";
@@ -12,9 +12,9 @@ import { Answered, Skeleton } from "../parts/answered";
 import { Banner, Banners } from "../parts/banner";
 import { EmptyWindow } from "../parts/empty";
 import { ProblemBox } from "../parts/problem-box";
-import type { PageState } from "../state/page-state";
 import { type AnswerState, useAnswer } from "../queries/use-answer";
 import { usePages } from "../queries/use-pages";
+import type { PageState } from "../state/page-state";
 
 const PAGE_FIELDS = 1000;
 const PAGES_MAX = 10;

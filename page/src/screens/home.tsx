@@ -1,8 +1,6 @@
 /** Namespaces, and their datasets when they are opened. */
 
-import type { PageState } from "../state/page-state";
 import { paths } from "../api/paths";
-import { replace } from "../state/navigation";
 import { Answered } from "../parts/answered";
 import { Button, Icon } from "../parts/button";
 import { Empty } from "../parts/empty";
@@ -11,6 +9,8 @@ import { Link } from "../parts/link";
 import { MoreLine } from "../parts/more";
 import { ProblemBox } from "../parts/problem-box";
 import { usePages } from "../queries/use-pages";
+import { replace } from "../state/navigation";
+import type { PageState } from "../state/page-state";
 
 export function HomeScreen({ state }: { state: PageState }) {
   const { first, pages, more, hasMore, isLoading, problem } = usePages({ path: paths.namespaces(), params: { limit: 100 } });

@@ -1,6 +1,6 @@
 /** Reports for people who answer for data: consumption, provenance, retention. */
-import { Choice, type Option } from "../parts/tabs";
 import { Link } from "../parts/link";
+import { Choice, type Option } from "../parts/tabs";
 import { ConsumptionReport } from "../reports/consumption-report";
 import { FieldForm } from "../reports/field-form";
 import { PolicyTable } from "../reports/policy-table";

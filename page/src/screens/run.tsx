@@ -1,6 +1,6 @@
 /** All that is recorded of one run. */
-import type { PageState } from "../state/page-state";
 import { useMemo } from "preact/hooks";
+import type { RunDetails } from "../api/answers";
 import { paths } from "../api/paths";
 import { Code } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
@@ -13,11 +13,11 @@ import { LimitedTable } from "../parts/more";
 import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { RunDetails } from "../api/answers";
+import { useAnswer } from "../queries/use-answer";
 import { RunDatasets } from "../runs/datasets";
 import { describeState, hasFailed } from "../runs/facts";
 import { RunFacts } from "../runs/run-facts";
-import { useAnswer } from "../queries/use-answer";
+import type { PageState } from "../state/page-state";
 
 const EVENTS: readonly Column<NonNullable<RunDetails["events"]>[number]>[] = [
   { head: "Time", names: true, cell: ({ eventTime }) => <Time ms={eventTime} /> },

@@ -1,9 +1,9 @@
 /** Tags of fields, and the retention policies that use them. */
-import type { PageState } from "../state/page-state";
-import { Link } from "../parts/link";
 import { Name } from "../parts/field-name";
+import { Link } from "../parts/link";
 import { Section } from "../parts/section";
 import { PolicyTable } from "../reports/policy-table";
+import type { PageState } from "../state/page-state";
 import { AllTags, TaggedFields } from "../tags/all-tags";
 import { DatasetTags } from "../tags/dataset-tags";
 import { FieldTagsView } from "../tags/field-tags";

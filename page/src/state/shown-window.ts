@@ -2,8 +2,8 @@
 
 import type { ApiProblem } from "../api/client";
 import type { Params } from "../api/paths";
-import { pageState } from "./navigation";
 import { createStore } from "../browser/store";
+import { pageState } from "./navigation";
 import type { WindowText } from "./page-state";
 import { resolveTime } from "./window";
 

@@ -1,6 +1,6 @@
 /** All tags in use, and the fields that have one. */
-import { paths } from "../api/paths";
 import type { FieldTag } from "../api/answers";
+import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { FieldLink } from "../parts/dataset-link";
 import { Empty } from "../parts/empty";

@@ -1,8 +1,8 @@
 /** Columns of tables of tags. */
+import type { FieldTag } from "../api/answers";
 import { Name } from "../parts/field-name";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
-import type { FieldTag } from "../api/answers";
 
 /** When a tag was set, and by whom. */
 export const SET: Column<FieldTag> = {

@@ -1,8 +1,8 @@
 /** The form that sets a tag: its name, by whom, and why. */
 import { useState } from "preact/hooks";
 import type { ApiPath } from "../api/paths";
-import { type FormField, TextForm } from "../parts/text-form";
 import { ProblemBox } from "../parts/problem-box";
+import { type FormField, TextForm } from "../parts/text-form";
 import { useChange } from "./use-change";
 
 const FIELDS: readonly FormField<"tag" | "by" | "description">[] = [

@@ -1,8 +1,8 @@
 /** A change that is sent to the API. */
 import { useState } from "preact/hooks";
 import { ApiProblem, fetchAnswer, type Offline } from "../api/client";
-import type { ApiPath } from "../api/paths";
 import { hasDotSegment } from "../api/dot-names";
+import type { ApiPath } from "../api/paths";
 import { asProblem } from "../queries/use-answer";
 
 export interface Change {
