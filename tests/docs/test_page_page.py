@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "page.md").read_text(encoding="utf-8")
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "page").glob("test_*.py"))
-STATE = (ROOT / "page" / "src" / "state.ts").read_text(encoding="utf-8")
+STATE = (ROOT / "page" / "src" / "state" / "page-state.ts").read_text(encoding="utf-8")
 
 
 def test_every_test_that_is_named_exists() -> None:

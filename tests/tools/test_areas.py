@@ -16,7 +16,7 @@ def test_every_area_has_tests() -> None:
     [
         ("fll_hbase/store/read/reach_walk.py", "tests/store"),
         ("api/routes/search.py", "tests/api"),
-        ("page/src/url.ts", "tests/page"),
+        ("page/src/state/url.ts", "tests/page"),
         ("tests/tools/test_areas.py", "tests/tools/test_areas.py"),
         ("tests/tables/conftest.py", "tests/tables"),
         ("tests/conftest.py", ""),
