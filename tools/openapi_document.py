@@ -1,4 +1,4 @@
-"""Print the OpenAPI document as JSON, as `GET /openapi.json` returns it: `python tools/openapi_document.py`."""
+"""Print the OpenAPI document as `GET /openapi.json` returns it: `python tools/openapi_document.py`."""
 
 from __future__ import annotations
 
