@@ -6,7 +6,7 @@ import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
 import { Name, Names } from "../parts/field-name";
 import { Link } from "../parts/link";
-import { MoreLine } from "../parts/more";
+import { MoreLine } from "../parts/more-line";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
 import { usePages } from "../queries/use-pages";

@@ -88,20 +88,3 @@ export function More({ list: { hasMore, more, isLoading, problem }, what }: { li
     </>
   );
 }
-
-/** A button for the next page, with the number of items that are shown so far. */
-export function MoreLine({ list: { hasMore, more, isLoading, problem }, what, shown }: { list: PagesState<unknown>; what: string; shown: number }) {
-  return (
-    <>
-      {problem && <ProblemBox problem={problem} retry={more} />}
-      {hasMore && (
-        <p class="more-line">
-          <Button onClick={() => more?.()} disabled={isLoading}>
-            More {what}
-          </Button>{" "}
-          {shown} are shown
-        </p>
-      )}
-    </>
-  );
-}

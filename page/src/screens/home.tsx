@@ -6,7 +6,7 @@ import { Button, Icon } from "../parts/button";
 import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
-import { MoreLine } from "../parts/more";
+import { MoreLine } from "../parts/more-line";
 import { ProblemBox } from "../parts/problem-box";
 import { usePages } from "../queries/use-pages";
 import { replace } from "../state/navigation";
