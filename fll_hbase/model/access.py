@@ -56,10 +56,6 @@ class Principal:
         """Return whether a grant includes the role in all namespaces, also those that do not exist yet."""
         return role in self._everywhere
 
-    def may_somewhere(self, role: Role) -> bool:
-        """Return whether any grant includes the role."""
-        return bool(self._patterns(role))
-
     @cached_property
     def grant_set(self) -> frozenset[Grant]:
         """Return the grants; principals with equal ones see and may do the same."""
