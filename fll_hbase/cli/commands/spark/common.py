@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fll_hbase.cli.commands.spark.config_file import ConfigFile, ConfigFileParam, apply_config
+from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
 from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
 from fll_hbase.cli.commands.spark.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.options import STORE_HELP, Command
@@ -96,7 +96,7 @@ _OPTIONS = (
     click.option(
         "--config",
         metavar="FILE",
-        type=ConfigFileParam(),
+        type=click.File("rb"),
         callback=apply_config,
         is_eager=True,
         help="TOML file with options and settings; options given here have priority.",
