@@ -8,11 +8,11 @@ from fll_hbase.metrics import Metric, Record
 
 def declared_metrics() -> list[Metric]:
     """Return every metric; each records as before."""
-    found: list[Metric] = []
+    all_metrics: list[Metric] = []
 
     def note(metric: Metric) -> Record:
-        found.append(metric)
+        all_metrics.append(metric)
         return metric.record
 
     metrics.export(note)
-    return found
+    return all_metrics
