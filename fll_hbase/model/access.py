@@ -1,4 +1,4 @@
-"""Principals and their grants: roles on patterns of namespaces."""
+"""Principals and their grants: roles on patterns of namespaces, for users and groups."""
 
 from __future__ import annotations
 
@@ -83,3 +83,21 @@ def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
     alternatives = [".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(patterns)]
     # Without any pattern nothing matches, not even an empty namespace.
     return re.compile("|".join(alternatives) if alternatives else r"(?!)", re.DOTALL)
+
+
+class SubjectKind(Enum):
+    """The kind of a name of an identity provider."""
+
+    USER = "user"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A user by its `sub`, or a group; printed as `user:ana` and `group:etl`."""
+
+    kind: SubjectKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}:{self.name}"
