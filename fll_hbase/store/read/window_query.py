@@ -11,10 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from fll_hbase import deadline
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.store import run_rows
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
@@ -30,6 +32,9 @@ T = TypeVar("T")
 
 ATTEMPTS_MAX = 5
 """How often a window is read again because its runs may have moved meanwhile."""
+
+PROGRAM_RUNS = 1_000
+"""Runs whose programs are read by one call."""
 
 
 class Sealer(Protocol):
@@ -283,9 +288,27 @@ class WindowReader:
         """Return runs by id; those that are not committed are left out."""
         return self._events.committed_runs(self._rows_of(runs))
 
-    def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run with its program as `committed_runs` shows it."""
-        return self._events.shown_program(run)
+    def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
+        """Yield counted runs, of one program each, with the newest of them; those of sealed days first.
+
+        Seals have programs; run rows have those of unsealed runs. Raises DeadlineExceeded; what was
+        yielded until then is valid.
+        """
+        for day_runs in counted:
+            if day_runs.program:
+                newest = calendar_rows.decode_program(day_runs.program, day_runs.runs[0])
+                yield day_runs, self._events.shown_program(newest)
+        unsealed = [(run, day.failed) for day in counted if not day.program for run in day.runs]
+        for begin in range(0, len(unsealed), PROGRAM_RUNS):
+            deadline.check()
+            batch = unsealed[begin : begin + PROGRAM_RUNS]
+            committed = self.committed_runs([run.run for run, _ in batch])
+            for run, failed in batch:
+                # A run that was purged meanwhile is left out.
+                if run.run in committed:
+                    # With the start that was counted, should the run have moved since.
+                    counted_run = replace(committed[run.run].run, start_ms=run.start_ms)
+                    yield DayRuns(b"", failed, [run], 1), counted_run
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
         return self._rows_of({layout.parse_reference_tail(tail).run for tail in tails})
