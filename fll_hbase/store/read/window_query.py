@@ -106,17 +106,14 @@ class WindowReader:
         checksums |= zip(others, self._reads.run(other_reads), strict=True)
         return [{query.dataset: checksums[query] for query in group} for group in groups]
 
-    def newest_references(
-        self, queries: Mapping[WindowQuery, Collection[str]], *, oldest: bool = False
-    ) -> list[dict[str, bytes]]:
-        """Return the reference tail of the newest, or oldest, matching run of each content of each query.
+    def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
+        """Return the reference tail of the newest matching run of each content of each query.
 
-        Tails sort newest first. Contents without a matching run are left out. The oldest run costs all
-        references of its day, the newest one those before it.
+        Contents without a matching run are left out. A run costs the references of its day before it.
         """
         return self._reads.run(
             [
-                self._in_time(partial(self._newest_references, query, checksums, oldest=oldest))
+                self._in_time(partial(self._newest_references, query, checksums))
                 for query, checksums in queries.items()
             ]
         )
@@ -185,25 +182,23 @@ class WindowReader:
                 wanted -= matches
         return matches
 
-    def _newest_references(
-        self, query: WindowQuery, checksums: Iterable[str], *, oldest: bool
-    ) -> Reads[dict[str, bytes]]:
+    def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
         query = yield from self.restricted(query)
         wanted = {checksum.encode() for checksum in checksums}
         ways = yield from content_days.read_ways(query)
         newest: dict[str, bytes] = {}
-        for turn in content_days.in_turns(_with(wanted, ways), oldest=oldest):
+        for turn in content_days.in_turns(_with(wanted, ways)):
             contents = yield from self._days(query, _without(newest, turn))
             listed = {checksum: (*days.sealed, *days.unsealed) for checksum, days in contents.items()}
-            for day, contents_of_day in content_days.by_day(listed, oldest=oldest):
+            for day, contents_of_day in content_days.by_day(listed):
                 unsettled: set[str] = set()
                 for checksum in contents_of_day - newest.keys():
                     runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
                     if runs is None:
                         unsettled.add(checksum)
                     elif runs:
-                        newest[checksum] = content_days.end_tail(runs, oldest=oldest)
-                newest |= yield from self._newest_of_day(query, day, unsettled, oldest=oldest)
+                        newest[checksum] = content_days.newest_tail(runs)
+                newest |= yield from self._newest_of_day(query, day, unsettled)
         return newest
 
     def runs(
@@ -319,7 +314,7 @@ class WindowReader:
         return {keys[key]: row for key, row in rows.items()}
 
     def _newest_of_day(
-        self, query: WindowQuery, day: int, checksums: Iterable[str], *, oldest: bool
+        self, query: WindowQuery, day: int, checksums: Iterable[str]
     ) -> Reads[dict[str, bytes]]:
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
@@ -327,14 +322,10 @@ class WindowReader:
         while wanted and page is not None:
             tails, page = yield from read_page(query, page, wanted)
             heads = yield from self.referenced_heads(query, tails)
-            in_order = reversed(heads.items()) if oldest else heads.items()
-            page_newest: dict[str, bytes] = {}
-            for tail, head in in_order:
+            for tail, head in heads.items():
                 if head.checksum in wanted:
-                    page_newest.setdefault(head.checksum, tail)
-            newest |= page_newest
-            # An older run may follow on a later page.
-            wanted -= set() if oldest else newest.keys()
+                    newest.setdefault(head.checksum, tail)
+            wanted -= newest.keys()
         return newest
 
 
