@@ -15,12 +15,11 @@ from urllib.parse import urlsplit
 from cachetools import LRUCache
 
 from api.allowed_hosts import is_loopback
-from api.credentials.tokens import TokenVerifier
-from api.credentials.verifier import Verified, Verifier
+from api.credentials.verifier import TokenVerifier, Verified, Verifier
 from api.environ import PRINCIPAL
 from api.path_params import raw_path
 from api.peers import peer
-from api.refusals import refuse
+from api.problems import refuse
 from api.token_buckets import TokenBuckets
 from fll_hbase import deadline
 from fll_hbase.clock import now_ms

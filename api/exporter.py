@@ -1,7 +1,7 @@
 """Metrics for Prometheus: what the metrics of the package record, summed over the processes of the server.
 
 Each process writes its values into files of its own in one directory; whichever process is asked reads the
-files of all (decision 44). prometheus_client decides when it is imported whether values are in files, so this
+files of all (decision 93). prometheus_client decides when it is imported whether values are in files, so this
 module imports it in functions: the server names the directory first.
 """
 
@@ -12,16 +12,14 @@ import os
 import platform
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fll_hbase import metrics
-from fll_hbase.errors import Overloaded
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -33,11 +31,8 @@ _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _PREFIX, _OWNER = "fll-metrics-", "owner"
 """Beginning of the name of the directory, and the file in it that the server has locked while it runs."""
 
-_ENDED = "ended"
-"""In place of a process id: the file with the sums of all processes that have ended."""
-
-LOCK_SECONDS, LOCK_PAUSE_SECONDS = 0.5, 0.01
-"""How long to wait for a process that reads or moves the files: it may have been stopped meanwhile."""
+_slot = 0
+"""Number in the names of this process's files; 0 is the process that starts the workers."""
 
 WORKERS = metrics.Gauge("fll_workers", "Worker processes that serve.")
 WORKER_EXITS = metrics.Counter("fll_worker_exits_total", "Worker processes that ended, for whatever reason.")
@@ -85,9 +80,12 @@ def _remove_abandoned(parent: Path) -> None:
 def connect() -> CollectorRegistry:
     """Connect every metric of the package to Prometheus, once in a process; return what collects them."""
     import prometheus_client
+    from prometheus_client import values
 
     # A gauge of its own for each counter, with the time of its first value: nothing reads them.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+    if process_directory() is not None:
+        values.ValueClass = values.MultiProcessValue(lambda: _slot)  # type: ignore[no-untyped-call]
     registry = prometheus_client.CollectorRegistry()
     metrics.export(lambda metric: _recorder(metric, registry))
     build = prometheus_client.Gauge(
@@ -102,17 +100,14 @@ def connect() -> CollectorRegistry:
 
 
 def exposition() -> bytes:
-    """Return all metrics in the text format of Prometheus. Raises Overloaded if the files are locked."""
+    """Return all metrics in the text format of Prometheus."""
     from prometheus_client import generate_latest
 
     registry = connect()
     directory = process_directory()
     if directory is None:
         return generate_latest(registry)
-    with _locked(directory, fcntl.LOCK_SH) as is_locked:
-        if not is_locked:
-            raise Overloaded("the metrics are locked by another process; try again later")
-        return generate_latest(_SharedFiles(directory))
+    return generate_latest(_SharedFiles(directory))
 
 
 class _SharedFiles:
@@ -129,35 +124,21 @@ class _SharedFiles:
         return MultiProcessCollector.merge(paths)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def add_ended(directory: Path, pid: int) -> bool:
-    """Add the counters of a process that has ended to the sums, and remove its files.
+def use_slot(slot: int) -> None:
+    """Record the values of this process in the files of a slot, and add to what is in them.
 
-    Without it the files of each process that was restarted would stay. Returns False if a process that reads
-    them does not end: then call again later.
+    Two running processes never have one slot. The process that replaces another continues its counters,
+    and no file is left over.
     """
+    global _slot
+    _slot = slot
+
+
+def free_slot(directory: Path, slot: int) -> None:
+    """Remove what is true only while a process runs, of one that has ended."""
     from prometheus_client.multiprocess import mark_process_dead
 
-    with _locked(directory, fcntl.LOCK_EX) as is_locked:
-        if is_locked:
-            mark_process_dead(pid, str(directory))  # type: ignore[no-untyped-call]
-            for kind in ("counter", "histogram"):
-                _move_values(directory / f"{kind}_{pid}.db", directory / f"{kind}_{_ENDED}.db")
-        return is_locked
-
-
-def _move_values(source: Path, target: Path) -> None:
-    from prometheus_client.mmap_dict import MmapedDict
-
-    if not _has_values(source):
-        source.unlink(missing_ok=True)
-        return
-    sums: Any = MmapedDict(str(target))  # type: ignore[no-untyped-call]
-    try:
-        for key, value, _, _ in MmapedDict.read_all_values_from_file(str(source)):  # type: ignore[no-untyped-call]
-            sums.write_value(key, sums.read_value(key)[0] + value, 0.0)
-    finally:
-        sums.close()
-    source.unlink()
+    mark_process_dead(slot, str(directory))  # type: ignore[no-untyped-call]
 
 
 def _has_values(path: Path) -> bool:
@@ -168,17 +149,6 @@ def _has_values(path: Path) -> bool:
     with suppress(FileNotFoundError):
         return path.stat().st_size > 0
     return False
-
-
-@contextmanager
-def _locked(directory: Path, kind: int) -> Iterator[bool]:
-    """Return a context with a lock on the files of all processes; False if another one has it too long."""
-    with (directory / "lock").open("a") as lock:
-        until = time.monotonic() + LOCK_SECONDS
-        while not (is_locked := _try_lock(lock.fileno(), kind)) and time.monotonic() < until:
-            time.sleep(LOCK_PAUSE_SECONDS)
-        # Closing the file unlocks it.
-        yield is_locked
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:

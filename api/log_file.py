@@ -5,80 +5,63 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import threading
+from functools import partial
+from io import FileIO
+from logging.handlers import WatchedFileHandler
+from typing import Any
 
 from fll_hbase.errors import ConfigurationError
 
 STANDARD_ERROR = "-"
 
 
-class LogFile:
+class LogFile(WatchedFileHandler):
     """A file of lines, or standard error as `-`. Threads may share it, and processes the file.
 
     A file that was renamed or removed, as log rotation does, is created again by the next line.
     """
 
+    stream: Any
+
     def __init__(self, path: str) -> None:
         """Open the file; raises OSError."""
-        self._path = path
-        self._lock = threading.Lock()
-        self._descriptor = -1
-        if path != STANDARD_ERROR:
-            self._open()
+        self._is_standard_error = path == STANDARD_ERROR
+        super().__init__(path, delay=self._is_standard_error)
 
     @property
     def is_terminal(self) -> bool:
         """Return whether a person reads the lines as they are written."""
-        return self._path == STANDARD_ERROR and os.isatty(2)
+        return self._is_standard_error and os.isatty(2)
 
     def write(self, line: bytes) -> None:
         """Append a line. Raises OSError; then nothing of the line is in the file."""
-        with self._lock:
-            if self._path == STANDARD_ERROR:
+        self.acquire()
+        try:
+            if self._is_standard_error:
                 _write_all(2, line)
                 return
-            if self._is_replaced():
-                self._open()
-            # One call appends all of it, unless the disk becomes full. The lock of the file is for that case
-            # alone: without it, the part of this line would be mixed with what others append to it.
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            try:
-                self._append(line)
-            finally:
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self.reopenIfNeeded()
+            self.stream = self.stream or self._open()
+            _append(self.stream, line)
+        finally:
+            self.release()
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._close()
-
-    def _append(self, line: bytes) -> None:
-        written = os.write(self._descriptor, line)
-        if written < len(line):
-            end = os.fstat(self._descriptor).st_size
-            os.ftruncate(self._descriptor, end - written)
-            raise OSError(errno.ENOSPC, "no room for a whole line", self._path)
-
-    def _is_replaced(self) -> bool:
-        if self._descriptor < 0:
-            return True
-        try:
-            current = os.stat(self._path)
-        except FileNotFoundError:
-            return True
-        opened = os.fstat(self._descriptor)
-        return (current.st_dev, current.st_ino) != (opened.st_dev, opened.st_ino)
-
-    def _open(self) -> None:
-        self._close()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    def _open(self) -> Any:
         # Names of datasets and users: for the owner and its group.
-        self._descriptor = os.open(self._path, flags, 0o640)
+        return open(self.baseFilename, "ab", buffering=0, opener=partial(os.open, mode=0o640))
 
-    def _close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
+
+def _append(file: FileIO, line: bytes) -> None:
+    # One call appends all of it, unless the disk becomes full. The lock of the file is for that case
+    # alone: without it, the part of this line would be mixed with what others append to it.
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        written = file.write(line)
+        if written < len(line):
+            file.truncate(os.fstat(file.fileno()).st_size - written)
+            raise OSError(errno.ENOSPC, "no room for a whole line", file.name)
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def open_log(path: str, *, setting: str) -> LogFile | None:

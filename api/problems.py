@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed
 from werkzeug.exceptions import NotFound as RouteNotFound
 
-from api import activity
+from api import activity, problems, responses
 from api.responses import to_json
 from fll_hbase import metrics, rest_json
 from fll_hbase.errors import (
@@ -26,9 +27,15 @@ from fll_hbase.errors import (
     RequestCancelled,
     RunIdConflict,
     TooLarge,
+    TooManyRequests,
+    Unauthenticated,
     UnreadableDocument,
 )
 from fll_hbase.json_types import Json
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
 
 MEDIA_TYPE = "application/problem+json"
 PATH_HINTS: dict[str, str] = {}
@@ -155,3 +162,23 @@ def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:
 
 def _response(problem: Json) -> Response:
     return Response(to_json(problem), status=problem["status"], mimetype=MEDIA_TYPE)
+
+
+def refuse(
+    environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
+) -> Iterable[bytes]:
+    """Answer a request with an error. `retry_after_seconds` is for a server that is busy or away."""
+    request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+    response = problems.error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
+    for name, value in _headers(error).items():
+        response.headers[name] = value
+    return responses.finish(response, environ, request_id)(environ, start_response)
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    if isinstance(error, Unauthenticated):
+        # The code of RFC 6750 only where there were credentials.
+        return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}
+    if isinstance(error, TooManyRequests):
+        return {"Retry-After": str(error.retry_after_seconds)}
+    return {}

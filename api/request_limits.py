@@ -14,7 +14,7 @@ from api.authentication import is_open
 from api.budget import is_read
 from api.environ import PRINCIPAL
 from api.peers import peer
-from api.refusals import refuse
+from api.problems import refuse
 from api.token_buckets import TokenBuckets
 from fll_hbase.config import Settings
 from fll_hbase.errors import TooManyRequests

@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,6 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, settings: Settings, metrics: Path) -> None:
         self.settings = settings
         self._metrics = metrics
-        self._ended: set[int] = set()
         super().__init__()
 
     def load_config(self) -> None:
@@ -102,6 +102,8 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "loglevel": settings.log_level,
             "logger_class": _GunicornLogger,
             "proc_name": "fll",
+            "pre_fork": _assign_slot,
+            "post_fork": lambda _, worker: exporter.use_slot(worker.slot),
             "child_exit": self._note_exit,
             # All servers of a user would share one path, and its thread would have to stop for every fork.
             "control_socket_disable": True,
@@ -116,18 +118,23 @@ class _Server(BaseApplication):  # type: ignore[misc]
         return create_app(LineageStore(table, self.settings), self.settings)
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
-        """Add the metrics of a worker that has ended to the sums; called by gunicorn in its own process."""
-        self._ended.add(worker.pid)
+        """Count a worker that has ended; called by gunicorn in its own process."""
         try:
             # Without listeners the server is stopping.
             if arbiter.LISTENERS:
                 _log.warning("worker process %s ended, another one starts", worker.pid)
                 exporter.connect()
                 exporter.WORKER_EXITS.add()
-            self._ended -= {pid for pid in self._ended if exporter.add_ended(self._metrics, pid)}
-        # gunicorn would stop for a disk that is full; the files stay and count until the next attempt.
+            exporter.free_slot(self._metrics, worker.slot)
+        # gunicorn would stop for a disk that is full.
         except OSError as error:
-            _log.error("the metrics of ended processes cannot be added up: %s", error)
+            _log.error("the end of a worker process cannot be counted: %s", error)
+
+
+def _assign_slot(arbiter: Arbiter, worker: Worker) -> None:
+    """Give a worker the lowest number that no running one has; called by gunicorn before it forks."""
+    used = {other.slot for other in arbiter.WORKERS.values()}
+    worker.slot = next(number for number in count(1) if number not in used)
 
 
 class _GunicornLogger(Logger):  # type: ignore[misc]

@@ -27,11 +27,6 @@ def to_line(cells: Iterable[object]) -> str:
     return text.getvalue()
 
 
-def from_cell(text: str) -> str:
-    """Return the text of a cell: `=a` for `'=a`."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
-
-
 def _safe_cells(cells: Iterable[object]) -> list[object]:
     """Return cells with an apostrophe before each text that a spreadsheet would take for a formula.
 

@@ -110,8 +110,6 @@ class LineageError(Exception):
     slug: ClassVar[str] = "internal"
     title: ClassVar[str] = "Internal error"
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
-    retryable: ClassVar[bool] = False
-    """Whether the same request may succeed later; sending it again is always safe."""
 
 
 class InputError(LineageError):
@@ -196,7 +194,6 @@ class StoreUnavailable(LineageError):
 
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
     # Every commit can be repeated: recording twice equals recording once (docs/row-keys.md).
-    retryable = True
 
 
 class DeadlineExceeded(StoreUnavailable):
@@ -211,14 +208,12 @@ class Overloaded(LineageError):
     """More requests wait than can be answered in time: nothing was done, send the request again later."""
 
     slug, title, status = "overloaded", "Overloaded", HTTPStatus.SERVICE_UNAVAILABLE
-    retryable = True
 
 
 class TooManyRequests(LineageError):
     """One client sends more than its limits allow: send the request again after `retry_after_seconds`."""
 
     slug, title, status = "too-many-requests", "Too many requests", HTTPStatus.TOO_MANY_REQUESTS
-    retryable = True
 
     def __init__(self, detail: str, *, retry_after_seconds: int = 1) -> None:
         self.retry_after_seconds = retry_after_seconds

@@ -67,11 +67,6 @@ def export(exporter: Callable[[Metric], Record]) -> None:
         metric.record = exporter(metric)
 
 
-def all_metrics() -> tuple[Metric, ...]:
-    """Return every metric of the modules that are imported."""
-    return tuple(_metrics)
-
-
 QUESTIONS = Counter("fll_questions_total", "Questions to the store.", ["kind"])
 QUESTION_CALLS = Counter("fll_question_calls_total", "Calls to the table that questions made.", ["kind"])
 QUESTION_ROWS = Counter("fll_question_rows_total", "Rows of the table that questions read.", ["kind"])

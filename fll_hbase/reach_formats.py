@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from fll_hbase import csv_text, name_json
 from fll_hbase.json_types import Json
+from fll_hbase.mermaid import Edge, flowchart
 
 CSV_COLUMNS = (
     "fromNamespace",
@@ -26,9 +27,6 @@ CSV_COLUMNS = (
 _ENDS = ("namespace", "name", "field")
 _COUNTS = {"runs": "long", "firstStart": "long", "lastStart": "long"}
 _ORDER_AND_DIRECTION = {"inOrder": "boolean", "direction": "string"}
-
-# Node ids are numbers, so a label needs no characters but these to be escaped in quotes.
-_MERMAID_ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " "})
 
 _NOT_IN_ORDER = "not in order"
 
@@ -77,24 +75,19 @@ def to_mermaid(body: Json) -> str:
 
     What is not in order says so.
     """
-    ids = _node_ids(body)
-    lines = ["flowchart LR"]
-    for node in body["nodes"]:
-        label = name_json.text(node).translate(_MERMAID_ESCAPES)
-        if not node.get("inOrder", True):
-            label += f" ({_NOT_IN_ORDER})"
-        suffix = f":::{node['direction']}" if "direction" in node else ""
-        lines.append(f'  {ids[_name(node)]}["{label}"]{suffix}')
+    labels = {
+        _name(node): name_json.text(node) + ("" if node.get("inOrder", True) else f" ({_NOT_IN_ORDER})")
+        for node in body["nodes"]
+    }
+    classes = {_name(node): node["direction"] for node in body["nodes"] if "direction" in node}
     # An edge of both directions is drawn once; one that allows it is enough.
-    drawn: dict[tuple[str, str, str], bool] = {}
+    drawn: dict[Edge, bool] = {}
     for edge in body["edges"]:
-        arrow = "-->" if edge["influence"] == "direct" else "-.->"
-        key = ids[_name(edge["from"])], arrow, ids[_name(edge["to"])]
-        drawn[key] = drawn.get(key, False) or edge.get("inOrder", True)
-    for (source, arrow, destination), in_order in drawn.items():
-        note = "" if in_order else f"|{_NOT_IN_ORDER}|"
-        lines.append(f"  {source} {arrow}{note} {destination}")
-    if any("direction" in node for node in body["nodes"]):
+        arrow = Edge(_name(edge["from"]), _name(edge["to"]), edge["influence"] != "direct")
+        drawn[arrow] = drawn.get(arrow, False) or edge.get("inOrder", True)
+    edges = (arrow if in_order else arrow._replace(note=_NOT_IN_ORDER) for arrow, in_order in drawn.items())
+    lines = [*flowchart(labels, edges, classes=classes)]
+    if classes:
         lines += [f"  classDef {name} {style}" for name, style in _MERMAID_CLASSES.items()]
     return "\n".join(lines) + "\n"
 

@@ -20,11 +20,6 @@ def tag(field_tag: FieldTag) -> Json:
     return body
 
 
-def tags(field_tags: Iterable[FieldTag]) -> Json:
-    """Return a list of tags."""
-    return {"tags": [tag(field_tag) for field_tag in field_tags]}
-
-
 def inherited_tag(path_tag: PathTag) -> Json:
     """Return a tag with its path, from the field that has it to the one that it is about."""
     return {**tag(path_tag.tag), "path": [name_json.field(step) for step in path_tag.path]}

@@ -1,9 +1,10 @@
-"""Calls side by side: threads of one call, which share its deadline."""
+"""Calls in threads: side by side within one deadline, or apart, so that the caller waits a bounded time."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -26,3 +27,30 @@ def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_ma
             return [future.result() for future in futures]
         finally:
             executor.shutdown(cancel_futures=True)
+
+
+def call_bounded(work: Callable[[], T], seconds: float) -> T:
+    """Return what `work()` returns, or raise what it raises, or TimeoutError after `seconds`.
+
+    After a timeout the work goes on in its thread, which does not keep the process from ending; timeouts of
+    its own have to end it.
+    """
+    outcome: Future[T] = Future()
+    try:
+        # A daemon: the threads of an executor are joined when the process ends.
+        threading.Thread(target=_run, args=(work, outcome), daemon=True).start()
+    # From Python 3.12 on a process that is ending starts no threads, and its exit handlers may call this.
+    except RuntimeError:
+        return work()
+    try:
+        return outcome.result(seconds)
+    except TimeoutError as error:
+        # The one of the wait has no text; `work` may raise one, too.
+        raise TimeoutError(str(error) or f"timed out after {seconds:.3g} s") from error
+
+
+def _run(work: Callable[[], T], outcome: Future[T]) -> None:
+    try:
+        outcome.set_result(work())
+    except BaseException as error:  # noqa: BLE001 (raised where the result is awaited)
+        outcome.set_exception(error)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.csv_text import from_cell, to_csv, to_line
+from fll_hbase.csv_text import to_csv, to_line
 
 texts = st.text(st.sampled_from("'=+-@\t\r\n\",a1 "), max_size=6) | st.text(max_size=6)
 
@@ -31,8 +31,13 @@ def test_numbers_are_as_they_are() -> None:
 @given(st.lists(st.lists(texts, min_size=2, max_size=2), max_size=4))
 def test_every_text_comes_back_and_none_begins_a_formula(rows: list[list[str]]) -> None:
     cells = read(to_csv(["a", "b"], rows))[1:]
-    assert [[from_cell(cell) for cell in row] for row in cells] == rows
+    assert [[without_apostrophe(cell) for cell in row] for row in cells] == rows
     assert not [cell for row in cells for cell in row if cell[:1] in tuple("=+-@\t\r")]
+
+
+def without_apostrophe(cell: str) -> str:
+    is_marked = cell.startswith("'") and cell.lstrip("'")[:1] in tuple("=+-@\t\r")
+    return cell[1:] if is_marked else cell
 
 
 def read(text: str) -> list[list[str]]:

@@ -10,8 +10,7 @@ from api.credentials.signing_keys import ALGORITHMS, SigningKeys
 from api.credentials.verifier import Verified
 from fll_hbase.config import Settings
 from fll_hbase.errors import Unauthenticated
-from fll_hbase.model.access import Principal
-from fll_hbase.model.subjects import Subject, SubjectKind
+from fll_hbase.model.access import Principal, Subject, SubjectKind
 from fll_hbase.store.access import AccessStore, is_name
 
 SKEW_SECONDS = 60

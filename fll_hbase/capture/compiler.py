@@ -25,10 +25,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from fll_hbase.capture import class_cache
-from fll_hbase.capture.errors import CaptureUnavailable
+from fll_hbase.errors import LineageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+
+class CaptureUnavailable(LineageError):
+    """Capture cannot run in this Spark: `reason` names its version or what else is missing."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
 
 _PACKAGE = "fll.capture"
 _CLASS = f"{_PACKAGE}.CaptureListener"

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from fll_hbase.capture.compiler import start_listener
-from fll_hbase.capture.errors import CaptureUnavailable
+from fll_hbase.capture.compiler import CaptureUnavailable, start_listener
 from fll_hbase.capture.plan_spool import PlanHead, PlanSpool, open_plan_spool
 from fll_hbase.capture.resolver import Resolver, ResolverSettings
 from fll_hbase.capture.settings import CaptureSettings, read_settings

@@ -9,9 +9,10 @@ from typing import Any
 import click
 from rich.console import RenderableType
 
+from fll_hbase import csv_text
 from fll_hbase.cli.options import Command
 from fll_hbase.cli.render import console
-from fll_hbase.cli.render.csv_rows import csv_lines
+from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.times import format_with_zone
 from fll_hbase.client import Answer
 from fll_hbase.client.answers import TableAnswer
@@ -85,3 +86,23 @@ def _csv(answer: Answer) -> Iterator[str]:
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is no table")
     yield from csv_lines(answer)
+
+
+def csv_lines(answer: TableAnswer[Any]) -> Iterator[str]:
+    """Yield the header and each row of an answer as a line of CSV, without its end."""
+    times = set(answer.shape.times)
+    yield csv_text.to_line(answer.columns)
+    for row in answer:
+        yield csv_text.to_line([_cell(row[name], is_time=name in times) for name in answer.columns])
+
+
+def _cell(value: Any, *, is_time: bool) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not is_time:
+        return value
+    # Without a zone a spreadsheet would take it for local time; years beyond 9999 have no ISO form.
+    text = format_time(value)
+    return value if text.endswith("ms") else f"{text.replace(' ', 'T')}Z"

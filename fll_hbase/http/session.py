@@ -20,9 +20,9 @@ from urllib3.exceptions import LocationParseError
 from fll_hbase import tracing
 from fll_hbase.errors import BatchStopped, ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.http import problems
-from fll_hbase.http.bounded_call import call_bounded
 from fll_hbase.http.problems import Unanswered
 from fll_hbase.retry import RetryPolicy
+from fll_hbase.threads import call_bounded
 
 CONNECT_SECONDS = 5.0
 SLACK_SECONDS = 5.0

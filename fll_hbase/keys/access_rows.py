@@ -8,8 +8,7 @@ from __future__ import annotations
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, escape, join_key, unescape
-from fll_hbase.model.access import Grant, Role
-from fll_hbase.model.subjects import Subject, SubjectKind
+from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 
 TOKENS, GRANTS = layout.ACCESS + b"t|", layout.ACCESS + b"g|"
 """Key prefixes of tokens, and of the grants of users and groups."""

@@ -1,4 +1,4 @@
-"""Principals and their grants: roles on patterns of namespaces."""
+"""Principals and their grants: roles on patterns of namespaces, for users and groups."""
 
 from __future__ import annotations
 
@@ -56,10 +56,6 @@ class Principal:
         """Return whether a grant includes the role in all namespaces, also those that do not exist yet."""
         return role in self._everywhere
 
-    def may_somewhere(self, role: Role) -> bool:
-        """Return whether any grant includes the role."""
-        return bool(self._patterns(role))
-
     @cached_property
     def grant_set(self) -> frozenset[Grant]:
         """Return the grants; principals with equal ones see and may do the same."""
@@ -87,3 +83,21 @@ def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
     alternatives = [".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(patterns)]
     # Without any pattern nothing matches, not even an empty namespace.
     return re.compile("|".join(alternatives) if alternatives else r"(?!)", re.DOTALL)
+
+
+class SubjectKind(Enum):
+    """The kind of a name of an identity provider."""
+
+    USER = "user"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A user by its `sub`, or a group; printed as `user:ana` and `group:etl`."""
+
+    kind: SubjectKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}:{self.name}"

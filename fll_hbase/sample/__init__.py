@@ -1,7 +1,6 @@
 """Sample lineage: ninety days of a bank and a hospital, and the pipeline of seed 000."""
 
-from fll_hbase.sample.age import is_aged
 from fll_hbase.sample.documents import RUNS, documents
-from fll_hbase.sample.load import SampleReport, load
+from fll_hbase.sample.load import SampleReport, is_aged, load
 
 __all__ = ["RUNS", "SampleReport", "documents", "is_aged", "load"]

@@ -94,18 +94,6 @@ class OutputDirectory:
         self._check_unchanged()
         self._install(output)
 
-    @contextmanager
-    def appending(self) -> Iterator[str]:
-        """Return a context as `replacing` does, but the files of earlier outputs stay; names must differ."""
-        output = self._begin()
-        try:
-            yield f"{self._directory.url}/{NEW}{output}"
-            self._complete(output, ())
-        except BaseException:
-            self._discard(output)
-            raise
-        self._install(output)
-
     def clear(self) -> None:
         """Remove the last output."""
         with self.replacing():

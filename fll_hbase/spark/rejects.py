@@ -1,4 +1,7 @@
-"""Rejected lines: the directory they are written to, and the files in it."""
+"""Rejected lines: those that are too long for a worker, and the directory and files of all of them.
+
+The JVM rejects long lines: a line of 60 MB would otherwise be copied by every step.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.spark import line_frames
+from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, SIZE, VALUE
 from fll_hbase.spark.output_directory import OutputDirectory
 from fll_hbase.spark.worker_ingest import REJECTED
 
 SORTED_MAX = 10_000
 """Rejected lines that are written as one file."""
+
+
+FIRST_BYTES = 1_000
+"""Bytes of a long line that are written to the rejected lines."""
 
 
 def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
@@ -71,3 +79,27 @@ def _split_uri(uri: str) -> tuple[str, str]:
 def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
     # With the slash, or `/data/rejects-old` would be below `/data/rejects`.
     return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
+
+
+def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:
+    """Drop lines of more than `bytes_max`, and the column SIZE."""
+    return lines.where(~_is_long(bytes_max)).drop(SIZE)
+
+
+def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
+    """Return the lines that `drop_long` drops as OUTCOMES, cut to their first bytes."""
+    fault = f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX"
+    return lines.where(_is_long(bytes_max)).select(
+        f.lit(REJECTED).alias("outcome"),
+        f.lit(1).cast("bigint").alias("count"),
+        f.substring(VALUE, 1, FIRST_BYTES).alias(VALUE),
+        FILE,
+        BLOCK,
+        POSITION,
+        f.array(f.format_string(fault, f.col(SIZE))).alias("faults"),
+    )
+
+
+def _is_long(bytes_max: int) -> Column:
+    # A carriage return at the end is not part of the document: the worker judges a line that may have one.
+    return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1

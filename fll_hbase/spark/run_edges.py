@@ -14,9 +14,8 @@ from fll_hbase.model import field_relations
 from fll_hbase.spark.arrow_batches import Row, to_batches
 from fll_hbase.spark.datasource import run_scan
 from fll_hbase.spark.datasource.options import DatasetFilter, ScanBounds, TableName
-from fll_hbase.spark.datasource.rows import edge_columns
+from fll_hbase.spark.datasource.rows import EdgeCache, edge_columns
 from fll_hbase.spark.datasource.schemas import SCHEMAS, start_columns
-from fll_hbase.spark.edge_cache import EdgeCache
 from fll_hbase.spark.worker_store import worker_store
 from fll_hbase.store.components import StoreComponents
 

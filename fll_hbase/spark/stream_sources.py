@@ -15,8 +15,7 @@ from fll_hbase.spark import kafka_messages, line_frames
 from fll_hbase.spark.hadoop_files import HadoopDirectory
 from fll_hbase.spark.kafka_connector import connector_advice
 from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, SIZE, TIME_MS, VALUE
-from fll_hbase.spark.long_lines import FIRST_BYTES, drop_long, long_lines
-from fll_hbase.spark.rejects import is_subdirectory
+from fll_hbase.spark.rejects import FIRST_BYTES, drop_long, is_subdirectory, long_lines
 from fll_hbase.spark.stream_options import FolderOptions, KafkaOptions, SourceOptions, ValueFormat
 from fll_hbase.spark.worker_ingest import REJECTED
 

@@ -6,10 +6,11 @@ Spark's Python data sources need Spark 4; these frames also work on 3.5.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -102,3 +103,10 @@ def _read_partitions(
         for number in batch.column(0).to_pylist():
             table_rows = rows.read_rows(store, request, planned[number])
             yield from to_batches(table_rows, SCHEMAS[request.table])
+
+
+def persist(frame: DataFrame, stack: ExitStack) -> DataFrame:
+    """Persist a frame until the stack closes: without, each action would compute it again."""
+    persisted = frame.persist(StorageLevel.DISK_ONLY)
+    stack.callback(persisted.unpersist)
+    return persisted

@@ -11,9 +11,8 @@ import msgspec
 from fll_hbase.clock import now_ms
 from fll_hbase.errors import CorruptRow, NotFound, in_row
 from fll_hbase.keys import layout
-from fll_hbase.model import max_age
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.tags import AgePolicy
+from fll_hbase.model.tags import AgePolicy, parse_max_age
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.name_listing import LastNames, list_names
 from fll_hbase.store.run_rows import checked_put
@@ -94,7 +93,7 @@ def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
             return None
         try:
             stored = msgspec.json.decode(value, type=_Value)
-            age = max_age.parse_max_age(stored.max_age)
+            age = parse_max_age(stored.max_age)
         except (ValueError, UnicodeDecodeError) as error:
             raise CorruptRow(f"{value[:200]!r} is not the value of a policy: {error}") from error
     field = DatasetField(Dataset(*stored.field[:2]), stored.field[2]) if stored.field else None

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fll_hbase.capture.compiler import source, start_listener
-from fll_hbase.capture.errors import CaptureUnavailable
+from fll_hbase.capture.compiler import CaptureUnavailable, source, start_listener
 from tests.support.capture.golden_dumps import ROOT
 
 

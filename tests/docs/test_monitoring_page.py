@@ -11,7 +11,7 @@ import yaml
 
 from api import exporter
 from api.http import observer
-from fll_hbase import metrics
+from tests.support.declared_metrics import declared_metrics
 from tests.support.repository import DOCKER, ROOT
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text()
@@ -26,7 +26,7 @@ def test_every_metric_with_its_type_and_labels() -> None:
     assert len(documented) == len(ROWS)
     build = {"fll_build_info": ("gauge", ("version", "python"))}
     assert documented == build | {
-        metric.name: (type(metric).__name__.lower(), metric.labels) for metric in metrics.all_metrics()
+        metric.name: (type(metric).__name__.lower(), metric.labels) for metric in declared_metrics()
     }
 
 

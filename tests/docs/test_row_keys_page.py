@@ -11,11 +11,10 @@ import pytest
 from fll_hbase.keys import access_rows, calendars, layout, retention
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
-from fll_hbase.model.access import Grant, Role
+from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, State
-from fll_hbase.model.subjects import Subject, SubjectKind
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import calendar_rows, content_rows, run_rows
 from fll_hbase.store.calendar_rows import ContentDay

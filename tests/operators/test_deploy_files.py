@@ -16,11 +16,11 @@ import yaml
 
 from api import create_app
 from api.http import server as http_server
-from fll_hbase import metrics
 from fll_hbase.config import PREFIX, Settings, from_environment
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import hbase_url, open_table
 from tests.operators.scrapes import Scrape, scrape
+from tests.support.declared_metrics import declared_metrics
 from tests.support.repository import DOCKER, ROOT
 from tests.support.server_process import Server
 from tests.support.small_documents import document
@@ -83,7 +83,7 @@ class TestMetrics:
     @pytest.mark.slow
     def test_every_metric_of_the_package_is_exported(self, scraped: Scrape) -> None:
         exported = {name for family in scraped.families for name in (family.name, f"{family.name}_total")}
-        assert {metric.name for metric in metrics.all_metrics()} <= exported
+        assert {metric.name for metric in declared_metrics()} <= exported
 
     def test_names(self, scraped: Scrape) -> None:
         samples = {sample.name for family in scraped.families for sample in family.samples}
@@ -91,7 +91,7 @@ class TestMetrics:
         assert names_used <= samples
         families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in names_used}
         # Each is on the dashboard or in an alert, or nobody sees it.
-        assert {metric.name for metric in metrics.all_metrics()} <= families
+        assert {metric.name for metric in declared_metrics()} <= families
 
     @pytest.mark.parametrize("expression", sorted(set(expressions())))
     def test_labels(self, scraped: Scrape, expression: str) -> None:

@@ -149,14 +149,14 @@ class Reader:
         day_checks.check_days(times, query, days, states, cutoff_ms=cutoff_ms)
 
     def ends(self, question: Question) -> dict[str, bytes]:
-        """Return the newest or the oldest reference of all contents."""
-        query, oldest = question.query, self._scheduler.chance(0.5)
-        began = self._scheduler.note(f"{'oldest' if oldest else 'newest'} {_describe(question)}")
+        """Return the newest reference of all contents."""
+        query = question.query
+        began = self._scheduler.note(f"newest {_describe(question)}")
         checksums = day_checks.touching(query)
-        (ends,) = self.store._windows.newest_references({query: checksums}, oldest=oldest)
+        (ends,) = self.store._windows.newest_references({query: checksums})
         states = self._states(began)
         cutoff_ms = self._policy.cutoff_ms(query.dataset)
-        day_checks.check_ends(ends, query, checksums, states, oldest=oldest, cutoff_ms=cutoff_ms)
+        day_checks.check_ends(ends, query, checksums, states, cutoff_ms=cutoff_ms)
         return ends
 
     def _states(self, began: int) -> list[State]:

@@ -71,10 +71,9 @@ def check_ends(
     checksums: Collection[str],
     states: Sequence[State],
     *,
-    oldest: bool,
     cutoff_ms: int,
 ) -> None:
-    """Check the newest or oldest reference of each of the contents that were asked for."""
+    """Check the newest reference of each of the contents that were asked for."""
     retained = restrict_window(query.window, cutoff_ms)
     for checksum in checksums:
         possible = [_tails(state, checksum, query.window, failed=query.failed) for state in states]
@@ -88,7 +87,7 @@ def check_ends(
             continue
         if end not in set.union(*possible):
             raise Violation("false", f"{query}: {checksum[:4]} never had {end!r}")
-        if any(tail > end if oldest else tail < end for tail in always):
+        if any(tail < end for tail in always):
             raise Violation("disordered", f"{query}: {end!r}, but the ends are of {sorted(always)}")
 
 

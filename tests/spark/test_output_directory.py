@@ -63,9 +63,6 @@ def test_new_output_replaces_the_last(spark: SparkSession, tmp_path: Path) -> No
     assert [file.path for file in directory.files()] == sorted(FIRST)
     write(directory, SECOND)
     assert output(folder) == SECOND
-    with directory.appending() as url:
-        write_files(local(url), {"runs/day=2/part-4": b"third"})
-    assert output(folder) == {**SECOND, "runs/day=2/part-4": b"third"}
     directory = claim(spark, str(folder), OWNER)
     directory.clear()
     assert output(folder) == {}

@@ -15,7 +15,6 @@ from fll_hbase.store.maintenance.audit.expectations import (
     FAULT,
     PRESENT,
     RowFacts,
-    is_mismatch,
     text_hash,
 )
 from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
@@ -38,8 +37,13 @@ def mismatches(table: Table) -> dict[int, int]:
     return {
         number: FAULT if flags & FAULT else flags & (EXPECTED | PRESENT)
         for number, flags in flags_by_hash.items()
-        if is_mismatch(flags)
+        if _is_mismatch(flags)
     }
+
+
+def _is_mismatch(flags: int) -> bool:
+    """Return whether the flags of a text are a fault, a missing cell or an unneeded one."""
+    return bool(flags & FAULT) or flags & (EXPECTED | PRESENT) == EXPECTED or flags == PRESENT
 
 
 def confirm(table: Table, hashes: dict[int, int]) -> list[Finding]:

@@ -16,9 +16,8 @@ from fll_hbase.cli.render import console
 from fll_hbase.cli.render.access_tables import grants_table, tokens_table
 from fll_hbase.errors import ConfigurationError, FieldError, InvalidQuery
 from fll_hbase.json_types import Json
-from fll_hbase.model import max_age
-from fll_hbase.model.access import Grant, Role
-from fll_hbase.model.subjects import Subject, SubjectKind
+from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
+from fll_hbase.model.tags import parse_max_age
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.store.access import AccessStore, StoredToken
 from fll_hbase.store.factory import open_store_table
@@ -187,7 +186,7 @@ def _lifetime_ms(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        lifetime_ms = max_age.parse_max_age(text).milliseconds
+        lifetime_ms = parse_max_age(text).milliseconds
         if lifetime_ms > _LIFETIME_MS_MAX:
             raise ValueError(f"{text!r} is more than 36500d; leave the option out for ever")
     except ValueError as error:

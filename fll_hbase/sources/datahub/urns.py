@@ -84,11 +84,6 @@ def parse_field(urn: str) -> FieldUrn:
     return FieldUrn(parse_dataset(inner[:comma]), decode(inner[comma + 1 :]))
 
 
-def field_urn(field: FieldUrn) -> str:
-    """Return the schemaField urn of a field path."""
-    return f"{_FIELD}{dataset_urn(field.dataset)},{encode(field.path)})"
-
-
 class JobUrn(NamedTuple):
     """A dataJob urn: namespace of the orchestrator, flow and job name."""
 

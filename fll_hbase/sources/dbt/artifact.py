@@ -27,8 +27,8 @@ class ArtifactKind:
 class Artifact:
     """An artifact with a parsed head; `data` is all of its JSON.
 
-    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `is_object` or `has_head` is false, that
-    error is reported already, and missing members are not.
+    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `is_object` is false, that error is
+    reported already, and missing members are not.
     """
 
     data: dict[str, Any]
@@ -36,7 +36,6 @@ class Artifact:
     invocation_id: str
     generated_at_ms: int
     is_object: bool = True
-    has_head: bool = True
 
 
 # Manifest v9 is that of dbt 1.5, the oldest version with golden cases (tests/golden/dbt).
@@ -57,7 +56,7 @@ def read_artifact(validator: Validator, document: dict[str, Any], kind: Artifact
     path = child_path(kind.member, "metadata")
     metadata = members(validator, data.get("metadata"), path) if is_object else {}
     if not isinstance(data.get("metadata"), dict):
-        return Artifact(data, metadata, "", 0, is_object=is_object, has_head=False)
+        return Artifact(data, metadata, "", 0, is_object=is_object)
     _check_version(validator, metadata, kind, path)
     errors_before = validator.errors.count
     generated_at_ms = read_time_ms(validator, metadata, "generated_at", path)

@@ -12,10 +12,37 @@ from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.sources import sql
-from fll_hbase.sources.dbt.manifest import EPHEMERAL, Node
-from fll_hbase.sources.dbt.snapshots import SNAPSHOT_QUERY, with_version_columns
+from fll_hbase.sources.dbt.manifest import EPHEMERAL, Node, SnapshotConfig
 from fll_hbase.sources.native.document import ReadOperations
 from fll_hbase.sources.validation import child_path
+
+SNAPSHOT_QUERY = "dbt_snapshot"
+"""Alias of the snapshot's query in the query around it."""
+
+_NOW = "current_timestamp"
+_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
+
+
+def with_version_columns(query: str, config: SnapshotConfig) -> str:
+    """Return a query that adds dbt's columns to the query of a snapshot.
+
+    `dbt_scd_id` is derived from the unique key and the time of the row, the other columns from that time: the
+    column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ from dbt's.
+    """
+    by_timestamp = config.strategy == "timestamp" and bool(config.updated_at)
+    time = config.updated_at if by_timestamp else _NOW
+    version = ", ".join((*config.unique_key, time))
+    expressions = (f"md5(concat({version}))", time, time, config.updated_at if by_timestamp else "null")
+    # Only the inputs of each column matter for lineage: dbt's own expressions depend on the adapter.
+    columns = dict(zip(_COLUMNS, expressions, strict=True))
+    if config.hard_deletes == "new_record":
+        columns["dbt_is_deleted"] = "'False'"
+    added = ", ".join(
+        f"{expression} as {config.columns.get(name, name)}" for name, expression in columns.items()
+    )
+    # Line breaks around the query, since it may end with a `--` comment.
+    return f"select {SNAPSHOT_QUERY}.*, {added} from (\n{query}\n) as {SNAPSHOT_QUERY}"
+
 
 DEPENDENCIES_MAX = 1_000
 """Upper bound of the dependencies that are recorded for a node whose SQL cannot be parsed."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
+
+from cachetools import LRUCache
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model import field_relations
@@ -24,13 +26,15 @@ from fll_hbase.spark.datasource.partitions import (
 )
 from fll_hbase.spark.datasource.run_scan import RunHit
 from fll_hbase.spark.datasource.schemas import start_columns
-from fll_hbase.spark.edge_cache import EdgeCache
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.endpoints import decode_endpoints
 from fll_hbase.store.read.content_cache import ContentMissing
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.tables import Row as Cells
 from fll_hbase.tables.base import Columns
+
+CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
+"""Edges in a cache, and those of one content; larger contents are computed each time."""
 
 
 def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:
@@ -193,3 +197,30 @@ def _content_rows(
     if isinstance(partition, KeyRangePartition):
         return store.table.scan(*partition.key_range, columns=columns)
     raise TypeError(f"contents are read by key range or id, not by {partition!r}")
+
+
+class EdgeCache:
+    """Columns of edges by key, for one task. For one thread."""
+
+    def __init__(self) -> None:
+        self._rows: LRUCache[Hashable, list[Row]] = LRUCache(
+            CACHED_EDGES_MAX, getsizeof=lambda rows: len(rows) + 1
+        )
+
+    def rows(self, key: Hashable, compute: Callable[[], Iterable[Row] | None]) -> Iterable[Row]:
+        """Return the rows of the key, computed unless they are cached; none if `compute` returns None."""
+        cached: list[Row] | None = self._rows.get(key)
+        if cached is not None:
+            return cached
+        computed = compute()
+        return () if computed is None else self._fill(key, computed)
+
+    def _fill(self, key: Hashable, computed: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows as they are computed; caches them after the last if they are few."""
+        rows: list[Row] = []
+        for row in computed:
+            if len(rows) <= CACHED_CONTENT_EDGES_MAX:
+                rows.append(row)
+            yield row
+        if len(rows) <= CACHED_CONTENT_EDGES_MAX:
+            self._rows[key] = rows

@@ -24,7 +24,7 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.spark import cell_hashes, range_scan
 from fll_hbase.spark.hash_filter import HashFilter, build_filter
 from fll_hbase.spark.jobs.check_report import EXAMPLES, AuditReport
-from fll_hbase.spark.persisted import persist
+from fll_hbase.spark.table_frames import persist
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FAULT, PRESENT, RowFacts, text_hash
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair

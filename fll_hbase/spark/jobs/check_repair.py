@@ -15,8 +15,8 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.spark.arrow_batches import to_batch
-from fll_hbase.spark.persisted import persist
 from fll_hbase.spark.range_scan import PARTITIONS_PER_CORE
+from fll_hbase.spark.table_frames import persist
 from fll_hbase.spark.worker_ingest import RETRY
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.lineage_store import LineageStore

@@ -26,13 +26,13 @@ from fll_hbase.spark.export_files import (
     RUNS,
     Format,
     count_files,
+    package_version,
     sort_by_start,
     write_files,
     write_settings,
 )
 from fll_hbase.spark.new_file import create_file
 from fll_hbase.spark.output_directory import EXPORT, Owner
-from fll_hbase.spark.package_version import package_version
 from fll_hbase.spark.run_edges import run_edges
 from fll_hbase.spark.table_frames import table_frame
 

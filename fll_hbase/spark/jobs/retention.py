@@ -39,7 +39,7 @@ from fll_hbase.spark.jobs.retention_hashes import (
     key_ranges,
     old_cells,
 )
-from fll_hbase.spark.persisted import persist
+from fll_hbase.spark.table_frames import persist
 from fll_hbase.spark.worker_store import worker_table
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.factory import open_store_table

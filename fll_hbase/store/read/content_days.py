@@ -78,8 +78,8 @@ def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
         start = ways[-1] + b"\x00"
 
 
-def in_turns(ways: Iterable[bytes], *, oldest: bool = False) -> Iterator[list[bytes]]:
-    """Yield the way of the newest period of each content, or of the oldest one, then those that follow it.
+def in_turns(ways: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the way of the newest period of each content, then those that follow it.
 
     That is its next two, its next four and so on: who asks for one run of each content need not read on. At
     most WAYS_MAX at a time.
@@ -87,8 +87,6 @@ def in_turns(ways: Iterable[bytes], *, oldest: bool = False) -> Iterator[list[by
     by_content: dict[bytes, list[bytes]] = {}
     for way in ways:
         by_content.setdefault(calendars.split_way(way)[1], []).append(way)
-    for listed in by_content.values() if oldest else ():
-        listed.reverse()
     begin, count = 0, 1
     while turn := [way for listed in by_content.values() for way in listed[begin : begin + count]]:
         yield from (turn[first : first + WAYS_MAX] for first in range(0, len(turn), WAYS_MAX))
@@ -194,11 +192,10 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
     return False, unsettled
 
 
-def end_tail(runs: Iterable[DayRuns], *, oldest: bool) -> bytes:
-    """Return the reference tail of the newest run, or of the oldest one; tails sort newest first."""
-    ends = [day_runs.runs[-1 if oldest else 0] for day_runs in runs]
-    tails = [layout.reference_tail(run.start_ms, run.run) for run in ends]
-    return max(tails) if oldest else min(tails)
+def newest_tail(runs: Iterable[DayRuns]) -> bytes:
+    """Return the reference tail of the newest run; tails sort newest first."""
+    newest = [day_runs.runs[0] for day_runs in runs]
+    return min(layout.reference_tail(run.start_ms, run.run) for run in newest)
 
 
 def overlap(window: Window, other: Window) -> Window:
@@ -206,13 +203,13 @@ def overlap(window: Window, other: Window) -> Window:
     return Window(max(window.start_ms, other.start_ms), min(window.stop_ms, other.stop_ms))
 
 
-def by_day(contents: Mapping[str, Collection[int]], *, oldest: bool = False) -> list[tuple[int, set[str]]]:
-    """Return days with the contents that have them, newest first, or oldest first."""
+def by_day(contents: Mapping[str, Collection[int]]) -> list[tuple[int, set[str]]]:
+    """Return days with the contents that have them, newest first."""
     days: dict[int, set[str]] = {}
     for checksum, listed in contents.items():
         for day in listed:
             days.setdefault(day, set()).add(checksum)
-    return sorted(days.items(), reverse=not oldest)
+    return sorted(days.items(), reverse=True)
 
 
 def neighbours(days: Sequence[tuple[int, set[str]]]) -> Iterator[tuple[Window, set[str]]]:

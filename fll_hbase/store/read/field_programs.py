@@ -13,7 +13,6 @@ from fll_hbase.model.field_operations import operations_from, operations_into
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.read import run_programs
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -83,7 +82,7 @@ class FieldProgramReader:
         """Yield the operations of the field in each content that has any, with runs of all its programs."""
         for content, operations in zip(contents, self._operations(contents, direction), strict=True):
             if operations:
-                for _, run in run_programs.by_program(self._windows, times[content].runs):
+                for _, run in self._windows.runs_by_program(times[content].runs):
                     yield operations, run
 
     def _operations(self, contents: Sequence[FieldOfContent], direction: Direction) -> Iterator[_Operations]:

@@ -14,7 +14,6 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
-from fll_hbase.store.read import run_programs
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -125,7 +124,7 @@ class RunReader:
         by_program = (
             (newest, content.directions, runs)
             for content in contents
-            for runs, newest in run_programs.by_program(self._windows, content.times.runs)
+            for runs, newest in self._windows.runs_by_program(content.times.runs)
         )
         for item in deadline.until_over(by_program, truncated_by=budget.limits):
             union.add(*item)

@@ -151,7 +151,7 @@ class RunTimesReader:
                 runs.setdefault(key.checksum, []).extend(day_runs)
             # What is cut is read once: nothing of the budget is left.
             is_last = counted.is_cut or attempt == ATTEMPTS_MAX - 1
-            if is_last or not (yield from self._is_moved(query, contents, unknown, counted, began_ms)):
+            if is_last or not (yield from self._is_moved(contents, unknown, counted, began_ms)):
                 break
         return {checksum: RunTimes(listed, query.window) for checksum, listed in runs.items() if listed}
 
@@ -203,7 +203,6 @@ class RunTimesReader:
 
     def _is_moved(
         self,
-        query: WindowQuery,
         contents: DaysByContent,
         unknown: Mapping[str, Collection[int]],
         counted: _Counted,

@@ -11,10 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from fll_hbase import deadline
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.store import run_rows
+from fll_hbase.store import calendar_rows, run_rows
+from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
@@ -30,6 +32,9 @@ T = TypeVar("T")
 
 ATTEMPTS_MAX = 5
 """How often a window is read again because its runs may have moved meanwhile."""
+
+PROGRAM_RUNS = 1_000
+"""Runs whose programs are read by one call."""
 
 
 class Sealer(Protocol):
@@ -101,17 +106,14 @@ class WindowReader:
         checksums |= zip(others, self._reads.run(other_reads), strict=True)
         return [{query.dataset: checksums[query] for query in group} for group in groups]
 
-    def newest_references(
-        self, queries: Mapping[WindowQuery, Collection[str]], *, oldest: bool = False
-    ) -> list[dict[str, bytes]]:
-        """Return the reference tail of the newest, or oldest, matching run of each content of each query.
+    def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
+        """Return the reference tail of the newest matching run of each content of each query.
 
-        Tails sort newest first. Contents without a matching run are left out. The oldest run costs all
-        references of its day, the newest one those before it.
+        Contents without a matching run are left out. A run costs the references of its day before it.
         """
         return self._reads.run(
             [
-                self._in_time(partial(self._newest_references, query, checksums, oldest=oldest))
+                self._in_time(partial(self._newest_references, query, checksums))
                 for query, checksums in queries.items()
             ]
         )
@@ -180,25 +182,23 @@ class WindowReader:
                 wanted -= matches
         return matches
 
-    def _newest_references(
-        self, query: WindowQuery, checksums: Iterable[str], *, oldest: bool
-    ) -> Reads[dict[str, bytes]]:
+    def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
         query = yield from self.restricted(query)
         wanted = {checksum.encode() for checksum in checksums}
         ways = yield from content_days.read_ways(query)
         newest: dict[str, bytes] = {}
-        for turn in content_days.in_turns(_with(wanted, ways), oldest=oldest):
+        for turn in content_days.in_turns(_with(wanted, ways)):
             contents = yield from self._days(query, _without(newest, turn))
             listed = {checksum: (*days.sealed, *days.unsealed) for checksum, days in contents.items()}
-            for day, contents_of_day in content_days.by_day(listed, oldest=oldest):
+            for day, contents_of_day in content_days.by_day(listed):
                 unsettled: set[str] = set()
                 for checksum in contents_of_day - newest.keys():
                     runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
                     if runs is None:
                         unsettled.add(checksum)
                     elif runs:
-                        newest[checksum] = content_days.end_tail(runs, oldest=oldest)
-                newest |= yield from self._newest_of_day(query, day, unsettled, oldest=oldest)
+                        newest[checksum] = content_days.newest_tail(runs)
+                newest |= yield from self._newest_of_day(query, day, unsettled)
         return newest
 
     def runs(
@@ -283,9 +283,27 @@ class WindowReader:
         """Return runs by id; those that are not committed are left out."""
         return self._events.committed_runs(self._rows_of(runs))
 
-    def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run with its program as `committed_runs` shows it."""
-        return self._events.shown_program(run)
+    def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
+        """Yield counted runs, of one program each, with the newest of them; those of sealed days first.
+
+        Seals have programs; run rows have those of unsealed runs. Raises DeadlineExceeded; what was
+        yielded until then is valid.
+        """
+        for day_runs in counted:
+            if day_runs.program:
+                newest = calendar_rows.decode_program(day_runs.program, day_runs.runs[0])
+                yield day_runs, self._events.shown_program(newest)
+        unsealed = [(run, day.failed) for day in counted if not day.program for run in day.runs]
+        for begin in range(0, len(unsealed), PROGRAM_RUNS):
+            deadline.check()
+            batch = unsealed[begin : begin + PROGRAM_RUNS]
+            committed = self.committed_runs([run.run for run, _ in batch])
+            for run, failed in batch:
+                # A run that was purged meanwhile is left out.
+                if run.run in committed:
+                    # With the start that was counted, should the run have moved since.
+                    counted_run = replace(committed[run.run].run, start_ms=run.start_ms)
+                    yield DayRuns(b"", failed, [run], 1), counted_run
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
         return self._rows_of({layout.parse_reference_tail(tail).run for tail in tails})
@@ -296,7 +314,7 @@ class WindowReader:
         return {keys[key]: row for key, row in rows.items()}
 
     def _newest_of_day(
-        self, query: WindowQuery, day: int, checksums: Iterable[str], *, oldest: bool
+        self, query: WindowQuery, day: int, checksums: Iterable[str]
     ) -> Reads[dict[str, bytes]]:
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
@@ -304,14 +322,10 @@ class WindowReader:
         while wanted and page is not None:
             tails, page = yield from read_page(query, page, wanted)
             heads = yield from self.referenced_heads(query, tails)
-            in_order = reversed(heads.items()) if oldest else heads.items()
-            page_newest: dict[str, bytes] = {}
-            for tail, head in in_order:
+            for tail, head in heads.items():
                 if head.checksum in wanted:
-                    page_newest.setdefault(head.checksum, tail)
-            newest |= page_newest
-            # An older run may follow on a later page.
-            wanted -= set() if oldest else newest.keys()
+                    newest.setdefault(head.checksum, tail)
+            wanted -= newest.keys()
         return newest
 
 

@@ -29,7 +29,6 @@ from fll_hbase.store.write.batching import (
     split_into_rounds,
 )
 from fll_hbase.store.write.content_refresh import ContentRefresher
-from fll_hbase.store.write.pass_report import report_pass
 from fll_hbase.store.write.pending_run import (
     CommitResult,
     PendingEvents,
@@ -37,6 +36,7 @@ from fll_hbase.store.write.pending_run import (
     Rejections,
     pending_run,
     recommit_of,
+    report_pass,
 )
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 from fll_hbase.threads import map_in_threads

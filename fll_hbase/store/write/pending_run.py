@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from fll_hbase import metrics
 from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import check_key_length
@@ -24,6 +26,11 @@ from fll_hbase.tables import Put, Row
 
 Rejections: TypeAlias = dict[str, LineageError]
 """Errors of runs that cannot be stored, by run id."""
+
+
+_log = logging.getLogger(__name__)
+
+NAME_LENGTH_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,3 +329,17 @@ def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
     prefixes = run_rows.longest_prefix_bytes(endpoints), len(layout.run_index_prefix(committed.run.namespace))
     check_key_length(b" " * max(prefixes) + tail)
     return run_rows.encode_run(committed)
+
+
+def report_pass(pending: Sequence[PendingRun]) -> None:
+    """Count a pass that ended; `pending` are the runs that it did not commit, which start over."""
+    metrics.PASSES.add()
+    if not pending:
+        return
+    metrics.RESTARTS.add()
+    others = f" and {len(pending) - 1} more" if len(pending) > 1 else ""
+    _log.warning(
+        "the commit of run %r%s starts over: another writer changed it, or it took too long",
+        pending[0].run[:NAME_LENGTH_MAX],
+        others,
+    )

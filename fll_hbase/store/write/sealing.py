@@ -65,6 +65,7 @@ class DaySealer:
         self._table = table
         self._events = events
         self._clock = clock
+        self._grace_ms = grace_ms
         self._age_ms = GRACES * grace_ms
 
     def seal(self, requests: Iterable[SealRequest]) -> int:
@@ -82,11 +83,18 @@ class DaySealer:
         return count
 
     def _seals(self, request: SealRequest) -> dict[ContentDay, list[Put]]:
-        """Return the seals of those of the days that may be sealed."""
+        """Return the seals of those of the days that may be sealed. Raises CorruptRow."""
+        began_ms = self._clock()
         tokens = self._old_tokens(request)
         if not tokens:
             return {}
-        runs = count_runs(self._table, self._events, request._replace(checksums=frozenset(tokens)))
+        try:
+            runs = count_runs(self._table, self._events, request._replace(checksums=frozenset(tokens)))
+        except CorruptRow:
+            # Garbage collection may have taken what a run row referred to when it was read.
+            if self._clock() - began_ms > self._grace_ms:
+                return {}
+            raise
         if runs is None or self._is_purged(request):
             return {}
         keys = {checksum: ContentDay(checksum, request.day) for checksum in tokens}

@@ -23,8 +23,7 @@ from api.credentials.json_web_tokens import GROUPS_MAX, JwtVerifier
 from api.credentials.signing_keys import SigningKeys, key_set_fetcher, parse_keys
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, Unauthenticated
-from fll_hbase.model.access import Grant, Role
-from fll_hbase.model.subjects import Subject, SubjectKind
+from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.store.access import AccessStore
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.api_client import assert_problem

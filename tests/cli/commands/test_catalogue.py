@@ -112,20 +112,22 @@ def test_csv_has_the_rows_of_the_answer(
 def test_mermaid_draws_pairs_and_operations(target: tuple[str, str]) -> None:
     chart = printed("lineage", "myns/mytableds", *WINDOW, "--format", "mermaid", *target).splitlines()
     assert chart[0] == "flowchart LR"
-    assert chart[1] == '  n0["myns/user_data.body"] --> n1["myns/mytableds.age"]'
-    assert '  n0 --> n3["myns/mytableds.id"]' in chart
+    assert chart[1:3] == ['  n0["myns/user_data.body"]', '  n1["myns/mytableds.age"]']
+    assert "  n0 --> n1" in chart
     chart = printed("field", "myns/mytableds.id", *WINDOW, "--format", "mermaid", *target).splitlines()
     assert '  n0 -->|"create"| n1' in chart
     chart = printed("lineage", "bank/RiskScores", *WINDOW, "--format", "mermaid", *target).splitlines()
-    assert any('-.-> n1["bank/RiskScores.#42;"]' in line for line in chart)
+    assert '  n1["bank/RiskScores.*"]' in chart
+    assert any("-.-> n1" in line for line in chart)
 
 
 def test_mermaid_escapes_names(sampled: str) -> None:
     for name in ("[bold]x[/]", "'\"\\", "two\nlines", "50%|?&#+"):
         options = ("--start", "0", "--format", "mermaid", "--store", sampled)
         chart = printed("lineage", "shop", name, *options).splitlines()
-        assert len(chart) == 2
-        assert re.fullmatch(r'  n0\["[\w /.:#;%+-]+"\] --> n1\["[\w /.:#;+-]+"\]', chart[1]), chart[1]
+        assert len(chart) == 4
+        assert all(re.fullmatch(r'  n[01]\["(?:[^"<>#\n]|#\w+;)+"\]', line) for line in chart[1:3]), chart
+        assert chart[3] == "  n0 --> n1"
 
 
 @pytest.mark.parametrize(

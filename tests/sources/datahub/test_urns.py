@@ -77,7 +77,8 @@ def test_parts_of_urns_come_back(text: str) -> None:
 def test_fields_come_back(platform: str, name: str, path: str) -> None:
     assume(not platform.startswith((":", "urn:")))
     owner = FieldUrn(Dataset(platform, name), path)
-    assert urns.parse_field(urns.field_urn(owner)) == owner
+    urn = f"urn:li:schemaField:({urns.dataset_urn(owner.dataset)},{urns.encode(path)})"
+    assert urns.parse_field(urn) == owner
 
 
 @pytest.mark.parametrize("name", ["f(x)", "a,b", "a(b,c)d"])

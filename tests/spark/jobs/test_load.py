@@ -22,8 +22,8 @@ from fll_hbase import sample
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark import rejects
 from fll_hbase.spark.jobs.load import PARQUET
-from fll_hbase.spark.long_lines import FIRST_BYTES
 from fll_hbase.spark.reject_limit import RejectLimit
+from fll_hbase.spark.rejects import FIRST_BYTES
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from fll_hbase.clock import now_ms
 from fll_hbase.errors import ConfigurationError, LineageError
 from fll_hbase.spark.kafka_lag import ConsumerLag
-from fll_hbase.spark.long_lines import FIRST_BYTES
+from fll_hbase.spark.rejects import FIRST_BYTES
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.spark.stream_options import ValueFormat, parse_dead_letter, parse_position, parse_source
 from fll_hbase.spark.stream_rejects import Rejection

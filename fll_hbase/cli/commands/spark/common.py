@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fll_hbase.cli.commands.spark.config_file import ConfigFile, ConfigFileParam, apply_config
+from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
 from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
 from fll_hbase.cli.commands.spark.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.options import STORE_HELP, Command
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
-from fll_hbase.http.bounded_call import call_bounded
 from fll_hbase.retry import RetryPolicy
 from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit, parse_limit
 from fll_hbase.spark.session import DRIVER_MEMORY, session
@@ -29,6 +28,7 @@ from fll_hbase.spark.settings import job_settings
 from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.tables.factory import check_creatable, store_exists
+from fll_hbase.threads import call_bounded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +96,7 @@ _OPTIONS = (
     click.option(
         "--config",
         metavar="FILE",
-        type=ConfigFileParam(),
+        type=click.File("rb"),
         callback=apply_config,
         is_eager=True,
         help="TOML file with options and settings; options given here have priority.",

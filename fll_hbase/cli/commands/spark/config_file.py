@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import click
 
@@ -33,33 +33,22 @@ class ConfigFile:
     spark_settings: Mapping[str, str] = field(default_factory=dict)
 
 
-class ConfigFileParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A TOML file, converted to a ConfigFile for the command."""
+def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | None) -> ConfigFile:
+    """Make the options of a file the defaults of the command, as click's own `default_map`.
 
-    name = "file"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ConfigFile:
-        """Read the file. Raises BadParameter with the name or value that is wrong."""
-        if isinstance(value, ConfigFile):
-            return value
-        context = ctx or click.get_current_context()
-        try:
-            with open(value, "rb") as file:
-                text = file.read(FILE_BYTES_MAX + 1)
-            if len(text) > FILE_BYTES_MAX:
-                raise ValueError(f"is longer than {FILE_BYTES_MAX} bytes")
-            return parse_config(tomllib.loads(text.decode()), _jobs(context), context.info_name or "")
-        except OSError as error:
-            self.fail(f"{value} cannot be read: {error.strerror}.", param, ctx)
-        except RecursionError:
-            self.fail(f"{value}: its tables are nested too deeply.", param, ctx)
-        except ValueError as error:
-            self.fail(f"{value}: {error}.", param, ctx)
-
-
-def apply_config(ctx: click.Context, param: click.Parameter, config: ConfigFile | None) -> ConfigFile:
-    """Make the file's options the defaults of the command, as click's own `default_map`."""
-    config = config or ConfigFile()
+    Raises BadParameter with the name or value that is wrong.
+    """
+    if file is None:
+        return ConfigFile()
+    try:
+        text = file.read(FILE_BYTES_MAX + 1)
+        if len(text) > FILE_BYTES_MAX:
+            raise ValueError(f"is longer than {FILE_BYTES_MAX} bytes")
+        config = parse_config(tomllib.loads(text.decode()), _jobs(ctx), ctx.info_name or "")
+    except RecursionError as error:
+        raise click.BadParameter(f"{file.name}: its tables are nested too deeply.", ctx, param) from error
+    except ValueError as error:
+        raise click.BadParameter(f"{file.name}: {error}.", ctx, param) from error
     ctx.default_map = dict(config.options)
     return config
 
@@ -70,7 +59,7 @@ def parse_config(
     """Return what a file configures for one job; its own table has priority over the rest of the file.
 
     At the top are settings and the options that all jobs have; a table `[job]` may have those of that job,
-    too. All tables are checked. Raises ValueError for an unvalid_names name or a value of the wrong type.
+    too. All tables are checked. Raises ValueError for an unknown name or a value of the wrong type.
     """
     options = {name: {_file_name(option): option for option in jobs[name]} for name in jobs}
     shared = frozenset.intersection(*(frozenset(names) for names in options.values()))

@@ -1,10 +1,11 @@
-"""Checks of the rows of tags, of the tag index and of policies."""
+"""Checks of the rows of tags, the tag index, policies, tokens and grants."""
 
 from __future__ import annotations
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout
+from fll_hbase.keys import access_rows, layout
 from fll_hbase.store import tag_rows
+from fll_hbase.store.access import decode_grants, decode_token
 from fll_hbase.store.maintenance.audit.check_indexes import known_cells
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.policies import decode_policy
@@ -37,3 +38,14 @@ def collect_policy(key: bytes, row: Row, facts: RowFacts) -> None:
     layout.parse_policy(key)
     for cell in known_cells(key, row, facts).values():
         decode_policy(key, cell.value)
+
+
+def collect_access(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Check the row of a token or of grants. Raises CorruptRow."""
+    cells = known_cells(key, row, facts)
+    if key.startswith(access_rows.TOKENS):
+        decode_token(key, cells)
+    elif key.startswith(access_rows.GRANTS):
+        decode_grants(key, cells)
+    else:
+        raise CorruptRow("is neither the key of a token nor of grants")

@@ -59,9 +59,3 @@ def column_of(text: bytes) -> bytes:
 
 text_hash = xxhash.xxh3_64_intdigest
 """Return the 64-bit hash that represents a text; a collision may hide one error (decision 16)."""
-
-
-def is_mismatch(flags: int) -> bool:
-    """Return whether the combined flags of one text are a finding, a missing cell or an unneeded one."""
-    # Missing: expected, not present. Unneeded: present and nothing else. Allowed alone is neither.
-    return bool(flags & FAULT) or flags & (EXPECTED | PRESENT) == EXPECTED or flags == PRESENT

@@ -12,7 +12,6 @@ from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.endpoints import CACHED_CONTENTS_MAX, EndpointCache
 from fll_hbase.store.maintenance.audit import (
-    check_access,
     check_calendars,
     check_contents,
     check_indexes,
@@ -44,7 +43,7 @@ _COLLECTORS: Mapping[bytes, Collector] = {
     layout.TAGS: check_tags.collect_tags,
     layout.TAG_INDEX: check_tags.collect_tag_index,
     layout.POLICIES: check_tags.collect_policy,
-    layout.ACCESS: check_access.collect_access,
+    layout.ACCESS: check_tags.collect_access,
     layout.PROPERTIES: check_indexes.collect_property,
 }
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from fll_hbase.http.bounded_call import call_bounded
+from fll_hbase.threads import call_bounded
 from tests.support.waiting import PATIENCE_SECONDS, patience
 
 
@@ -28,7 +28,7 @@ def test_a_call_that_lasts_too_long_is_abandoned() -> None:
 def test_an_abandoned_call_does_not_keep_the_process() -> None:
     program = """
 import time
-from fll_hbase.http.bounded_call import call_bounded
+from fll_hbase.threads import call_bounded
 try:
     call_bounded(lambda: time.sleep(600), 0.1)
 except TimeoutError:
