@@ -44,6 +44,14 @@ def read_loop(head: Tokens) -> RowTokens | None:
     return _rows_of(head[1].text.lower(), (), head[3:-1])
 
 
+def is_count(head: Tokens) -> bool:
+    """Return whether a loop has a number for its name: `FORALL i …`, `FOR i IN 1 .. n` or `1 TO n`."""
+    if word_at(head, 0) == "FORALL":
+        return True
+    is_range = ".." in "".join(token.text for token in head[3:]) or "TO" in (word_at(head, n) for n in (4, 5))
+    return word_at(head, 0) == "FOR" and word_at(head, 3) != "EXECUTE" and is_range
+
+
 def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
     """Yield the cursors and values between DECLARE and BEGIN."""
     for declaration in _split(tokens, _T.SEMICOLON):

@@ -102,8 +102,8 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
             _add_parameter(resolver, inputs, node, kind)
         elif isinstance(node, exp.Columns) or is_star(node):
             _add_star(resolver, inputs, node, kind)
-        elif isinstance(node, exp.Dot):
-            stack += _resolve_dot(resolver, inputs, node, kind)
+        elif isinstance(node, (exp.Dot, exp.Anonymous)):
+            stack += list(_resolve_access(resolver, inputs, node, kind))[::-1]
         elif isinstance(node, QUERIES) or _is_existence(node):
             _add_query(resolver, inputs, node, kind)
         else:
@@ -176,6 +176,9 @@ def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr,
         _add_column(resolver, inputs, [_part_name(node)], kind)
         return
     variable = resolver.script.variable(node)
+    if variable is None and isinstance(node, exp.Parameter) and "expression" in node.args:
+        resolver.script.warn(f"variable ${{{node.name[:100]}}} is not replaced; send the SQL with its value")
+        variable = UNKNOWN
     if variable is not None:
         inputs.add_column(variable, kind)
 
@@ -201,9 +204,18 @@ def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], k
     inputs.add_column(resolver.column(path), kind, path[-1])
 
 
-def _resolve_dot(resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, kind: str) -> Iterator[Operand]:
-    """Resolve a field of a column; yield the operand of any other value or of a qualified function."""
+def _resolve_access(
+    resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
+) -> Iterator[Operand]:
+    """Resolve a field of a column or an element of a variable; yield the operands of any other expression."""
     path = column_path(node)
+    inner, member = (node.this, node.expression.name) if isinstance(node, exp.Dot) else (node, "")
+    if not path and (column := _element(resolver, inner, member)) is not None:
+        inputs.add_column(column, kind)
+        return
+    if isinstance(node, exp.Anonymous):
+        yield from _operands(node, kind, resolver.scope.windows)
+        return
     if not path and (elements := _element_path(node)) is not None:
         path, indexes = elements
         yield from ((index, kind) for index in indexes)
@@ -217,6 +229,17 @@ def _resolve_dot(resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, ki
     else:
         # `schema.function(...)`: the name in front is not a column.
         yield node.expression, kind
+
+
+def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:
+    """Return the value of `name(i)` or `name(i).member` of a variable of a procedure; None for others."""
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    if not name or name not in resolver.script.variables:
+        return None
+    if not member:
+        return resolver.script.variables[name]
+    record = resolver.script.records.get(name)
+    return (record.columns.lookup(member) if record is not None else None) or UNKNOWN
 
 
 def _struct_part(struct: exp.Expr, name: str) -> exp.Expr | None:

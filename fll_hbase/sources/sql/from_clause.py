@@ -153,8 +153,6 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
     match node:
         case exp.Table() if isinstance(node.this, _TABLE_NAMES):
             return _resolve_table(resolver, node)
-        case exp.Table() if (rows := _collection(resolver.script, node)) is not None:
-            return rows
         case exp.Lateral() if isinstance(node.this, exp.Query):
             return resolver.query(node.this)
         case exp.Subquery() if isinstance(node.this, exp.Query):
@@ -172,21 +170,6 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
             return apart.query(node)
         case _:
             return _resolve_generator(resolver, node)
-
-
-def _collection(script: ScriptState, node: exp.Table) -> QueryResult | None:
-    """Return the rows of `TABLE(name)`, a record or collection of the script; None for anything else."""
-    function = node.this
-    if not isinstance(function, exp.Anonymous) or function.name.upper() != "TABLE":
-        return None
-    names = [name.name.lower() for name in function.expressions if isinstance(name, exp.Column)]
-    if len(names) != 1 or len(function.expressions) != 1:
-        return None
-    record, variable = script.records.get(names[0]), script.variables.get(names[0])
-    if record is not None:
-        return record
-    # Elements without columns have one of this name.
-    return QueryResult(ColumnSet((("COLUMN_VALUE", variable),))) if variable is not None else None
 
 
 def _unwrap(node: exp.Subquery) -> exp.Expr:

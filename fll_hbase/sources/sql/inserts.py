@@ -10,7 +10,6 @@ from sqlglot import exp
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
-from fll_hbase.sources.sql.file_functions import file_table, listed_columns
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
     ColumnSet,
@@ -25,7 +24,6 @@ from fll_hbase.sources.sql.returning import read_returning
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.synonyms import SYNONYM
 from fll_hbase.sources.sql.variables import assign_result
 from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
 
@@ -127,8 +125,6 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 def create(resolver: Resolver, node: exp.Expr) -> None:
     """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only."""
     kind = str(node.args.get("kind") or "").upper()
-    if kind == SYNONYM:
-        resolver.script.add_synonym(node.this, node.expression)
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)
@@ -236,20 +232,12 @@ def _file(script: ScriptState, source: exp.Expr) -> Dataset:
 
 
 def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
+    """Read the target of an INSERT. Raises UnknownTarget for a function of ClickHouse."""
     if isinstance(node.this, exp.Directory):
         return Target(script.tables.dataset(node.this.this.name), by_name=True)
     if node.args.get("is_function"):
-        return _function_target(script, node.this)
+        raise UnknownTarget(f"what {node.this.name[:100]}() writes is not known")
     return read_target(script, node.this, by_name=bool(node.args.get("by_name")))
-
-
-def _function_target(script: ScriptState, function: exp.Expr) -> Target:
-    """Return the file that INSERT INTO FUNCTION of ClickHouse writes. Raises UnknownTarget."""
-    file = file_table(script, function)
-    if file is None:
-        raise UnknownTarget(f"what {function.name[:100]}() writes is not known")
-    columns = tuple(listed_columns(function))
-    return Target(script.dataset(file), columns, by_name=not columns)
 
 
 def _create(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -20,7 +20,6 @@ from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql import rename_table
 from fll_hbase.sources.sql.client_commands import without_client_commands
-from fll_hbase.sources.sql.client_variables import with_client_variables
 from fll_hbase.sources.sql.complexity import find_excess
 from fll_hbase.sources.sql.cursors import RowTokens
 from fll_hbase.sources.sql.double_quotes import QUOTED_NAMES, has_quoted_names
@@ -31,7 +30,6 @@ from fll_hbase.sources.sql.statement_splitter import (
     ScriptPart,
     split_statements,
 )
-from fll_hbase.sources.sql.synonyms import SYNONYM, SynonymTokens, find_synonym, with_query
 from fll_hbase.sources.sql.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 DIALECTS = (
@@ -155,7 +153,7 @@ def parse_script(sql: str, dialect: str) -> Script:
     sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
     # Editors put a byte order mark in front of files; offsets stay as they are.
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
-    sql = without_client_commands(with_client_variables(sql, dialect), dialect)
+    sql = without_client_commands(sql, dialect)
     parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
     parser = _StatementParser(parser_dialect, dialect)
     statements, variables = parser.parse(sql)
@@ -258,11 +256,11 @@ class _StatementParser:
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
+        if self._dialect_name == "tsql" and (broken := _broken_by_variable(tokens, sql)) is not None:
+            return broken
         excess = find_excess(tokens, self._dialect)
         if excess:
             return _broken(excess)
-        if (synonym := find_synonym(tokens)) is not None:
-            return self._synonym(synonym, tokens, sql)
         rewritten = with_known_words(tokens, self._dialect_name)
         if rewritten[0].token_type in self._dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
@@ -278,16 +276,6 @@ class _StatementParser:
             broken = self._broken_here(FieldError("sql", detail), tokens, sql)
             return broken if broken.error.detail != detail else Statement(trees[0], sql, tokens)
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
-
-    def _synonym(
-        self, names: SynonymTokens, tokens: Sequence[Token], sql: str
-    ) -> Statement | BrokenStatement:
-        """Parse CREATE SYNONYM, which the library does not know, as a CREATE of two tables."""
-        try:
-            name, target = (self._trees(with_query(part), sql)[0].find(exp.Table) for part in names)
-        except UnreadableDocument as error:
-            return BrokenStatement(error.errors[0])
-        return Statement(exp.Create(this=name, kind=SYNONYM, expression=target), sql, tokens)
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
         """Return a broken statement; the error of the first one names the dialects that it is SQL of."""
@@ -366,14 +354,20 @@ def _broken(detail: str) -> BrokenStatement:
     return BrokenStatement(FieldError("sql", detail))
 
 
+def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
+    """Return the error of a statement with `$(name)` of sqlcmd, which the library reads as a function."""
+    is_variable = any(
+        token.text == "$" and following.token_type is TokenType.L_PAREN
+        for token, following in pairwise(tokens)
+    )
+    return _broken_template(tokens, sql) if is_variable else None
+
+
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
     """Return the error of a statement that is a template or has variables of a client; None for others."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
     if (variable := _VARIABLE.search(text)) is not None:
-        return _broken(
-            f"line {tokens[0].line}: has a variable, {variable[0]}, that the script does not set; "
-            "send the SQL with its value"
-        )
+        return _broken(f"line {tokens[0].line}: has a variable, {variable[0]}; send the SQL with its value")
     if "{{" not in text and "{%" not in text:
         return None
     return _broken(f"line {tokens[0].line}: is a template ({{{{ }}}}, {{% %}}); send the SQL that it gives")

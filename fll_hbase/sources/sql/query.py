@@ -7,16 +7,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql import from_clause, row_patterns
+from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expressions import Operand, clause_dependencies
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
+    UNKNOWN,
     ColumnFallback,
     ColumnProvenance,
     ColumnSet,
     IndirectInput,
     QueryResult,
     RowDependencies,
+    TableSource,
     as_indirect,
     merge_columns,
     merge_dependencies,
@@ -228,7 +230,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     scope = resolver.scope
     from_clause.add_from(resolver, node)
     if (match := node.args.get("match")) is not None:
-        row_patterns.apply_match(resolver, match)
+        _hide_matched(resolver, match)
     _add_scalars(resolver, node)
     scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
     dependencies = scope.dependencies
@@ -249,6 +251,16 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     dependencies |= _filter(resolver, node, "having", "HAVING")
     dependencies |= _filter(resolver, node, "qualify", "QUALIFY")
     return _with_ordering(resolver, node, QueryResult(columns, dependencies))
+
+
+def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
+    """Replace the last table by what MATCH_RECOGNIZE makes of it: columns that are not known."""
+    scope = resolver.scope
+    table = scope.sources[-1]
+    resolver.script.warn("MATCH_RECOGNIZE: what its columns come from is not known")
+    unknown = ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False)
+    scope.remove_from(len(scope.sources) - 1)
+    scope.add(TableSource((node.alias.lower(),) if node.alias else table.name, unknown))
 
 
 def _add_scalars(resolver: Resolver, node: exp.Select) -> None:

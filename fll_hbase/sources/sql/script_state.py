@@ -25,6 +25,8 @@ from fll_hbase.sources.validation import HALF, NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
 """Words that Spark accepts in front of a path in place of a database."""
+_CLIENT_VARIABLES = ("${", "$(", ":{")
+"""Starts of variables that a client replaces, in names of tables."""
 _DEFAULT_SCHEMAS = {"snowflake": "PUBLIC", "tsql": "dbo"}
 """Schemas of `db..table`, unless the script has another default."""
 
@@ -56,7 +58,7 @@ class ScriptState:
     views and temporary tables, in lower case, that no database completes; `catalog` and `database`
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
-    name in lower case, `synonyms` the parts of tables by another name in lower case, and `procedures` those
+    name in lower case, and `procedures` those
     that the script creates; `call_depth` counts those being read. No warnings are added while `is_silent`.
     `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being
     read, `errors` are those of parts that are left out.
@@ -75,7 +77,6 @@ class ScriptState:
     records: dict[str, QueryResult] = field(default_factory=dict)
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
-    synonyms: dict[str, list[str]] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     call_depth: int = 0
@@ -150,16 +151,7 @@ class ScriptState:
         """Name of the dialect in lower case, e.g. `postgres`."""
         return type(self.script.dialect).__name__.lower()
 
-    def add_synonym(self, name: exp.Expr, target: exp.Expr) -> None:
-        """Let a name stand for a table in the statements that follow."""
-        self.synonyms[self.table_name(name).lower()] = self.table_parts(target)
-
     def table_parts(self, table: exp.Expr) -> list[str]:
-        """Return the parts of a table name as the engine has it; of a synonym, those of its table."""
-        parts = self._own_parts(table)
-        return self.synonyms.get(".".join(parts).lower(), parts) if self.synonyms else parts
-
-    def _own_parts(self, table: exp.Expr) -> list[str]:
         """Return the parts of a table name, folded and completed; a path is one part."""
         written = _name_parts(table, lambda identifier: identifier.name)
         # Spark reads files as parquet.`/path`.
@@ -179,15 +171,11 @@ class ScriptState:
             parts = [self.catalog, *parts]
         return parts
 
-    def table_name(self, table: exp.Expr) -> str:
-        """Return the full name of a table, with the database of USE if it has none; a path stays a path."""
-        return ".".join(self.table_parts(table))
-
     def dataset(self, table: exp.Expr) -> Dataset:
         """Return the dataset of a table; one that cannot have its full name adds a warning."""
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
-        if "${" in name:
+        if any(mark in name for mark in _CLIENT_VARIABLES):
             self.warn(f"table {name[:100]!r}: its variable is not replaced; send the SQL with the value")
         is_table = _can_complete(table) and "/" not in name
         is_named = is_table and name.lower() not in self.unqualified
@@ -195,9 +183,7 @@ class ScriptState:
             self.warn(f"table {name!r} lacks a catalog or schema of its name elsewhere; give `defaults`")
         mapped = naming.mapped(name, parts) if is_table else name
         written = ".".join(_name_parts(table, lambda identifier: identifier.name))
-        dataset = self.tables.dataset(
-            name, mapped=mapped, written="" if written == name or self.synonyms else written
-        )
+        dataset = self.tables.dataset(name, mapped=mapped, written="" if written == name else written)
         if is_named and naming.alias_namespaces:
             self.aliases[dataset] = naming.aliases(parts)
         return dataset
@@ -217,8 +203,10 @@ def temporary_mark(identifier: exp.Expr) -> str:
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
 
 
-def _variable_text(variable: exp.Parameter) -> str:
-    """Return `${name}` or `${space:name}`, as Hive writes its variables."""
+def _variable_text(variable: exp.Expr) -> str:
+    """Return `${name}` or `${space:name}`, as Hive writes its variables, and `:{name}` for that of psql."""
+    if isinstance(variable, exp.Placeholder):
+        return f":{{{variable.name}}}"
     name = variable.args.get("expression")
     return f"${{{variable.name}:{name.name}}}" if isinstance(name, exp.Expr) else f"${{{variable.name}}}"
 
@@ -275,7 +263,7 @@ def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> li
     parts = [
         # A variable of the client that is not replaced: its name is not that of a database.
         _variable_text(part)
-        if isinstance(part, exp.Parameter)
+        if isinstance(part, (exp.Parameter, exp.Placeholder))
         else name_of(part)
         if isinstance(part, exp.Identifier)
         else part.name

@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.sources.sql.column_names import generated_name
-from fll_hbase.sources.sql.column_patterns import alias_of_match, column_selector, columns_in, like
 from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path
 from fll_hbase.sources.sql.provenance import (
     ColumnFallback,
@@ -23,6 +22,7 @@ from fll_hbase.sources.sql.source_text import to_sql
 
 _WITH_COLUMNS = {"clickhouse", "duckdb"}
 """Dialects in which an expression with COLUMNS in it is one for each column."""
+_SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
 _EXPLODE = (exp.Explode, exp.ExplodeOuter)
 
@@ -38,6 +38,7 @@ class SelectList:
         self._is_complete = self._is_ordered = True
         self._extent = (-1, -1)
         self._unnamed = 0
+        self._has_columns = resolver.script.dialect_name in _WITH_COLUMNS
         self.dependencies = RowDependencies()
 
     def columns(self) -> ColumnSet:
@@ -51,12 +52,10 @@ class SelectList:
     def add(self, node: exp.Expr) -> None:
         """Add the columns of the next expression of the list: several for a star or a generator, else one."""
         star = node.this if isinstance(node, exp.Column) else node
-        if isinstance(star, exp.Star):
+        if isinstance(star, exp.Star) and star.args.get("ilike") is None:
             self._expand_star(star, column_path(node)[:-1])
-        elif isinstance(node, exp.Apply):
+        elif isinstance(star, exp.Star) or self._selects_columns(node.unalias()):
             self._leave_out_columns()
-        elif (selecting := self._selecting(node.unalias())) is not None:
-            self._expand_columns(node, selecting)
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
             columns = self.resolve_generator(node.this, len(names), node)
@@ -162,8 +161,6 @@ class SelectList:
         in EXCEPT, REPLACE or RENAME that the star does not have are ignored.
         """
         excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
-        pattern = star.args.get("ilike")
-        is_like = like(pattern.name) if isinstance(pattern, exp.Expr) else None
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
         without = {
@@ -172,37 +169,20 @@ class SelectList:
             if _qualifier(node)
         }
         for name, column in self._star_columns(table, without):
-            if name.lower() not in excluded and (is_like is None or is_like(name)):
+            if name.lower() not in excluded:
                 column = replaced.get(name.lower(), _with_text(name, column))
                 yield names.get(name.lower(), name), column
 
-    def _expand_columns(self, node: exp.Expr, columns: exp.Columns) -> None:
-        """Add a column for each that COLUMNS selects: itself, or the expression around the COLUMNS."""
-        selected = self._selected(columns)
-        if selected is None:
-            self._leave_out_columns()
-            return
-        is_plain = node.unalias() is columns or columns.parent is None
-        for name, column in selected:
-            alias = alias_of_match(node.alias, columns, name) if isinstance(node, exp.Alias) else name
-            item = column if is_plain else self.resolve(_with_column(node.unalias(), columns, name))
-            self._append(alias, item, is_alias=isinstance(node, exp.Alias))
-
-    def _selecting(self, value: exp.Expr) -> exp.Columns | None:
-        is_searched = isinstance(value, exp.Columns) or self._script.dialect_name in _WITH_COLUMNS
-        return columns_in(value) if is_searched else None
-
-    def _selected(self, columns: exp.Columns) -> list[NamedColumn] | None:
-        """Return the columns that COLUMNS selects, None if they are not known."""
-        star = columns.this.this if isinstance(columns.this, exp.Column) else columns.this
-        if isinstance(star, exp.Star):
-            return list(self._starred(star, column_path(columns.this)[:-1]))
-        is_selected = column_selector(columns)
-        if is_selected is None:
-            return None
-        return [
-            (name, _with_text(name, column)) for name, column in self._star_columns([]) if is_selected(name)
-        ]
+    def _selects_columns(self, value: exp.Expr) -> bool:
+        """Return whether COLUMNS, APPLY or `* LIKE 'a%'` makes several columns of an expression."""
+        if isinstance(value, (exp.Apply, exp.Columns)):
+            return True
+        if isinstance(value, _SELECTING_STARS) and isinstance(value.this, exp.Star):
+            return True
+        if not self._has_columns:
+            return False
+        parts = value.walk(prune=lambda part: isinstance(part, exp.Query))
+        return any(isinstance(part, exp.Columns) and not part.args.get("unpack") for part in parts)
 
     def _leave_out_columns(self) -> None:
         self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
@@ -294,12 +274,6 @@ def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
     select_list = SelectList(resolver)
     select_list.add(node)
     return select_list.columns()
-
-
-def _with_column(value: exp.Expr, columns: exp.Columns, name: str) -> exp.Expr:
-    """Return a copy of an expression with one column in place of COLUMNS, wherever that is repeated."""
-    column = exp.Column(this=exp.to_identifier(name, quoted=True))
-    return value.transform(lambda part: column.copy() if part == columns else part)
 
 
 def _with_text(name: str, column: ColumnProvenance) -> ColumnProvenance:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql import cursors, execute_immediate, plsql_collections, tsql_boundaries
+from fll_hbase.sources.sql import cursors, tsql_boundaries
 from fll_hbase.sources.sql.cursors import RowTokens
 
 _T = TokenType
@@ -57,6 +57,9 @@ _ROUTINES = {"PROCEDURE": True, "PROC": True, "FUNCTION": False, "TRIGGER": Fals
 _PARAMETER_MODES = {"IN", "OUT", "INOUT", "OUTPUT", "VARIADIC"}
 _SQL_LANGUAGES = {"", "SQL", "PLPGSQL"}
 _CALLS = {"CALL", "EXEC", "EXECUTE"}
+_RUN_FOR_ALL = {"DELETE", "INSERT", "MERGE", "UPDATE"}
+_FORALL_MAX = 60
+"""Tokens of FORALL in front of the statement that it runs for each element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +117,6 @@ class _Splitter:
         self._blocks = 0
         self.variables: set[str] = set()
         self._declared_rows: list[ScriptPart] = []
-        # Of loops over numbers, by which elements of collections are named.
-        self._indexes: set[str] = set()
         # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
         self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
         self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
@@ -150,8 +151,8 @@ class _Splitter:
             self._position += 1
         elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
             self._position = behind
-            if word in ("FOR", "FORALL") and self._is_oracle:
-                self._indexes.add(self._text(start + 1).lower())
+            if cursors.is_count(self._tokens[start:behind]):
+                self.variables.add(self._text(start + 1).lower())
             return cursors.read_loop(self._tokens[start:behind])
         elif (
             word == "DECLARE"
@@ -170,9 +171,7 @@ class _Splitter:
         """Read a statement; None for one of a procedure that writes nothing."""
         end = self._statement_end(start, stop)
         self._position = cursors.handler_block(self._tokens, start, end)
-        tokens = tuple(
-            plsql_collections.without_indexes(self._tokens[start:end], self._indexes, self.variables)
-        )
+        tokens = tuple(self._tokens[start:end])
         if self._is_mysql and self._word(start) == "DECLARE":
             self.variables |= cursors.declared_names(tokens)
             return cursors.read_statement(tokens)
@@ -183,9 +182,6 @@ class _Splitter:
             return rows
         if is_assignment or self._word(start) in _WITHOUT_LINEAGE:
             return None
-        if (text := execute_immediate.read_text(tokens)) is not None:
-            bindings = tuple(execute_immediate.read_bindings(tokens))
-            return ProcedureTokens("", frozenset(), bindings, text)
         if (body := self._body_run_at_once(tokens)) is not None:
             return ProcedureTokens("", frozenset(), (), body)
         if self._word(start) in _CALLS:
@@ -204,12 +200,14 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the text of DO, if that is the only string in it and SQL, or of EXEC; else None."""
+        """Return the text of DO, if that is its only string and SQL, or of EXEC and EXECUTE; else None."""
         words = [tsql_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._is_tsql and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
+        # The arguments of USING have no names in the text.
+        is_exec = is_exec or (words[:2] == ["EXECUTE", "IMMEDIATE"] and len(tokens) == 3)
         texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
-        return texts[0] if is_exec or (is_do and len(texts) == 1) else None
+        return texts[0] if texts and (is_exec or (is_do and len(texts) == 1)) else None
 
     def _statement_end(self, start: int, stop: int) -> int:
         if self._is_tsql:
@@ -234,7 +232,8 @@ class _Splitter:
         if self._is_tsql:
             return tsql_boundaries.condition_end(self._tokens, start, stop)
         if self._word(start) == "FORALL":
-            return plsql_collections.statement_of_forall(self._tokens, start, stop)
+            numbers = range(start + 1, min(stop, start + _FORALL_MAX))
+            return next((number for number in numbers if self._word(number) in _RUN_FOR_ALL), start)
         for number in range(start + 1, stop):
             if self._tokens[number].token_type is _T.SEMICOLON:
                 break

@@ -77,7 +77,10 @@ def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult
     values = as_values(result)
     if len(names) == 1 and names[0]:
         script.records[names[0]] = values
-    if values.columns.is_positional:
+    if len(names) == 1 and len(values.columns.items) > 1:
+        # A record alone is no value.
+        script.variables |= {name: UNKNOWN for name in names if name}
+    elif values.columns.is_positional:
         pairs = zip(names, values.columns.values(), strict=False)
         script.variables |= {name: column for name, column in pairs if name}
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql.column_names import is_generated
 from fll_hbase.sources.sql.expressions import QUERIES, column_path
-from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn, QueryResult
+from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import SelectList
@@ -78,20 +78,11 @@ def assignments(
         if not isinstance(item, (exp.EQ, exp.PropertyEQ)):
             continue
         left = item.this.unnest()
-        if (record := _assigned_row(resolver, item)) is not None:
-            yield from record.columns.items
-            continue
         names = left.expressions if isinstance(left, exp.Tuple) else [left]
         if names:
             columns = _assigned_columns(resolver, select_list, names, item.expression)
             fields = (assigned_field(name, alias) for name in names)
             yield from zip(fields, columns, strict=False)
-
-
-def _assigned_row(resolver: Resolver, item: exp.Expr) -> QueryResult | None:
-    """Return the record of `SET ROW = r` of PL/SQL, which sets all columns; None for any other item."""
-    is_row = resolver.script.dialect_name == "oracle" and item.this.name.upper() == "ROW"
-    return resolver.script.records.get(item.expression.name.lower()) if is_row else None
 
 
 def _assigned_columns(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.sources.sql.client_variables import with_client_variables
 from fll_hbase.sources.sql.complexity import JOINS_MAX, TYPES_MAX
 from fll_hbase.sources.sql.parser import Statement, parse_script
 
@@ -54,18 +53,3 @@ def test_an_excess_costs_its_own_statement() -> None:
 def test_others_are_read(query: str) -> None:
     script = parse_script(f"INSERT INTO o {query}", "spark")
     assert [isinstance(item, Statement) for item in script.statements] == [True]
-
-
-@pytest.mark.parametrize(
-    ("dialect", "setting"),
-    [
-        ("spark", "set x=a{}b"),
-        ("oracle", "define x = a{}b"),
-        ("tsql", ":setvar x a{}b"),
-        ("postgres", r"\set x a{}b"),
-    ],
-)
-def test_blanks_in_the_value_of_a_variable_are_read_once(dialect: str, setting: str) -> None:
-    """A pattern that tries each of them as the last one would take minutes, which no deadline ends."""
-    text = f"{setting.format(' ' * 200_000)}\nINSERT INTO o SELECT x FROM ${{t}}"
-    assert with_client_variables(text, dialect) == text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.operations import Operation
 from fll_hbase.sources import sql
+from tests.support import sql_readings
 from tests.support.work import count_calls
 
 SCHEMA = {"s": ["id", "a", "b"], "t": ["id", "x"], "u": ["id", "y"]}
@@ -78,6 +79,75 @@ def test_a_warning_has_the_position() -> None:
     assert str(warning) == "sql: statement 2 is left out: line 3 column 11, near 'FROM': Expecting )"
 
 
+LEFT_OUT = {
+    "bigquery": (
+        "CREATE TABLE o AS FROM s |> SET a = b",
+        "LOAD DATA INTO o FROM FILES (format = 'CSV', uris = ['gs://b/p.csv'])",
+        "EXECUTE IMMEDIATE 'INSERT INTO o (k) SELECT @x' USING (SELECT max(a) FROM s) AS x",
+    ),
+    "clickhouse": ("INSERT INTO FUNCTION s3('https://h/o.csv', 'CSV') SELECT a FROM s",),
+    "databricks": (
+        "CREATE TABLE o (k INT, CONSTRAINT c EXPECT (k > 1) ON VIOLATION DROP ROW) AS SELECT k FROM s",
+    ),
+    "mysql": ("LOAD DATA INFILE '/in/s.csv' INTO TABLE o",),
+    "oracle": (
+        "CREATE SYNONYM o FOR s",
+        "EXECUTE IMMEDIATE 'INSERT INTO o (k) SELECT :1 FROM s' USING x",
+        "INSERT INTO o (k) SELECT a FROM &own..s",
+        "INSERT INTO o (k) SELECT a FROM s LOG ERRORS INTO e REJECT LIMIT 1",
+    ),
+    "redshift": ("MERGE INTO o USING s ON o.id = s.id REMOVE DUPLICATES",),
+    "snowflake": ("CREATE STREAM o ON TABLE s",),
+    "trino": ("CREATE MATERIALIZED VIEW o GRACE PERIOD INTERVAL '1' HOUR AS SELECT a FROM s",),
+    "tsql": (
+        "INSERT INTO o (k) SELECT r.a FROM OPENROWSET(BULK 'in/x.csv', FORMAT = 'CSV') AS r",
+        "CREATE SYNONYM o FOR s",
+        "INSERT INTO $(db).dbo.o (k) SELECT a FROM s",
+    ),
+}
+"""Statements that are not read, of which users have not reported any."""
+
+HIDDEN = [
+    ("clickhouse", "CREATE TABLE o AS SELECT a FROM url('https://h/y.csv', 'CSV', 'a Int32')"),
+    ("clickhouse", "CREATE TABLE o AS SELECT COLUMNS('a.*') APPLY(sum) FROM s"),
+    ("duckdb", "CREATE TABLE o AS SELECT COLUMNS('a.*') FROM s"),
+    ("duckdb", "CREATE TABLE o AS SELECT max(COLUMNS(*)) FROM s"),
+    ("duckdb", "CREATE TABLE o AS SELECT * LIKE 'a%' FROM s"),
+    ("duckdb", "CREATE TABLE o AS SELECT coalesce(*COLUMNS('a.*')) AS k FROM s"),
+    ("oracle", "BEGIN SELECT * BULK COLLECT INTO l FROM s; INSERT INTO o (k) SELECT b FROM TABLE(l); END;"),
+    ("oracle", "DECLARE r s%ROWTYPE; BEGIN SELECT a, b INTO r FROM s; INSERT INTO o VALUES r; END;"),
+    ("oracle", "DECLARE r s%ROWTYPE; BEGIN SELECT a, b INTO r FROM s; UPDATE o SET ROW = r; END;"),
+    ("hive", "SET hivevar:x = a; INSERT INTO o (k) SELECT ${x} FROM s"),
+    ("snowflake", "CREATE TABLE o AS SELECT * ILIKE 'a%' FROM s"),
+    (
+        "snowflake",
+        "CREATE TABLE o AS SELECT a FROM s MATCH_RECOGNIZE (MEASURES b AS a PATTERN (x) DEFINE x AS b > 1)",
+    ),
+]
+"""Statements with columns whose inputs are not known."""
+
+
+@pytest.mark.parametrize(("dialect", "text"), [(name, text) for name in LEFT_OUT for text in LEFT_OUT[name]])
+def test_what_is_not_read_is_reported(dialect: str, text: str) -> None:
+    with pytest.raises(
+        UnreadableDocument,
+        match=r"SQL|line 1|what it writes|must not be empty|what s3\(\) writes|has a variable",
+    ):
+        sql_readings.read(text, dialect=dialect, schema=SCHEMA)
+
+
+@pytest.mark.parametrize(("dialect", "text"), HIDDEN)
+def test_a_column_with_unknown_inputs_is_neither_generated_nor_guessed(dialect: str, text: str) -> None:
+    reading = sql_readings.read(text, dialect=dialect, schema=SCHEMA)
+    assert sql_readings.direct(reading) == {}
+
+
+def test_variables_of_a_client_are_not_replaced() -> None:
+    for dialect, name in {"spark": "${db}", "postgres": ":db"}.items():
+        reading = sql_readings.read(f"INSERT INTO {name}.o (k) SELECT a FROM s", dialect=dialect)
+        assert "its variable is not replaced" in sql_readings.warnings(reading)
+
+
 class TestProcedures:
     """Statements of a procedure are read where it is called, with the state of the script there."""
 
@@ -108,6 +178,12 @@ class TestProcedures:
         ]
         (source,) = (item for item in operations(text) if item.name == "read far")
         assert [field.name for field in source.outputs] == ["k"]  # type: ignore[union-attr]
+
+    def test_the_number_of_a_loop_is_no_column(self) -> None:
+        reading = sql_readings.read(
+            "BEGIN FOR i IN 1 .. 9 LOOP UPDATE o SET k = i; END LOOP; END;", dialect="oracle"
+        )
+        assert sql_readings.direct(reading) == {"O.K": set()}
 
     def test_blocks_and_conditions(self) -> None:
         text = """BEGIN
