@@ -6,7 +6,7 @@ import sqlglot
 from sqlglot import expressions as sql
 from sqlglot.dialects.dialect import Dialect
 
-from fll_hbase.sources.sql.complexity import find_excess
+from fll_hbase.sources.sql.script.complexity import find_excess
 
 CHARACTERS_MAX = 100_000
 """Length of a query that is read."""

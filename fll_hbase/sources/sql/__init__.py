@@ -10,8 +10,8 @@ from fll_hbase.sources.sql.document import (
     read_query,
     read_script,
 )
+from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
 from fll_hbase.sources.sql.parser import DIALECT_ALIASES, DIALECTS
-from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 
 __all__ = [
     "ALIASES_MAX",

@@ -15,8 +15,8 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
-from fll_hbase.sources.sql.dataset_naming import DatasetNaming, fold_default
-from fll_hbase.sources.sql.operations import build_operations
+from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
+from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
 from fll_hbase.sources.sql.parser import (
     DIALECT_ALIASES,
     DIALECTS,
@@ -25,10 +25,10 @@ from fll_hbase.sources.sql.parser import (
     Statement,
     parse_script,
 )
-from fll_hbase.sources.sql.query import open_resolver
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
-from fll_hbase.sources.sql.statements import read_statements
-from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
+from fll_hbase.sources.sql.queries.query_results import open_resolver
+from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.statements.statement_reader import read_statements
+from fll_hbase.sources.sql.statements.written_operations import build_operations
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 NO_WRITE = "no statement writes a field of a table"

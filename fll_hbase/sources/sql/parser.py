@@ -18,19 +18,19 @@ from sqlglot.tokens import Tokenizer
 
 from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
-from fll_hbase.sources.sql import rename_table
-from fll_hbase.sources.sql.client_commands import without_client_commands
-from fll_hbase.sources.sql.complexity import find_excess
-from fll_hbase.sources.sql.cursors import RowTokens
-from fll_hbase.sources.sql.double_quotes import QUOTED_NAMES, has_quoted_names
-from fll_hbase.sources.sql.rewritten_words import with_known_words
-from fll_hbase.sources.sql.statement_splitter import (
+from fll_hbase.sources.sql.rewrites import renamed_tables
+from fll_hbase.sources.sql.rewrites.known_words import with_known_words
+from fll_hbase.sources.sql.script.client_commands import without_client_commands
+from fll_hbase.sources.sql.script.complexity import find_excess
+from fll_hbase.sources.sql.script.double_quotes import QUOTED_NAMES, has_quoted_names
+from fll_hbase.sources.sql.script.row_cursors import RowTokens
+from fll_hbase.sources.sql.script.statement_splitter import (
     CallTokens,
     ProcedureTokens,
     ScriptPart,
     split_statements,
 )
-from fll_hbase.sources.sql.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
+from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 DIALECTS = (
     *("spark", "ansi", "athena", "bigquery", "clickhouse", "databricks", "duckdb", "hive", "mysql", "oracle"),
@@ -203,8 +203,8 @@ class _StatementParser:
                 self.has_quoted_names = True
                 self._tokenizer = _plain_tokenizer(type(self._dialect), has_quoted_names=True)(self._dialect)
                 tokens = self._tokens(sql)
-            if self._dialect_name in rename_table.DIALECTS:
-                tokens = list(rename_table.with_altered_tables(tokens))
+            if self._dialect_name in renamed_tables.DIALECTS:
+                tokens = list(renamed_tables.with_altered_tables(tokens))
             parts, variables = split_statements(tokens, self._dialect_name)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot.dialects.dialect import Dialect
 
-from fll_hbase.sources.sql.column_names import generated_name, is_generated
+from fll_hbase.sources.sql.names.column_names import generated_name, is_generated
 
 SPARK = {
     "x": "x",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.sources.sql.complexity import JOINS_MAX, TYPES_MAX
 from fll_hbase.sources.sql.parser import Statement, parse_script
+from fll_hbase.sources.sql.script.complexity import JOINS_MAX, TYPES_MAX
 
 COUNT = 60
 """So many would take the parser years."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
-from fll_hbase.sources.sql.dataset_naming import DatasetNaming
-from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, merge_columns
+from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
+from fll_hbase.sources.sql.queries.column_provenance import ColumnProvenance, ColumnSet, merge_columns
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
 """Returns the fields of a dataset in the catalogue, None for a dataset that is not in it."""

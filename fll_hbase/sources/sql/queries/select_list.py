@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.column_names import generated_name
-from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.names.column_names import generated_name
+from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnFallback,
     ColumnProvenance,
     ColumnSet,
@@ -17,8 +16,9 @@ from fll_hbase.sources.sql.provenance import (
     RowDependencies,
     merge_columns,
 )
-from fll_hbase.sources.sql.scope import Resolver
-from fll_hbase.sources.sql.source_text import to_sql
+from fll_hbase.sources.sql.queries.expression_inputs import ExpressionInputs, collect_inputs, column_path
+from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.script.source_text import to_sql
 
 _WITH_COLUMNS = {"clickhouse", "duckdb"}
 """Dialects in which an expression with COLUMNS in it is one for each column."""

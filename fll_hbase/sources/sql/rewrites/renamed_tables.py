@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.token_parts import new_token
-from fll_hbase.sources.sql.tsql_boundaries import word_at
+from fll_hbase.sources.sql.script.statement_boundaries import word_at
+from fll_hbase.sources.sql.script.tokens import new_token
 
 Tokens = Sequence[Token]
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
     ColumnProvenance,
@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.provenance import (
     merge_columns,
     merge_dependencies,
 )
-from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.sources.sql.script.script_state import ScriptState
 
 _LATERAL_ALIASES = {"clickhouse", "databricks", "duckdb", "redshift", "snowflake", "spark", "teradata"}
 """Dialects in which an expression may refer to an alias to its left in the same SELECT list."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.names.table_schemas import TableSchemas
+from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnProvenance,
     IndirectInput,
     NamedColumn,
@@ -15,8 +16,7 @@ from fll_hbase.sources.sql.provenance import (
     merge_columns,
     truncate,
 )
-from fll_hbase.sources.sql.script_state import TableWrite
-from fll_hbase.sources.sql.table_schemas import TableSchemas
+from fll_hbase.sources.sql.script.script_state import TableWrite
 
 
 def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.token_parts import closing_position, new_token
-from fll_hbase.sources.sql.tsql_boundaries import word_at
+from fll_hbase.sources.sql.script.statement_boundaries import word_at
+from fll_hbase.sources.sql.script.tokens import closing_position, new_token
 
 Tokens = Sequence[Token]
 

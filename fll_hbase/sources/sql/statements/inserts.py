@@ -8,9 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.sources.sql import from_clause
-from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries import from_clause
+from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     ColumnSet,
     NamedColumn,
@@ -19,13 +18,20 @@ from fll_hbase.sources.sql.provenance import (
     TableSource,
     all_fields,
 )
-from fll_hbase.sources.sql.query import statement_scope
-from fll_hbase.sources.sql.returning import read_returning
-from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
-from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.variables import assign_result
-from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
+from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.queries.query_results import statement_scope
+from fll_hbase.sources.sql.queries.scope import Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
+from fll_hbase.sources.sql.statements.returning import read_returning
+from fll_hbase.sources.sql.statements.variables import assign_result
+from fll_hbase.sources.sql.statements.write_target import (
+    Target,
+    assignments,
+    listed_values,
+    map_to_target,
+    read_target,
+)
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.parser import REPLACEMENT, Procedure, Script, Statement
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     ColumnProvenance,
     ColumnSet,
@@ -19,8 +20,7 @@ from fll_hbase.sources.sql.provenance import (
     RowDependencies,
     merge_columns,
 )
-from fll_hbase.sources.sql.source_text import SourceText
-from fll_hbase.sources.sql.table_schemas import TableSchemas
+from fll_hbase.sources.sql.script.source_text import SourceText
 from fll_hbase.sources.validation import HALF, NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}

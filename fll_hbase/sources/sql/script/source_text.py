@@ -17,7 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.provenance import truncate
+from fll_hbase.sources.sql.queries.column_provenance import truncate
 
 _T = TokenType
 # Placeholders for these keep the checksum of a job whose statement contains the current date.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.tsql_boundaries import word_at
+from fll_hbase.sources.sql.script.statement_boundaries import word_at
 
 _T = TokenType
 _ALIASES = {"databricks", "hive", "spark"}

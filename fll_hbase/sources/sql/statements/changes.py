@@ -8,15 +8,15 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.sql import from_clause
-from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
-from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
-from fll_hbase.sources.sql.query import statement_scope
-from fll_hbase.sources.sql.returning import read_returning
-from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import TableWrite, UnknownTarget
-from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.write_target import (
+from fll_hbase.sources.sql.queries import from_clause
+from fll_hbase.sources.sql.queries.column_provenance import ColumnSet, NamedColumn, RowDependencies
+from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.queries.query_results import statement_scope
+from fll_hbase.sources.sql.queries.scope import Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.script.script_state import TableWrite, UnknownTarget
+from fll_hbase.sources.sql.statements.returning import read_returning
+from fll_hbase.sources.sql.statements.write_target import (
     Target,
     assigned_field,
     assignments,

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql import cursors, tsql_boundaries
-from fll_hbase.sources.sql.cursors import RowTokens
+from fll_hbase.sources.sql.script import row_cursors, statement_boundaries
+from fll_hbase.sources.sql.script.row_cursors import RowTokens
 
 _T = TokenType
 _BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}
@@ -138,7 +138,7 @@ class _Splitter:
 
     def _part(self, stop: int) -> ScriptPart | None:
         """Read a statement, or pass over a word of control flow."""
-        start = self._position = cursors.behind_label(self._tokens, self._position)
+        start = self._position = row_cursors.behind_label(self._tokens, self._position)
         word = self._word(start)
         if self._tokens[start].token_type is _T.SEMICOLON or self._is_separator(start):
             self._position += 1
@@ -151,9 +151,9 @@ class _Splitter:
             self._position += 1
         elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
             self._position = behind
-            if cursors.is_count(self._tokens[start:behind]):
+            if row_cursors.is_count(self._tokens[start:behind]):
                 self.variables.add(self._text(start + 1).lower())
-            return cursors.read_loop(self._tokens[start:behind])
+            return row_cursors.read_loop(self._tokens[start:behind])
         elif (
             word == "DECLARE"
             and self._has_declare_section
@@ -170,15 +170,15 @@ class _Splitter:
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
         """Read a statement; None for one of a procedure that writes nothing."""
         end = self._statement_end(start, stop)
-        self._position = cursors.handler_block(self._tokens, start, end)
+        self._position = row_cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
         if self._is_mysql and self._word(start) == "DECLARE":
-            self.variables |= cursors.declared_names(tokens)
-            return cursors.read_statement(tokens)
+            self.variables |= row_cursors.declared_names(tokens)
+            return row_cursors.read_statement(tokens)
         is_assignment = len(tokens) > 1 and tokens[1].token_type is _T.COLON_EQ
         if self._word(start) == "LET" and len(tokens) > 1:
             self.variables.add(tokens[1].text.lower())
-        if (rows := cursors.read_statement(tokens)) is not None:
+        if (rows := row_cursors.read_statement(tokens)) is not None:
             return rows
         if is_assignment or self._word(start) in _WITHOUT_LINEAGE:
             return None
@@ -201,7 +201,7 @@ class _Splitter:
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
         """Return the text of DO, if that is its only string and SQL, or of EXEC and EXECUTE; else None."""
-        words = [tsql_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
+        words = [statement_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._is_tsql and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
         # The arguments of USING have no names in the text.
@@ -211,7 +211,7 @@ class _Splitter:
 
     def _statement_end(self, start: int, stop: int) -> int:
         if self._is_tsql:
-            return tsql_boundaries.statement_end(self._tokens, start, stop)
+            return statement_boundaries.statement_end(self._tokens, start, stop)
         ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
         # A statement of Oracle may end with a `/` alone.
         return min(next(ends, stop), _next_position(self._separators, start, stop))
@@ -230,7 +230,7 @@ class _Splitter:
     def _condition_end(self, start: int, stop: int) -> int:
         """Return the position behind a condition, `start` if it has no end."""
         if self._is_tsql:
-            return tsql_boundaries.condition_end(self._tokens, start, stop)
+            return statement_boundaries.condition_end(self._tokens, start, stop)
         if self._word(start) == "FORALL":
             numbers = range(start + 1, min(stop, start + _FORALL_MAX))
             return next((number for number in numbers if self._word(number) in _RUN_FOR_ALL), start)
@@ -329,7 +329,7 @@ class _Splitter:
             if number == start + 1 or self._tokens[number - 1].token_type is _T.SEMICOLON
         )
         self.variables |= {self._tokens[number].text.lower() for number in firsts}
-        self._declared_rows += cursors.read_declarations(self._tokens[start + 1 : stop])
+        self._declared_rows += row_cursors.read_declarations(self._tokens[start + 1 : stop])
 
     def _is_semicolon(self, number: int) -> bool:
         return number < len(self._tokens) and self._tokens[number].token_type is _T.SEMICOLON
@@ -344,15 +344,15 @@ class _Splitter:
 
     def _is_separator(self, number: int) -> bool:
         if self._is_oracle and self._tokens[number].token_type is _T.SLASH:
-            return tsql_boundaries.is_alone_on_line(self._tokens, number)
-        return self._is_tsql and tsql_boundaries.is_separator(self._tokens, number)
+            return statement_boundaries.is_alone_on_line(self._tokens, number)
+        return self._is_tsql and statement_boundaries.is_separator(self._tokens, number)
 
     def _text(self, number: int) -> str:
         return self._tokens[number].text if number < len(self._tokens) else ""
 
     def _word(self, number: int) -> str:
         """Return an unquoted word in upper case, "" for any other token and beyond the end."""
-        return tsql_boundaries.word_at(self._tokens, number)
+        return statement_boundaries.word_at(self._tokens, number)
 
 
 def _is_constant_text(tokens: Sequence[Token]) -> bool:
@@ -360,7 +360,7 @@ def _is_constant_text(tokens: Sequence[Token]) -> bool:
     kinds = [token.token_type for token in tokens]
     if kinds[1:2] == [_T.L_PAREN]:
         return len(kinds) == 4 and kinds[2] in _BODY_TEXTS
-    procedure = tsql_boundaries.word_at(tokens, 1) == "SP_EXECUTESQL"
+    procedure = statement_boundaries.word_at(tokens, 1) == "SP_EXECUTESQL"
     return procedure and len(kinds) > 2 and kinds[2] in _BODY_TEXTS
 
 

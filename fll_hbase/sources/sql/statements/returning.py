@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnSet,
     NamedColumn,
     QueryResult,
     TableSource,
 )
-from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
-from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.write_target import Target, map_to_target
+from fll_hbase.sources.sql.queries.scope import Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.statements.write_target import Target, map_to_target
 
 
 def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.sources.sql.provenance import NamedColumn, RowDependencies
-from fll_hbase.sources.sql.scope import Resolver
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.queries.column_provenance import NamedColumn, RowDependencies
+from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 
 
 def alter(resolver: Resolver, node: exp.Expr) -> None:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from sqlglot import exp
 
 from fll_hbase import deadline
-from fll_hbase.sources.sql import dml, inserts, renames, variables
 from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Rows, ScriptItem, Statement
-from fll_hbase.sources.sql.provenance import GENERATED, QueryResult
-from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
-from fll_hbase.sources.sql.scope import Resolver
-from fll_hbase.sources.sql.script_state import ScriptState, UnknownTarget
+from fll_hbase.sources.sql.queries.column_provenance import GENERATED, QueryResult
+from fll_hbase.sources.sql.queries.query_results import (
+    common_table_expressions,
+    open_resolver,
+    unknown_result,
+)
+from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.script.script_state import ScriptState, UnknownTarget
+from fll_hbase.sources.sql.statements import changes, inserts, renames, variables
 
 # These write no field from another one, so they need no warning.
 _WITHOUT_LINEAGE = (
@@ -217,9 +221,9 @@ _STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
     exp.Cache: inserts.cache,
     exp.LoadData: inserts.load,
     exp.Copy: inserts.copy,
-    exp.Update: dml.update,
-    exp.Delete: dml.delete,
-    exp.Merge: dml.merge,
+    exp.Update: changes.update,
+    exp.Delete: changes.delete,
+    exp.Merge: changes.merge,
     exp.Alter: renames.alter,
     exp.Declare: variables.declare,
     exp.Set: variables.set_variables,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.sql.column_names import is_generated
-from fll_hbase.sources.sql.expressions import QUERIES, column_path
-from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn
-from fll_hbase.sources.sql.scope import Resolver
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.names.column_names import is_generated
+from fll_hbase.sources.sql.queries.column_provenance import ColumnProvenance, ColumnSet, NamedColumn
+from fll_hbase.sources.sql.queries.expression_inputs import QUERIES, column_path
+from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.script.script_state import ScriptState
 
 
 @dataclass(frozen=True, slots=True, eq=False)

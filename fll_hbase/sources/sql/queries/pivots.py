@@ -8,8 +8,7 @@ from itertools import product
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.expressions import collect_inputs
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
     ColumnProvenance,
@@ -21,8 +20,9 @@ from fll_hbase.sources.sql.provenance import (
     as_indirect,
     merge_columns,
 )
-from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.queries.expression_inputs import collect_inputs
+from fll_hbase.sources.sql.queries.scope import Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList
 
 UNLISTED = "PIVOT: which columns it makes is not known; they are left out"
 _VALUES_FIRST = {"bigquery", "tsql"}

@@ -9,16 +9,16 @@ from sqlglot import exp
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources.sql.parser import Rows
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
     ColumnProvenance,
     ColumnSet,
     QueryResult,
 )
-from fll_hbase.sources.sql.scope import Resolver, variable_name
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.queries.scope import Resolver, variable_name
+from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.script.script_state import ScriptState
 
 
 def declare(resolver: Resolver, node: exp.Expr) -> None:

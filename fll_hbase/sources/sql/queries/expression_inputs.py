@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from fll_hbase.model.datasets import DatasetField
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries.column_provenance import (
     STEPS_MAX,
     UNKNOWN,
     ColumnProvenance,
@@ -18,7 +18,7 @@ from fll_hbase.sources.sql.provenance import (
     RowDependencies,
     as_indirect,
 )
-from fll_hbase.sources.sql.scope import Resolver
+from fll_hbase.sources.sql.queries.scope import Resolver
 
 Operand: TypeAlias = tuple[exp.Expr, str]
 """A part of an expression and the kind of its influence, "" if that is direct."""

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql import pivots
-from fll_hbase.sources.sql.expressions import clause_dependencies
-from fll_hbase.sources.sql.file_functions import named_table
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries import pivots
+from fll_hbase.sources.sql.queries.column_provenance import (
     UNKNOWN,
     ColumnProvenance,
     ColumnSet,
@@ -19,9 +17,11 @@ from fll_hbase.sources.sql.provenance import (
     as_indirect,
     merge_columns,
 )
-from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies
+from fll_hbase.sources.sql.queries.file_functions import named_table
+from fll_hbase.sources.sql.queries.scope import Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.script.script_state import ScriptState
 
 _VALUES_COLUMNS = {"spark": "col{}", "hive": "col{}"}
 _TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter, exp.Literal)

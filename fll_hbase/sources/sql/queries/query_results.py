@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql import from_clause
-from fll_hbase.sources.sql.expressions import Operand, clause_dependencies
-from fll_hbase.sources.sql.provenance import (
+from fll_hbase.sources.sql.queries import from_clause
+from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
     ColumnFallback,
@@ -23,9 +22,10 @@ from fll_hbase.sources.sql.provenance import (
     merge_columns,
     merge_dependencies,
 )
-from fll_hbase.sources.sql.scope import AliasPrecedence, Reader, Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import SelectList, expand_star
+from fll_hbase.sources.sql.queries.expression_inputs import Operand, clause_dependencies
+from fll_hbase.sources.sql.queries.scope import AliasPrecedence, Reader, Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList, expand_star
+from fll_hbase.sources.sql.script.script_state import ScriptState
 
 RECURSION_ROUNDS_MAX = 20
 """Limit of rounds for a recursive query; inputs that later rounds would add are not recorded."""

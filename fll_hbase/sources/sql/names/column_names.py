@@ -14,7 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from fll_hbase.sources.sql.spark_names import IsTable, spark_name
+from fll_hbase.sources.sql.names.spark_names import IsTable, spark_name
 
 _NUMBERED = {"athena": "_col{}", "hive": "_c{}", "trino": "_col{}"}
 """Name by the number of the column in the SELECT list."""

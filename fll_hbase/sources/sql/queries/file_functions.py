@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.sources.sql.script.script_state import ScriptState
 
 _READERS = {
     *("delta_scan", "iceberg_scan", "parquet_scan", "read_csv_auto", "read_files", "read_json"),

@@ -1,0 +1,1 @@
+"""Queries: the columns they return, and what decides about their rows."""

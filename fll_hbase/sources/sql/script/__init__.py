@@ -1,0 +1,1 @@
+"""Scripts: their tokens, their statements, and the state that statements share."""

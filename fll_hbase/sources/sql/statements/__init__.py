@@ -1,0 +1,1 @@
+"""Statements that write, one file for each kind."""
