@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.errors import ERRORS_LISTED_MAX
-from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, adapters
+from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES
 from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, ArtifactKind
 from fll_hbase.sources.dbt.document import MEMBERS
+from fll_hbase.sources.sql.dialects.schemes import ENGINES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "dbt.md").read_text(encoding="utf-8")
 
@@ -35,7 +36,7 @@ def test_schema_versions(kind: ArtifactKind) -> None:
 def test_namespaces_of_adapters() -> None:
     namespaces = dict(rows("| adapter | namespace |"))
     names = {name for cell in namespaces for name in cell.split(", ")}
-    assert names <= set(adapters())
+    assert names <= set(ENGINES)
     assert all(namespace in namespaces[adapter] for adapter, namespace in FIXED_NAMESPACES.items())
 
 

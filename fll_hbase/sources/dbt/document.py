@@ -13,7 +13,7 @@ from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import sql
-from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, STANDARD_SQL, dialect_of
+from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES
 from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS, read_artifact
 from fll_hbase.sources.dbt.catalog import read_catalog
 from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
@@ -21,6 +21,8 @@ from fll_hbase.sources.dbt.model_lineage import Project, build_tables
 from fll_hbase.sources.dbt.run_results import RunResults, read_run_results
 from fll_hbase.sources.dbt.runs import build_runs, count_warning, read_invocation
 from fll_hbase.sources.native.document import read_namespace
+from fll_hbase.sources.sql.dialects import STANDARD_SQL
+from fll_hbase.sources.sql.dialects.schemes import dialect_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"

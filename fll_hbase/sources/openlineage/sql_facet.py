@@ -19,6 +19,7 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.run_events import DERIVED, DatasetMention, InputColumn, OutputColumn
 from fll_hbase.sources import sql
+from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 SQL_CHARACTERS_MAX = 100_000
 """Length of a statement that is read; docs/sources/openlineage.md states it."""
@@ -27,23 +28,6 @@ _RESULTS_MAX = 512
 _UNLISTED_MAX = 10
 """Number of tables, and of statements, that a warning names."""
 
-_DIALECTS = {
-    # By scheme of a dataset's namespace, as the naming page of OpenLineage has them.
-    "awsathena": "athena",
-    "bigquery": "bigquery",
-    "databricks": "databricks",
-    "duckdb": "duckdb",
-    "hive": "hive",
-    "mssql": "tsql",
-    "mysql": "mysql",
-    "oracle": "oracle",
-    "postgres": "postgres",
-    "redshift": "redshift",
-    "snowflake": "snowflake",
-    "sqlserver": "tsql",
-    "teradata": "teradata",
-    "trino": "trino",
-}
 _TABLE = "\n{}"
 """Name under which the SQL is read of the table with an index: one that no table of an event has."""
 _DBT_SUFFIX = "__dbt_tmp"
@@ -119,7 +103,7 @@ def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
 
 def _dialect(output: Name) -> str:
     """Return the dialect of the engine of an output; "spark" for one that has no engine of its own."""
-    return _DIALECTS.get(output[0].partition(":")[0], "spark")
+    return dialect_of(scheme_of(output[0])) or "spark"
 
 
 @lru_cache(_RESULTS_MAX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.document import (
     ALIASES_MAX,
     NO_WRITE,
@@ -11,7 +12,6 @@ from fll_hbase.sources.sql.document import (
     read_script,
 )
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.sql.parser import DIALECT_ALIASES, DIALECTS
 
 __all__ = [
     "ALIASES_MAX",

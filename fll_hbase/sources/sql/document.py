@@ -15,16 +15,10 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
+from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.sql.parser import (
-    DIALECT_ALIASES,
-    DIALECTS,
-    BrokenStatement,
-    Script,
-    Statement,
-    parse_script,
-)
+from fll_hbase.sources.sql.parser import BrokenStatement, Script, Statement, parse_script
 from fll_hbase.sources.sql.queries.query_results import open_resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements.statement_reader import read_statements

@@ -18,6 +18,8 @@ from sqlglot.tokens import Tokenizer
 
 from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.sources.sql.dialects import SUGGESTED, facts_of
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.rewrites import renamed_tables
 from fll_hbase.sources.sql.rewrites.known_words import with_known_words
 from fll_hbase.sources.sql.script.client_commands import without_client_commands
@@ -32,40 +34,17 @@ from fll_hbase.sources.sql.script.statement_splitter import (
 )
 from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
-DIALECTS = (
-    *("spark", "ansi", "athena", "bigquery", "clickhouse", "databricks", "duckdb", "hive", "mysql", "oracle"),
-    *("postgres", "redshift", "snowflake", "sqlite", "teradata", "trino", "tsql"),
-)
-"""Supported dialects, each with golden cases; the first is the default, `ansi` is standard SQL."""
-
-DIALECT_ALIASES = {
-    "mariadb": "mysql",
-    "mssql": "tsql",
-    "postgresql": "postgres",
-    "presto": "trino",
-    "sparksql": "spark",
-}
-"""Other names of dialects, by which clients know them."""
-
 REPLACEMENT = "\ufffd"
 """What stands in a script for half of a surrogate pair, which no UTF-8 has."""
 _VARIABLE = re.compile(r"\$[{(][\w.:]{1,100}[})]")
 _HALF = re.compile("[\ud800-\udfff]")
 
-_SUGGESTED = (
-    *("postgres", "snowflake", "bigquery", "tsql", "oracle", "mysql", "redshift", "databricks", "duckdb"),
-    *("trino", "hive", "clickhouse", "teradata", "athena", "sqlite", "spark", "ansi"),
-)
-"""Dialects in the order in which the error of a statement names them: those that most clients send first."""
 _NO_STATEMENTS = (exp.Command, exp.Alias, exp.Condition, exp.Identifier)
 """What the library reads of a text that it does not understand, or that is only an expression."""
 SUGGESTED_MAX = 5
 """Dialects that the error of a statement names."""
 SUGGESTED_SIZE_MAX = 10_000
 """Characters of a statement that other dialects are tried on."""
-
-STANDARD_SQL = ""
-"""The parser's own dialect, for `ansi`."""
 
 # The library logs the text of statements; the warnings of a document report what matters of them.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -138,6 +117,7 @@ class Script:
     """
 
     dialect: Dialect
+    facts: DialectFacts
     statements: tuple[ScriptItem, ...]
     variables: frozenset[str] = frozenset()
     has_halves: bool = False
@@ -153,24 +133,24 @@ def parse_script(sql: str, dialect: str) -> Script:
     sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
     # Editors put a byte order mark in front of files; offsets stay as they are.
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
-    sql = without_client_commands(sql, dialect)
-    parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
-    parser = _StatementParser(parser_dialect, dialect)
+    facts = facts_of(dialect)
+    sql = without_client_commands(sql, facts)
+    parser = _StatementParser(facts)
     statements, variables = parser.parse(sql)
     errors = [item.error for item in statements if isinstance(item, BrokenStatement)]
     if errors and len(errors) == len(statements):
         raise UnreadableDocument(errors)
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
-    return Script(parser_dialect, statements, variables, has_halves=has_halves, warnings=warnings)
+    return Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
 
 
 def dialects_that_read(statement: str) -> list[str]:
     """Return the first dialects, SUGGESTED_MAX at most, in which a text is one statement."""
-    return list(islice((name for name in _SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
+    return list(islice((name for name in SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
 
 
 def _reads(dialect: str, statement: str) -> bool:
-    parser = _StatementParser(Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect), dialect)
+    parser = _StatementParser(facts_of(dialect))
     parser.has_suggested = True
     items, _ = parser.parse(statement)
     return [isinstance(item, Statement) and not isinstance(item.tree, _NO_STATEMENTS) for item in items] == [
@@ -185,12 +165,12 @@ class _StatementParser:
     no error need name other dialects any more.
     """
 
-    def __init__(self, dialect: Dialect, dialect_name: str) -> None:
-        self._dialect = dialect
-        self._dialect_name = dialect_name
+    def __init__(self, facts: DialectFacts) -> None:
+        self._facts = facts
+        self.dialect = Dialect.get_or_raise(facts.parser_name)
         # The first error of a statement has a position; those that follow are mostly its consequences.
-        self._parser = dialect.parser(error_level=ErrorLevel.IMMEDIATE)
-        self._tokenizer = _plain_tokenizer(type(dialect))(dialect)
+        self._parser = self.dialect.parser(error_level=ErrorLevel.IMMEDIATE)
+        self._tokenizer = _plain_tokenizer(type(self.dialect))(self.dialect)
         self.has_quoted_names = False
         self.has_suggested = False
 
@@ -198,20 +178,20 @@ class _StatementParser:
         """Return the items of a text and its variables; one broken statement if it has no tokens."""
         try:
             tokens = self._tokens(sql)
-            if not self.has_quoted_names and has_quoted_names(tokens, sql, self._dialect_name):
+            if not self.has_quoted_names and has_quoted_names(tokens, sql, self._facts):
                 # The engine has one setting for all statements.
                 self.has_quoted_names = True
-                self._tokenizer = _plain_tokenizer(type(self._dialect), has_quoted_names=True)(self._dialect)
+                self._tokenizer = _plain_tokenizer(type(self.dialect), has_quoted_names=True)(self.dialect)
                 tokens = self._tokens(sql)
-            if self._dialect_name in renamed_tables.DIALECTS:
+            if self._facts.renames_tables:
                 tokens = list(renamed_tables.with_altered_tables(tokens))
-            parts, variables = split_statements(tokens, self._dialect_name)
+            parts, variables = split_statements(tokens, self._facts)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
         except RecursionError:
             return (_broken("nested too deeply"),), frozenset()
         except SqlglotError as error:
-            return (_broken(f"no {self._dialect_name} SQL: {_first_line(error)}"),), frozenset()
+            return (_broken(f"no {self._facts.name} SQL: {_first_line(error)}"),), frozenset()
 
     def _tokens(self, sql: str) -> list[Token]:
         """Return the tokens of a text, for a statement with an open quote its error. Raises SqlglotError."""
@@ -256,16 +236,16 @@ class _StatementParser:
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
-        if self._dialect_name == "tsql" and (broken := _broken_by_variable(tokens, sql)) is not None:
+        if (broken := _broken_by_variable(tokens, sql)) is not None:
             return broken
-        excess = find_excess(tokens, self._dialect)
+        excess = find_excess(tokens, self.dialect)
         if excess:
             return _broken(excess)
-        rewritten = with_known_words(tokens, self._dialect_name)
-        if rewritten[0].token_type in self._dialect.tokenizer_class.COMMANDS:
+        rewritten = with_known_words(tokens, self._facts)
+        if rewritten[0].token_type in self.dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
             sql = sql[rewritten[0].start : rewritten[-1].end + 1]
-            tokens = rewritten = self._dialect.tokenize(sql)
+            tokens = rewritten = self.dialect.tokenize(sql)
         try:
             trees = self._trees(rewritten, sql)
         except UnreadableDocument as error:
@@ -286,7 +266,7 @@ class _StatementParser:
         others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
         if not others:
             return BrokenStatement(error)
-        hint = f"read as {self._dialect_name}; it is SQL of {', '.join(others)}: give `dialect`"
+        hint = f"read as {self._facts.name}; it is SQL of {', '.join(others)}: give `dialect`"
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
@@ -299,7 +279,7 @@ class _StatementParser:
             raise _sql_error("nested too deeply") from error
         except Exception as error:  # the library fails in many ways on text that is not SQL
             detail = _first_line(error) or type(error).__name__
-            raise _sql_error(f"no {self._dialect_name} SQL: {detail}") from error
+            raise _sql_error(f"no {self._facts.name} SQL: {detail}") from error
         return [tree for tree in trees if isinstance(tree, exp.Expr)]
 
 

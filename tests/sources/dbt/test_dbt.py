@@ -16,8 +16,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read, Write
 from fll_hbase.model.runs import State
 from fll_hbase.sources import dbt
-from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, adapters, dialect_of, unquote_relation
-from fll_hbase.sources.sql.parser import parse_script
+from fll_hbase.sources.dbt.adapters import unquote_relation
 from tests.support.dbt_artifacts import (
     GENERATED_AT_MS,
     OK,
@@ -305,14 +304,6 @@ def test_the_namespace_of_datasets() -> None:
     given["manifest"]["metadata"]["adapter_type"] = "bigquery"
     assert warnings(given) == []
     assert read(given).runs[0].info.destinations == (Dataset("bigquery", "s.a"),)
-
-
-@pytest.mark.parametrize("adapter", adapters())
-def test_every_adapter_has_a_dialect_of_the_parser(adapter: str) -> None:
-    dialect = dialect_of(adapter)
-    assert dialect is not None
-    assert len(parse_script("select a from b", dialect).statements) == 1
-    assert set(FIXED_NAMESPACES) <= set(adapters())
 
 
 def test_an_adapter_without_a_dialect() -> None:

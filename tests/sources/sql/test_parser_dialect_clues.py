@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.sources.sql import parser
+from fll_hbase.sources.sql import dialects
 from tests.support.sql_readings import direct, read, warnings
 
 
@@ -103,7 +103,7 @@ class TestSuggestions:
         assert suggestion in str(caught.value)
 
     def test_every_dialect_may_be_suggested(self) -> None:
-        assert sorted(parser._SUGGESTED) == sorted(parser.DIALECTS)
+        assert sorted(dialects.SUGGESTED) == sorted(dialects.DIALECTS)
 
     def test_warning(self) -> None:
         reading = read(

@@ -7,6 +7,7 @@ the others are a number, or the text of the expression.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 
 from sqlglot import exp
@@ -14,12 +15,8 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, ExpressionNames
 from fll_hbase.sources.sql.names.spark_names import IsTable, spark_name
-
-_NUMBERED = {"athena": "_col{}", "hive": "_c{}", "trino": "_col{}"}
-"""Name by the number of the column in the SELECT list."""
-_GENERATED = {"athena": r"_col\d+", "hive": r"_c\d+", "trino": r"_col\d+", "bigquery": r"f\d+_"}
-_LIKE_SPARK, _LIKE_POSTGRES = {"databricks", "spark"}, {"postgres", "redshift"}
 
 _POSTGRES_TYPES = {
     "INT": "int4",
@@ -65,35 +62,39 @@ _NO_FUNCTIONS = {
 """Words in front of a parenthesis that call no function, or one with a syntax of its own."""
 
 
-def generated_name(dialect: Dialect, text: str, *, number: int, unnamed: int, is_table: IsTable) -> str:
+def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int, is_table: IsTable) -> str:
     """Return the name that the engine of a dialect gives to an expression, "" if it has no rule for it.
 
     `number` is the position of the column from 0, `unnamed` counts the columns before it that have no name.
     """
-    name = type(dialect).__name__.lower()
-    if name in _NUMBERED:
-        return _NUMBERED[name].format(number)
-    if name == "bigquery":
-        return f"f{unnamed}_"
-    # `column::type` is PostgreSQL's, so engines that have it mostly name it as PostgreSQL does.
-    is_postgres_cast = name == "dialect" and "::" in text
-    if name not in _LIKE_POSTGRES | _LIKE_SPARK and not is_postgres_cast:
+    if facts.numbered_columns:
+        return facts.numbered_columns.format(unnamed if facts.counts_unnamed else number)
+    names = facts.expression_names
+    if names is ExpressionNames.TEXT or (names is ExpressionNames.CASTS and "::" not in text):
         return ""
+    dialect = _parser_dialect(facts.parser_name)
     try:
         node = _parse(dialect, _prefix_functions(dialect, text)) or _parse(dialect, text)
-        if name in _LIKE_SPARK:
+        if names is ExpressionNames.SPARK:
             return spark_name(node, is_table=is_table, function=_function) if node is not None else ""
         postgres_name = _postgres_name(node)[0] if node is not None else ""
-        return postgres_name or ("" if is_postgres_cast else "?column?")
+        return postgres_name or ("?column?" if names is ExpressionNames.POSTGRES else "")
     except (RecursionError, TokenError):
         # A long text is cut, maybe inside of a quote.
         return ""
 
 
-def is_generated(dialect: Dialect, name: str) -> bool:
+def is_generated(facts: DialectFacts, name: str) -> bool:
     """Return whether a name is a number that an engine gives, or no identifier at all."""
-    pattern = _GENERATED.get(type(dialect).__name__.lower())
-    return not name.isidentifier() or (pattern is not None and re.fullmatch(pattern, name) is not None)
+    if not name.isidentifier():
+        return True
+    pattern = facts.numbered_columns.format(r"\d+")
+    return bool(pattern) and re.fullmatch(pattern, name) is not None
+
+
+@cache
+def _parser_dialect(name: str) -> Dialect:
+    return Dialect.get_or_raise(name)
 
 
 def _parse(dialect: Dialect, text: str) -> exp.Expr | None:

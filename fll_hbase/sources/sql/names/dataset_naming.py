@@ -12,23 +12,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-
-_LOWER, _UPPER = str.lower, str.upper
-_FOLDED = {
-    **dict.fromkeys(("ansi", "athena", "databricks", "duckdb", "hive", "postgres", "redshift"), _LOWER),
-    **dict.fromkeys(("spark", "sqlite", "teradata", "trino"), _LOWER),
-    **dict.fromkeys(("oracle", "snowflake"), _UPPER),
-}
-"""One case for names that an engine does not tell apart; the others store them as they are written."""
-_QUOTED_ARE_EXACT = {"oracle", "postgres", "snowflake"}
-"""Dialects whose quoted identifiers keep their case, and differ from others by it."""
-_FOLDED_COLUMNS = {"athena", "hive", "oracle", "postgres", "redshift", "snowflake", "trino"}
-"""Dialects that fold the names of new columns, too."""
-
-_TWO_PARTS = {"clickhouse", "hive", "mariadb", "mysql", "teradata"}
-"""Schemes and platforms of namespaces whose names are a database and a table; others have three parts."""
-_LOWERCASE_PLATFORMS = {"snowflake"}
-"""Platforms whose names DataHub's connector writes in lower case."""
+from fll_hbase.sources.sql.dialects import facts_of
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +36,7 @@ class DatasetNaming:
     @property
     def is_exact(self) -> bool:
         """Whether names that differ in case alone are different tables."""
-        return self.dialect in _QUOTED_ARE_EXACT
+        return facts_of(self.dialect).has_exact_quotes
 
     def fold(self, identifier: exp.Identifier) -> str:
         """Return a part of a table name as the engine stores it."""
@@ -61,11 +47,11 @@ class DatasetNaming:
     @property
     def folds_columns(self) -> bool:
         """Whether the engine folds the names of columns, too; Spark keeps them as they are written."""
-        return self.dialect in _FOLDED_COLUMNS
+        return facts_of(self.dialect).folds_columns
 
     def fold_text(self, name: str) -> str:
         """Return an unquoted name as the engine stores it."""
-        return _FOLDED.get(self.dialect, str)(name)
+        return facts_of(self.dialect).fold(name)
 
     def complete(self, parts: Sequence[str]) -> list[str]:
         """Return the parts of a name with the default schema and catalog in front, where it has none."""
@@ -94,7 +80,7 @@ class DatasetNaming:
 def fold_default(dialect: str, name: str) -> str:
     """Return a default catalog or schema as the engine stores it; one in double quotes is exact."""
     is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
-    return name[1:-1] if is_quoted else _FOLDED.get(dialect, str)(name)
+    return name[1:-1] if is_quoted else facts_of(dialect).fold(name)
 
 
 def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
@@ -106,12 +92,12 @@ def name_in(namespace: str, parts: Sequence[str]) -> str:
     """Return the name of a table in a namespace of OpenLineage (`hive://host:9083`) or DataHub (`hive`)."""
     name = ".".join(parts[-_number_of_parts(namespace) :])
     is_platform = "://" not in namespace
-    return name.lower() if is_platform and _scheme(namespace) in _LOWERCASE_PLATFORMS else name
+    return name.lower() if is_platform and _facts_in(namespace).is_lowercase_platform else name
 
 
 def _number_of_parts(namespace: str) -> int:
-    return 2 if _scheme(namespace) in _TWO_PARTS else 3
+    return _facts_in(namespace).name_parts
 
 
-def _scheme(namespace: str) -> str:
-    return namespace.partition(":")[0]
+def _facts_in(namespace: str) -> DialectFacts:
+    return facts_of(dialect_of(scheme_of(namespace)) or "")

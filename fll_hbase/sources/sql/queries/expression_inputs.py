@@ -148,12 +148,6 @@ def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
     return ([*path, *steps[::-1]], indexes) if path and indexes else None
 
 
-def _is_staged_column(node: exp.Expr, dialect_name: str) -> bool:
-    """Return whether a node is `$1`, a column of a staged file in Snowflake; `$name` is a variable."""
-    is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
-    return is_number and dialect_name == "snowflake"
-
-
 def _part_name(part: exp.Expr) -> str:
     # A column of a staged file: `s.$1`.
     return f"${part.name}" if isinstance(part, exp.Parameter) else part.name
@@ -172,7 +166,8 @@ def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kin
 
 def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
     """Add a column of a staged file, `$1`, or what a variable of the script was set to."""
-    if _is_staged_column(node, resolver.script.dialect_name):
+    is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
+    if is_number and resolver.script.facts.has_staged_columns:
         _add_column(resolver, inputs, [_part_name(node)], kind)
         return
     variable = resolver.script.variable(node)

@@ -23,7 +23,6 @@ from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState
 
-_VALUES_COLUMNS = {"spark": "col{}", "hive": "col{}"}
 _TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter, exp.Literal)
 _FILTERING_JOINS = {"SEMI", "ANTI"}
 _ROW_GENERATORS = {
@@ -194,7 +193,7 @@ def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
     """Resolve VALUES: each column is any of its values."""
     select_list = SelectList(resolver)
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
-    pattern = _VALUES_COLUMNS.get(resolver.script.dialect_name, "column{}")
+    pattern = resolver.script.facts.values_column
     items = tuple(
         (
             pattern.format(number + 1),
@@ -252,7 +251,7 @@ def _generator_names(node: exp.Expr) -> list[str]:
 
 def _default_names(script: ScriptState, node: exp.Expr, inputs: Sequence[exp.Expr]) -> tuple[str, ...]:
     """Return the column names of a table function whose alias gives none."""
-    if script.dialect_name == "postgres" and node.alias:
+    if script.facts.names_functions and node.alias:
         return (node.alias,)
     if len(inputs) == 1 and isinstance(inputs[0], (exp.Posexplode, exp.PosexplodeOuter)):
         return ("pos", "col")

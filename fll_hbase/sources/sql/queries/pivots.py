@@ -25,8 +25,6 @@ from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 
 UNLISTED = "PIVOT: which columns it makes is not known; they are left out"
-_VALUES_FIRST = {"bigquery", "tsql"}
-"""Dialects whose UNPIVOT returns the column of the names behind those of the values."""
 
 
 def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> TableSource:
@@ -168,7 +166,7 @@ def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
 
 def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     """Return the columns that stay, and per field a generated column of its names and its value columns."""
-    values_first = resolver.script.dialect_name in _VALUES_FIRST
+    values_first = resolver.script.facts.has_values_first
     items: list[NamedColumn] = []
     used: set[str] = set()
     for field in _fields(node):

@@ -72,7 +72,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
         # Each table of a WITH sees those in front of it.
         outer = resolver.in_scope(Scope(queries, parent=scope))
         # T-SQL has no keyword for recursive queries.
-        is_recursive = with_.args.get("recursive") or resolver.script.dialect_name == "tsql"
+        is_recursive = with_.args.get("recursive") or resolver.script.facts.changes_queries
         if is_recursive and isinstance(table.this, exp.Union):
             result = _resolve_recursive(outer, table)
         elif isinstance(table.this, exp.Query):

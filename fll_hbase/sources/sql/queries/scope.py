@@ -23,31 +23,9 @@ from fll_hbase.sources.sql.queries.column_provenance import (
 )
 from fll_hbase.sources.sql.script.script_state import ScriptState
 
-_LATERAL_ALIASES = {"clickhouse", "databricks", "duckdb", "redshift", "snowflake", "spark", "teradata"}
-"""Dialects in which an expression may refer to an alias to its left in the same SELECT list."""
-
-_ALIASES_BEFORE_COLUMNS = {"clickhouse"}
-"""Dialects in which such an alias goes before a column of a table."""
-
-
-_WHOLE_ROWS = {"bigquery", "duckdb", "postgres", "redshift"}
-"""Dialects in which the name of a table stands for its row, as in `to_json(t)`."""
-
-_PSEUDO_COLUMNS = {
-    "snowflake": {
-        *("metadata$action", "metadata$file_row_number", "metadata$filename", "metadata$isupdate"),
-        *("metadata$file_content_key", "metadata$file_last_modified", "metadata$row_id"),
-    },
-    "tsql": {"$action", "$identity", "$rowguid"},
-    "oracle": {"rowid", "rownum", "sysdate", "systimestamp", "uid", "user"},
-    "bigquery": {"_file_name", "_partitiondate", "_partitiontime", "_table_suffix"},
-    "hive": {"block__offset__inside__file", "input__file__name"},
-    "postgres": {"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"},
-}
 _HIERARCHY = {"connect_by_iscycle", "connect_by_isleaf", "level"}
 """Columns of a query with CONNECT BY that are of no table."""
 _SEQUENCE_VALUES = {"currval", "nextval"}
-_WITH_SEQUENCES = {"oracle", "snowflake"}
 
 
 _SCANNED_TABLES_MAX = 8
@@ -194,7 +172,7 @@ class Resolver:
 
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
         """Resolve a column name, split at its dots; warn and return UNKNOWN if that is not possible."""
-        if len(parts) > 1 and parts[-1].lower() in _SEQUENCE_VALUES and self._has_sequences:
+        if len(parts) > 1 and parts[-1].lower() in _SEQUENCE_VALUES and self.script.facts.has_sequences:
             return GENERATED
         # The longest prefix that is a table wins: `a.b.c` is column c of a.b before field b.c of a.
         for stop in range(len(parts) - 1, 0, -1):
@@ -215,10 +193,6 @@ class Resolver:
         self.script.warn(f"column {'.'.join(parts)!r}: {_not_found(self.scope)}")
         return UNKNOWN
 
-    @property
-    def _has_sequences(self) -> bool:
-        return self.script.dialect_name in _WITH_SEQUENCES
-
     def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
         column = source.columns.lookup(name)
         if column is None:
@@ -231,7 +205,7 @@ class Resolver:
         # Aliases are not visible in subqueries of the same SELECT.
         alias = scope.aliases.get(name.lower()) if scope is self.scope else None
         is_first = scope.alias_precedence is AliasPrecedence.FIRST
-        if alias is not None and (is_first or self.script.dialect_name in _ALIASES_BEFORE_COLUMNS):
+        if alias is not None and (is_first or self.script.facts.has_aliases_first):
             return alias
         if name.lower() in scope.join_keys:
             return scope.join_keys[name.lower()][1]
@@ -242,13 +216,13 @@ class Resolver:
             return columns[0]
         if scope.sources and self._is_pseudo(scope, name.lower()):
             return GENERATED
-        row = scope.source([name]) if self.script.dialect_name in _WHOLE_ROWS else None
+        row = scope.source([name]) if self.script.facts.has_whole_rows else None
         return self._inferred(scope, name, alias) if row is None else _whole_row(row, name)
 
     def _is_pseudo(self, scope: Scope, name: str) -> bool:
         """Return whether a name is one that the engine computes, unless a table has a column of it."""
         is_of_hierarchy = scope.has_hierarchy and name in _HIERARCHY
-        return is_of_hierarchy or name in _PSEUDO_COLUMNS.get(self.script.dialect_name, ())
+        return is_of_hierarchy or name in self.script.facts.pseudo_columns
 
     def _inferred(
         self, scope: Scope, name: str, alias: ColumnProvenance | None
@@ -266,7 +240,7 @@ class Resolver:
         if alias is not None and name.lower() not in scope.inferred:
             if scope.alias_precedence is AliasPrecedence.BEFORE_UNKNOWN:
                 return alias
-            if self.script.dialect_name in _LATERAL_ALIASES:
+            if self.script.facts.has_lateral_aliases:
                 return "may be one of the table or the alias before it; give `schema`"
         # A correlated reference is as likely as a column of the table here.
         outer = [source for around in scope.enclosing() if around is not scope for source in around.sources]

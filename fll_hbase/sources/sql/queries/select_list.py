@@ -20,8 +20,6 @@ from fll_hbase.sources.sql.queries.expression_inputs import ExpressionInputs, co
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.source_text import to_sql
 
-_WITH_COLUMNS = {"clickhouse", "duckdb"}
-"""Dialects in which an expression with COLUMNS in it is one for each column."""
 _SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
 _EXPLODE = (exp.Explode, exp.ExplodeOuter)
@@ -38,7 +36,7 @@ class SelectList:
         self._is_complete = self._is_ordered = True
         self._extent = (-1, -1)
         self._unnamed = 0
-        self._has_columns = resolver.script.dialect_name in _WITH_COLUMNS
+        self._has_columns = resolver.script.facts.has_columns
         self.dependencies = RowDependencies()
 
     def columns(self) -> ColumnSet:
@@ -230,7 +228,7 @@ class SelectList:
             return "col"
         text = self._text(node, self._extent, "SELECT", keep_literals=True)
         generated = generated_name(
-            self._script.script.dialect,
+            self._script.facts,
             text,
             number=len(self._items),
             unnamed=self._unnamed,

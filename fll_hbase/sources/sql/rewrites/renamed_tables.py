@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.script.statement_boundaries import word_at
-from fll_hbase.sources.sql.script.tokens import new_token
+from fll_hbase.sources.sql.script.tokens import new_token, word_at
 
 Tokens = Sequence[Token]
 
 _T = TokenType
 _STARTS = {("EXCHANGE", "TABLES"), ("RENAME", "TABLE")}
-DIALECTS = {"clickhouse", "mysql"}
 
 
 def with_altered_tables(tokens: Tokens) -> Tokens:

@@ -7,18 +7,12 @@ shows it. Read as strings, the columns of such a script would have no inputs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from sqlglot.tokenizer_core import TokenType
 
-from sqlglot.tokenizer_core import Token, TokenType
-
-from fll_hbase.sources.sql.script.statement_boundaries import word_at
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
+from fll_hbase.sources.sql.script.tokens import word_at
 
 _T = TokenType
-_ALIASES = {"databricks", "hive", "spark"}
-"""Dialects whose aliases are never strings; MySQL accepts them."""
-DIALECTS = {*_ALIASES, "mysql"}
-"""Dialects with strings in double quotes that can be set to have names in them."""
-
 QUOTED_NAMES = (
     "texts in double quotes are read as names, since one is where only a name can be; "
     "if the script is not of this dialect, give `dialect`"
@@ -31,9 +25,9 @@ _WITH_PATHS = {"COPY", "EXPORT", "IMPORT", "LIST", "LOAD", "SHOW"}
 """Statements with texts behind FROM or INTO."""
 
 
-def has_quoted_names(tokens: Sequence[Token], sql: str, dialect_name: str) -> bool:
+def has_quoted_names(tokens: Tokens, sql: str, facts: DialectFacts) -> bool:
     """Return whether a text in double quotes of these tokens is where only a name can be."""
-    if dialect_name not in DIALECTS or '"' not in sql:
+    if not facts.may_quote_names or '"' not in sql:
         return False
     statement = 0
     brackets: list[bool] = []
@@ -47,12 +41,12 @@ def has_quoted_names(tokens: Sequence[Token], sql: str, dialect_name: str) -> bo
         elif token.token_type is _T.STRING and sql[token.start : token.start + 1] == '"':
             # FROM in the brackets of a function, as in `trim(BOTH 'x' FROM "a")`, has a value behind it.
             is_query = not brackets or brackets[-1]
-            if _is_name(tokens, number, dialect_name, first=statement, is_query=is_query):
+            if _is_name(tokens, number, facts, first=statement, is_query=is_query):
                 return True
     return False
 
 
-def _is_name(tokens: Sequence[Token], number: int, dialect_name: str, *, first: int, is_query: bool) -> bool:
+def _is_name(tokens: Tokens, number: int, facts: DialectFacts, *, first: int, is_query: bool) -> bool:
     around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
     if any(token.token_type is _T.DOT for token in around):
         return True
@@ -64,5 +58,5 @@ def _is_name(tokens: Sequence[Token], number: int, dialect_name: str, *, first: 
     if previous == "AS":
         # The class of a function, `CREATE FUNCTION f AS "a.B"`, is a string.
         words = {word_at(tokens, position) for position in range(first, min(first + 6, number))}
-        return dialect_name in _ALIASES and not words & {"FUNCTION", "MACRO"}
+        return not facts.has_text_aliases and not words & {"FUNCTION", "MACRO"}
     return previous in _BEFORE_TABLE

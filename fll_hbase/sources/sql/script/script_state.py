@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.parser import REPLACEMENT, Procedure, Script, Statement
 from fll_hbase.sources.sql.queries.column_provenance import (
@@ -27,8 +28,6 @@ _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfil
 """Words that Spark accepts in front of a path in place of a database."""
 _CLIENT_VARIABLES = ("${", "$(", ":{")
 """Starts of variables that a client replaces, in names of tables."""
-_DEFAULT_SCHEMAS = {"snowflake": "PUBLIC", "tsql": "dbo"}
-"""Schemas of `db..table`, unless the script has another default."""
 
 
 class UnknownTarget(Exception):
@@ -147,9 +146,9 @@ class ScriptState:
         return tuple(self._warnings)
 
     @property
-    def dialect_name(self) -> str:
-        """Name of the dialect in lower case, e.g. `postgres`."""
-        return type(self.script.dialect).__name__.lower()
+    def facts(self) -> DialectFacts:
+        """Facts of the dialect of the script."""
+        return self.script.facts
 
     def table_parts(self, table: exp.Expr) -> list[str]:
         """Return the parts of a table name, folded and completed; a path is one part."""
@@ -161,9 +160,9 @@ class ScriptState:
         if len(written) == 1 and "/" in written[0]:
             return written
         parts = _name_parts(table, self.tables.naming.fold)
-        if len(parts) == 2 and table.args.get("catalog") and self.dialect_name in _DEFAULT_SCHEMAS:
+        if len(parts) == 2 and table.args.get("catalog") and self.facts.default_schema:
             # `db..table`: the schema between the dots is the default one.
-            schema = self.database.split(".")[-1] or _DEFAULT_SCHEMAS[self.dialect_name]
+            schema = self.database.split(".")[-1] or self.facts.default_schema
             return [parts[0], schema, parts[1]]
         if len(parts) == 1 and _can_complete(table) and parts[0].lower() not in self.unqualified:
             parts = [*self.database.split("."), *parts] if self.database else parts

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.script.tokens import is_alone_on_line, word_at
+
 _T = TokenType
-_QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HEREDOC_STRING, _T.NUMBER}
 _CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.CASE: _T.END}
 
 _QUERY_STARTS = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"}
@@ -79,20 +80,6 @@ def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
 def is_separator(tokens: Sequence[Token], number: int) -> bool:
     """Return whether a token is GO, which ends a batch, on a line of its own."""
     return word_at(tokens, number) == "GO" and is_alone_on_line(tokens, number)
-
-
-def is_alone_on_line(tokens: Sequence[Token], number: int) -> bool:
-    """Return whether no other token is on the line of a token."""
-    line = tokens[number].line
-    is_first = number == 0 or tokens[number - 1].line < line
-    return is_first and (number + 1 == len(tokens) or tokens[number + 1].line > line)
-
-
-def word_at(tokens: Sequence[Token], number: int) -> str:
-    """Return an unquoted word in upper case, "" for any other token and beyond the end."""
-    if not 0 <= number < len(tokens) or tokens[number].token_type in _QUOTED:
-        return ""
-    return tokens[number].text.upper()
 
 
 def _is_start(tokens: Sequence[Token], number: int) -> bool:

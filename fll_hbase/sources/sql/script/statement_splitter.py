@@ -12,8 +12,10 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
 from fll_hbase.sources.sql.script import row_cursors, statement_boundaries
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
+from fll_hbase.sources.sql.script.tokens import is_alone_on_line, word_at
 
 _T = TokenType
 _BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}
@@ -95,24 +97,22 @@ class ProcedureTokens:
 ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens | RowTokens
 
 
-def split_statements(tokens: Sequence[Token], dialect_name: str) -> tuple[list[ScriptPart], frozenset[str]]:
+def split_statements(tokens: Sequence[Token], facts: DialectFacts) -> tuple[list[ScriptPart], frozenset[str]]:
     """Return the parts of a script and the variables that its blocks declare, in lower case.
 
     Functions and triggers are left out, since no statement runs them.
     """
-    splitter = _Splitter(tokens, dialect_name)
+    splitter = _Splitter(tokens, facts)
     return splitter.split(), frozenset(splitter.variables)
 
 
 class _Splitter:
     """Reads the parts of a script one after the other; `_position` is always the start of a statement."""
 
-    def __init__(self, tokens: Sequence[Token], dialect_name: str) -> None:
+    def __init__(self, tokens: Sequence[Token], facts: DialectFacts) -> None:
         self._tokens = tokens
-        self._is_tsql = dialect_name == "tsql"
-        self._is_mysql = dialect_name == "mysql"
-        self._is_oracle = dialect_name == "oracle"
-        self._has_declare_section = dialect_name in ("oracle", "postgres", "redshift", "snowflake")
+        self._facts = facts
+        self._ends_by_word = facts.end is StatementEnd.NEXT_WORD
         self._position = 0
         self._blocks = 0
         self.variables: set[str] = set()
@@ -156,7 +156,7 @@ class _Splitter:
             return row_cursors.read_loop(self._tokens[start:behind])
         elif (
             word == "DECLARE"
-            and self._has_declare_section
+            and self._facts.has_declare_section
             and (begin := _next_position(self._begins, start, stop)) < stop
         ):
             self._declare(start, begin)
@@ -172,7 +172,7 @@ class _Splitter:
         end = self._statement_end(start, stop)
         self._position = row_cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
-        if self._is_mysql and self._word(start) == "DECLARE":
+        if self._facts.declares_in_block and self._word(start) == "DECLARE":
             self.variables |= row_cursors.declared_names(tokens)
             return row_cursors.read_statement(tokens)
         is_assignment = len(tokens) > 1 and tokens[1].token_type is _T.COLON_EQ
@@ -186,7 +186,7 @@ class _Splitter:
             return ProcedureTokens("", frozenset(), (), body)
         if self._word(start) in _CALLS:
             return CallTokens(self._name(start + 1), tokens)
-        if self._is_oracle and self._is_bare_call(start, end):
+        if self._facts.has_bare_calls and self._is_bare_call(start, end):
             return CallTokens(self._name(start), tokens)
         return StatementTokens(tokens)
 
@@ -201,16 +201,16 @@ class _Splitter:
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
         """Return the text of DO, if that is its only string and SQL, or of EXEC and EXECUTE; else None."""
-        words = [statement_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
+        words = [word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
-        is_exec = self._is_tsql and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
+        is_exec = self._ends_by_word and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
         # The arguments of USING have no names in the text.
         is_exec = is_exec or (words[:2] == ["EXECUTE", "IMMEDIATE"] and len(tokens) == 3)
         texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
         return texts[0] if texts and (is_exec or (is_do and len(texts) == 1)) else None
 
     def _statement_end(self, start: int, stop: int) -> int:
-        if self._is_tsql:
+        if self._ends_by_word:
             return statement_boundaries.statement_end(self._tokens, start, stop)
         ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
         # A statement of Oracle may end with a `/` alone.
@@ -220,16 +220,16 @@ class _Splitter:
         """Pass over END with the word for what it ends, and leave the block that it ends."""
         following = self._word(self._position + 1)
         # In T-SQL, IF and WHILE behind END are the next statement.
-        ends_control = following in _ENDED and not self._is_tsql
+        ends_control = following in _ENDED and not self._ends_by_word
         if not ends_control:
             self._blocks = max(0, self._blocks - 1)
         # Oracle's END has the name of what it ends behind it.
-        has_name = bool(following) and self._is_semicolon(self._position + 2) and not self._is_tsql
+        has_name = bool(following) and self._is_semicolon(self._position + 2) and not self._ends_by_word
         self._position += 2 if ends_control or has_name or following in _BLOCK_KINDS else 1
 
     def _condition_end(self, start: int, stop: int) -> int:
         """Return the position behind a condition, `start` if it has no end."""
-        if self._is_tsql:
+        if self._ends_by_word:
             return statement_boundaries.condition_end(self._tokens, start, stop)
         if self._word(start) == "FORALL":
             numbers = range(start + 1, min(stop, start + _FORALL_MAX))
@@ -255,7 +255,7 @@ class _Splitter:
         """Read a procedure with its body, or pass over a function or trigger with its body."""
         name = self._name(kind + 1)
         outer, self.variables = self.variables, self._parameters(kind)
-        if self._is_tsql:
+        if self._ends_by_word:
             parts, text, language = self._body_of_batch(kind, stop), "", ""
         else:
             parts, text, language = self._body_of_block(kind, stop)
@@ -287,7 +287,7 @@ class _Splitter:
                 if self._blocks == blocks and self._word(self._position) == "BEGIN":
                     self._part(stop)
                 break
-            if self._is_oracle and self._word(number) in ("AS", "IS"):
+            if self._facts.has_bare_calls and self._word(number) in ("AS", "IS"):
                 # Declarations begin without a word of their own.
                 begin = _next_position(self._begins, number, stop)
                 self._declare(number, begin)
@@ -343,16 +343,16 @@ class _Splitter:
         return ".".join(parts).lower()
 
     def _is_separator(self, number: int) -> bool:
-        if self._is_oracle and self._tokens[number].token_type is _T.SLASH:
-            return statement_boundaries.is_alone_on_line(self._tokens, number)
-        return self._is_tsql and statement_boundaries.is_separator(self._tokens, number)
+        if self._facts.end is StatementEnd.SLASH and self._tokens[number].token_type is _T.SLASH:
+            return is_alone_on_line(self._tokens, number)
+        return self._ends_by_word and statement_boundaries.is_separator(self._tokens, number)
 
     def _text(self, number: int) -> str:
         return self._tokens[number].text if number < len(self._tokens) else ""
 
     def _word(self, number: int) -> str:
         """Return an unquoted word in upper case, "" for any other token and beyond the end."""
-        return statement_boundaries.word_at(self._tokens, number)
+        return word_at(self._tokens, number)
 
 
 def _is_constant_text(tokens: Sequence[Token]) -> bool:
@@ -360,7 +360,7 @@ def _is_constant_text(tokens: Sequence[Token]) -> bool:
     kinds = [token.token_type for token in tokens]
     if kinds[1:2] == [_T.L_PAREN]:
         return len(kinds) == 4 and kinds[2] in _BODY_TEXTS
-    procedure = statement_boundaries.word_at(tokens, 1) == "SP_EXECUTESQL"
+    procedure = word_at(tokens, 1) == "SP_EXECUTESQL"
     return procedure and len(kinds) > 2 and kinds[2] in _BODY_TEXTS
 
 

@@ -1,4 +1,4 @@
-"""Parts of token lists: the bracket that closes, the items between commas, and tokens that are added."""
+"""Tokens of statements: their words, what is in no brackets, and tokens that are added."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ from sqlglot.tokenizer_core import Token, TokenType
 Tokens = Sequence[Token]
 
 _T = TokenType
+_QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HEREDOC_STRING, _T.NUMBER}
+
+
+def word_at(tokens: Sequence[Token], number: int) -> str:
+    """Return an unquoted word in upper case, "" for any other token and beyond the end."""
+    if not 0 <= number < len(tokens) or tokens[number].token_type in _QUOTED:
+        return ""
+    return tokens[number].text.upper()
+
+
+def is_alone_on_line(tokens: Sequence[Token], number: int) -> bool:
+    """Return whether no other token is on the line of a token."""
+    line = tokens[number].line
+    is_first = number == 0 or tokens[number - 1].line < line
+    return is_first and (number + 1 == len(tokens) or tokens[number + 1].line > line)
 
 
 def new_token(kind: TokenType, text: str, origin: Token) -> Token:
@@ -16,17 +31,20 @@ def new_token(kind: TokenType, text: str, origin: Token) -> Token:
     return Token(kind, text, origin.line, origin.col, origin.start, origin.start)
 
 
-def split_at_commas(tokens: Tokens) -> list[list[Token]]:
-    """Return the items between the commas that are in no brackets."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += (token.token_type is _T.L_PAREN) - (token.token_type is _T.R_PAREN)
-        if depth == 0 and token.token_type is _T.COMMA:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
+def keyword(kind: TokenType, origin: Token) -> Token:
+    """Return a word that the text does not have, by the name of its kind."""
+    return new_token(kind, kind.name, origin)
+
+
+def outer_positions(tokens: Tokens) -> list[int]:
+    """Return the positions of the tokens that are in no brackets and no CASE."""
+    positions, depth = [], 0
+    for number, token in enumerate(tokens):
+        depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)
+        if not depth:
+            positions.append(number)
+        depth += token.token_type in (_T.L_PAREN, _T.CASE)
+    return positions
 
 
 def closing_position(tokens: Tokens, start: int) -> int:

@@ -111,7 +111,7 @@ def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr
     """
     tables: dict[str, exp.Expr | None] = {}
     with_ = node.args.get("with_")
-    if with_ is None or resolver.script.dialect_name != "tsql":
+    if with_ is None or not resolver.script.facts.changes_queries:
         return tables
     for query in with_.expressions:
         from_ = query.this.args.get("from_") if isinstance(query.this, exp.Select) else None

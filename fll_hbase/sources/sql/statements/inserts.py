@@ -65,7 +65,7 @@ def _on_conflict(
     excluded = TableSource(("excluded",), ColumnSet(tuple(fields)))
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing]))
     inner.scope.add_qualified(excluded)
-    if resolver.script.dialect_name == "mysql" and isinstance(node.expression, exp.Select):
+    if resolver.script.facts.has_open_conflicts and isinstance(node.expression, exp.Select):
         # What follows ON DUPLICATE KEY may name the tables of the query, too.
         selected = resolver.in_scope(Scope(resolver.scope.queries))
         from_clause.add_from(selected, node.expression)
@@ -192,7 +192,7 @@ def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
     table = into.this
     name = table.name.lower() or table.this.name.lower()
     # Oracle creates no table by a SELECT.
-    is_variable = script.dialect_name == "oracle" or isinstance(table.this, exp.Placeholder)
+    is_variable = script.facts.selects_into_variables or isinstance(table.this, exp.Placeholder)
     return [name] if is_variable or (not table.db and name in script.variables) else []
 
 

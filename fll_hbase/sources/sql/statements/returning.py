@@ -54,7 +54,7 @@ def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Reso
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     names = {table.alias_or_name.lower(), write.target.name.lower().rpartition(".")[2]}
     sources = [TableSource((name,), written) for name in sorted(names)]
-    if script.dialect_name == "tsql":
+    if script.facts.changes_queries:
         sources = [TableSource(("inserted",), written), TableSource(("deleted",), existing)]
     others = [source for source in scope.sources if not names & {*source.name[-1:]}]
     around = Scope(scope.queries, parent=scope.parent, sources=others)

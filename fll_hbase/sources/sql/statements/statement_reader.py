@@ -29,9 +29,6 @@ _COMMANDS_WITHOUT_LINEAGE = {
     *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM"),
 }
 
-_DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
-"""Dialects in which a full table name is `database.table`, so that USE completes it."""
-
 CALL_DEPTH_MAX = 50
 """Depth to which procedures are read where another one calls them."""
 
@@ -164,7 +161,7 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     elif not _has_no_lineage(node):
         if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
             # The library reads any expression as a statement.
-            name = "ansi" if script.dialect_name == "dialect" else script.dialect_name
+            name = script.facts.name or "ansi"
             script.leave_out(label, f"is not a statement of {name}; give the `dialect` that it is of")
             return
         kind = node.name if isinstance(node, exp.Command) else node.key
@@ -194,7 +191,7 @@ def _use(resolver: Resolver, node: exp.Expr) -> None:
     parts = [script.tables.naming.fold(part) for part in node.this.parts if isinstance(part, exp.Identifier)]
     if kind == "CATALOG":
         script.catalog = parts[-1]
-    elif script.dialect_name in _DATABASE_BEFORE_TABLE or kind == "SCHEMA":
+    elif script.facts.is_database_before_table or kind == "SCHEMA":
         script.database = parts[-1]
         script.catalog = ".".join(parts[:-1]) or script.catalog
     elif script.catalog or script.database:

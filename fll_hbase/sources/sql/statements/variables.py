@@ -40,7 +40,7 @@ def set_variables(resolver: Resolver, node: exp.Expr) -> None:
         if not isinstance(assignment, exp.EQ):
             continue
         name = variable_name(assignment.this)
-        if resolver.script.dialect_name == "snowflake" and name not in resolver.script.variables:
+        if resolver.script.facts.has_session_variables and name not in resolver.script.variables:
             # A variable of the session, which a query refers to as `$name`.
             name = f"${name}"
         # Other names are those of settings, not of variables that a query could name.

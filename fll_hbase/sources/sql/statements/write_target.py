@@ -158,7 +158,7 @@ def _warn_of_names(
 
 
 def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
-    return item[1].origin is None and is_generated(script.script.dialect, item[0])
+    return item[1].origin is None and is_generated(script.facts, item[0])
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:

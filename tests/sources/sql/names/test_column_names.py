@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from sqlglot.dialects.dialect import Dialect
 
+from fll_hbase.sources.sql.dialects import facts_of
 from fll_hbase.sources.sql.names.column_names import generated_name, is_generated
 
 SPARK = {
@@ -90,9 +90,7 @@ POSTGRES = {
 
 
 def name_of(dialect: str, text: str) -> str:
-    return generated_name(
-        Dialect.get_or_raise(dialect), text, number=3, unnamed=1, is_table=lambda table: table == "s"
-    )
+    return generated_name(facts_of(dialect), text, number=3, unnamed=1, is_table=lambda table: table == "s")
 
 
 @pytest.mark.parametrize(("text", "name"), SPARK.items())
@@ -121,6 +119,6 @@ def test_a_form_that_is_not_known_has_no_name(text: str) -> None:
 
 
 def test_generated_names() -> None:
-    assert is_generated(Dialect.get_or_raise("trino"), "_col1")
-    assert not is_generated(Dialect.get_or_raise("spark"), "_col1")
-    assert is_generated(Dialect.get_or_raise("postgres"), "?column?")
+    assert is_generated(facts_of("trino"), "_col1")
+    assert not is_generated(facts_of("spark"), "_col1")
+    assert is_generated(facts_of("postgres"), "?column?")

@@ -1,0 +1,52 @@
+"""Dialects: their facts by the names that documents, engines and clients give them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from fll_hbase.sources.sql.dialects.ansi import ANSI, SQLITE
+from fll_hbase.sources.sql.dialects.bigquery import BIGQUERY
+from fll_hbase.sources.sql.dialects.clickhouse import CLICKHOUSE
+from fll_hbase.sources.sql.dialects.duckdb import DUCKDB
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.dialects.mysql import MYSQL
+from fll_hbase.sources.sql.dialects.oracle import ORACLE
+from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT
+from fll_hbase.sources.sql.dialects.snowflake import SNOWFLAKE
+from fll_hbase.sources.sql.dialects.spark import DATABRICKS, HIVE, SPARK
+from fll_hbase.sources.sql.dialects.teradata import TERADATA
+from fll_hbase.sources.sql.dialects.trino import ATHENA, TRINO
+from fll_hbase.sources.sql.dialects.tsql import TSQL
+
+# In the order in which an error names those that a statement is SQL of: what most clients send is first.
+_FACTS = (
+    *(POSTGRES, SNOWFLAKE, BIGQUERY, TSQL, ORACLE, MYSQL, REDSHIFT, DATABRICKS, DUCKDB, TRINO, HIVE),
+    *(CLICKHOUSE, TERADATA, ATHENA, SQLITE, SPARK, ANSI),
+)
+_BY_NAME = {facts.name: facts for facts in _FACTS}
+
+SUGGESTED = tuple(_BY_NAME)
+"""Dialects in the order in which an error names them."""
+
+DIALECTS = (SPARK.name, *sorted(_BY_NAME.keys() - {SPARK.name}))
+"""Supported dialects, each with golden cases; the first is the default, `ansi` is standard SQL."""
+
+DIALECT_ALIASES = {
+    "mariadb": "mysql",
+    "mssql": "tsql",
+    "postgresql": "postgres",
+    "presto": "trino",
+    "sparksql": "spark",
+}
+"""Other names of dialects, by which clients know them."""
+
+STANDARD_SQL = ""
+"""The parser's own dialect, for `ansi` and for an engine that has none."""
+
+
+@cache
+def facts_of(name: str) -> DialectFacts:
+    """Return the facts of a dialect; of one that only the parser knows, those of most engines."""
+    if name == STANDARD_SQL:
+        return DialectFacts(name=name, expression_names=ANSI.expression_names)
+    return _BY_NAME.get(name) or DialectFacts(name=name)

@@ -1,0 +1,10 @@
+"""Standard SQL, and SQLite: dialects without ways of their own."""
+
+from __future__ import annotations
+
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, ExpressionNames
+
+# `column::type` is PostgreSQL's, so engines that have it mostly name it as PostgreSQL does.
+ANSI = DialectFacts(name="ansi", fold=str.lower, expression_names=ExpressionNames.CASTS)
+
+SQLITE = DialectFacts(name="sqlite", fold=str.lower)

@@ -1,0 +1,32 @@
+"""DuckDB, with its PIVOT as a statement."""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import TokenType
+
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
+from fll_hbase.sources.sql.script.tokens import keyword, new_token, word_at
+
+_T = TokenType
+
+
+def with_created_pivot(tokens: Tokens) -> Tokens:
+    """Return the tokens of CREATE … AS PIVOT as those of a query of the PIVOT."""
+    if word_at(tokens, 0) != "CREATE":
+        return tokens
+    for number in range(3, len(tokens)):
+        if word_at(tokens, number - 1) == "AS" and word_at(tokens, number) in ("PIVOT", "UNPIVOT"):
+            origin = tokens[number]
+            opening, closing = (new_token(_T.L_PAREN, "(", origin), new_token(_T.R_PAREN, ")", origin))
+            return [*tokens[:number], keyword(_T.FROM, origin), opening, *tokens[number:], closing]
+    return tokens
+
+
+DUCKDB = DialectFacts(
+    name="duckdb",
+    fold=str.lower,
+    rewrite=with_created_pivot,
+    has_lateral_aliases=True,
+    has_whole_rows=True,
+    has_columns=True,
+)

@@ -1,0 +1,113 @@
+"""Facts of a dialect that the SQL library does not have: how its engine names, ends and resolves things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot.tokenizer_core import Token
+
+Tokens = Sequence[Token]
+
+
+class StatementEnd(Enum):
+    """Ends of statements beside `;`: none, `/` on its own line, or GO and the first word of the next one."""
+
+    SEMICOLON = ""
+    SLASH = "/"
+    NEXT_WORD = "GO"
+
+
+class ExpressionNames(Enum):
+    """How an engine names a column without an alias: by its text, as Spark, or as PostgreSQL.
+
+    With CASTS, only an expression with `::` is named as PostgreSQL names it.
+    """
+
+    TEXT = "text"
+    SPARK = "spark"
+    POSTGRES = "postgres"
+    CASTS = "casts"
+
+
+def as_written(name: str) -> str:
+    """Return a name as it is."""
+    return name
+
+
+def without_change(tokens: Tokens) -> Tokens:
+    """Return tokens as they are."""
+    return tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectFacts:
+    """One dialect under the name that documents give; the default of each fact is that of most engines.
+
+    Names: `fold` gives the stored form of an unquoted name of a table, with `folds_columns` also of a new
+    column; quoted ones keep their case if `has_exact_quotes`. `db..table` has the `default_schema`, and USE
+    gives a database if `is_database_before_table`. A full name has `name_parts`, in DataHub in lower case if
+    `is_lowercase_platform`. Columns without an alias have names by `numbered_columns`, a pattern that counts
+    all columns, or with `counts_unnamed` those without a name, else by `expression_names`.
+
+    Words: with `may_quote_names`, double quotes are around strings, but can be set to be around names; around
+    aliases only then, unless `has_text_aliases`. `client_command` is a line of its client, `rewrite` turns
+    tokens that the library does not parse into others, and `renames_tables` by RENAME TABLE.
+
+    Scripts: `end` ends a statement. Blocks have a DECLARE in front of BEGIN if `has_declare_section`, or
+    DECLARE in the block if `declares_in_block`; `has_bare_calls` as PL/SQL has, whose declarations follow IS.
+
+    Queries: an alias of the SELECT list is visible to its right if `has_lateral_aliases`, before columns if
+    `has_aliases_first`. The name of a table is its row if `has_whole_rows`. `pseudo_columns` are those of no
+    table. COLUMNS selects several columns if `has_columns`, `$1` is a column of a staged file if
+    `has_staged_columns`, `s.nextval` a new value if `has_sequences`. UNPIVOT has its values in front of names
+    if `has_values_first`; columns of VALUES are named by `values_column`, and that of a function by its alias
+    if `names_functions`.
+
+    Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur
+    without a word and have the tables `inserted` and `deleted`. SELECT INTO sets variables only if
+    `selects_into_variables`, SET a variable of the session if `has_session_variables`, and ON DUPLICATE KEY
+    sees the tables of the query if `has_open_conflicts`.
+    """
+
+    name: str
+    fold: Callable[[str], str] = as_written
+    folds_columns: bool = False
+    has_exact_quotes: bool = False
+    default_schema: str = ""
+    is_database_before_table: bool = False
+    name_parts: int = 3
+    is_lowercase_platform: bool = False
+    numbered_columns: str = ""
+    counts_unnamed: bool = False
+    expression_names: ExpressionNames = ExpressionNames.TEXT
+    may_quote_names: bool = False
+    has_text_aliases: bool = False
+    client_command: re.Pattern[str] | None = None
+    rewrite: Callable[[Tokens], Tokens] = without_change
+    renames_tables: bool = False
+    end: StatementEnd = StatementEnd.SEMICOLON
+    has_declare_section: bool = False
+    declares_in_block: bool = False
+    has_bare_calls: bool = False
+    has_lateral_aliases: bool = False
+    has_aliases_first: bool = False
+    has_whole_rows: bool = False
+    pseudo_columns: frozenset[str] = frozenset()
+    has_columns: bool = False
+    has_staged_columns: bool = False
+    has_sequences: bool = False
+    has_values_first: bool = False
+    values_column: str = "column{}"
+    names_functions: bool = False
+    changes_queries: bool = False
+    selects_into_variables: bool = False
+    has_session_variables: bool = False
+    has_open_conflicts: bool = False
+
+    @property
+    def parser_name(self) -> str:
+        """Name of the dialect in the SQL library, whose own is standard SQL."""
+        return "" if self.name == "ansi" else self.name
