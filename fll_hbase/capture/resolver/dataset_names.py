@@ -11,6 +11,7 @@ one. `fields` and `types` are the columns that a table has in its catalog after 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -105,19 +106,40 @@ def _kafka(row: dict[str, Any]) -> list[DatasetName]:
     return [DatasetName(f"kafka://{server}", name.strip()) for name in names if name.strip()]
 
 
-def jdbc_table(row: dict[str, Any], name: str) -> DatasetName:
-    """Return a table of the database in a row of the kind `jdbc`."""
+def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> DatasetName:
+    """Return a table of the database in a row of the kind `jdbc`, with the name that the agent gives it.
+
+    `parts` are those of its name as the database stores them, `written` is the name as the job has it.
+    """
+    from fll_hbase.sources.sql.names.dataset_naming import name_in
+
     namespace, database = _jdbc_namespace(str(row.get("url") or ""))
     if row.get("home") is not None:
         # The agent gives every embedded Derby database the name of its metastore.
         namespace = f"file:{row['home']}/metastore_db"
-    return DatasetName(namespace, f"{database}.{name}" if database else name)
+    agent_name = f"{database}.{written}" if database else written
+    if jdbc_dialect(row) is None:
+        return DatasetName(namespace, agent_name)
+    name = name_in(namespace, [database, *parts] if database else parts)
+    return DatasetName(namespace, name, None if name == agent_name else (namespace, agent_name))
+
+
+def jdbc_dialect(row: dict[str, Any]) -> str | None:
+    """Return the dialect of the database in a row of the kind `jdbc`; None if there is none for it."""
+    # Imported here: the parser takes longer to import than all of capture, and few jobs use databases.
+    from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+
+    return dialect_of(scheme_of(str(row.get("url") or "")))
 
 
 def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
     """Return the tables of a JDBC relation; those of a query are read from its text without literals."""
-    names = [row["name"]] if row.get("name") else _tables(row.get("query") or "")
-    return [jdbc_table(row, name) for name in names]
+    from fll_hbase.capture.resolver.query_tables import query_tables, stored_parts
+
+    if name := row.get("name"):
+        return [jdbc_table(row, stored_parts(name, jdbc_dialect(row)), written=name)]
+    tables = query_tables(row.get("query") or "", jdbc_dialect(row))
+    return sorted(jdbc_table(row, parts, written=written) for parts, written in tables.items())
 
 
 def _jdbc_namespace(url: str) -> tuple[str, str]:
@@ -136,10 +158,3 @@ def _jdbc_namespace(url: str) -> tuple[str, str]:
     database = parts.path.strip("/")
     match = re.search(r"databaseName=([^;]+)", properties, re.IGNORECASE)
     return f"{_SCHEMES.get(scheme, scheme)}://{host}", match[1] if match else database
-
-
-def _tables(query: str) -> list[str]:
-    # Imported here: the parser takes longer to import than all of capture, and few jobs read queries.
-    from fll_hbase.capture.resolver.query_tables import query_tables
-
-    return query_tables(query)

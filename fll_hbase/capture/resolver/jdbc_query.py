@@ -15,15 +15,21 @@ from typing import TypeAlias
 import sqlglot
 from sqlglot import expressions as exp
 
-from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_table
+from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_dialect, jdbc_table
 from fll_hbase.capture.resolver.lineage import Direct
 from fll_hbase.capture.resolver.named_lineage import NO_COLUMN, NamedColumn, NamedDirect, NamedIndirect
-from fll_hbase.capture.resolver.query_tables import CHARACTERS_MAX, inner_query
+from fll_hbase.capture.resolver.query_tables import (
+    CHARACTERS_MAX,
+    UNKNOWN_DIALECT,
+    inner_query,
+    query_tables,
+)
 from fll_hbase.errors import LineageError
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.sources import sql
+from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
 
 _log = logging.getLogger(__name__)
 
@@ -35,18 +41,6 @@ _Use: TypeAlias = tuple[Direct, bool]
 
 _RESULT = Dataset("", "\n")
 """Target under which a query is read: a name that no table has."""
-
-_DIALECTS = {
-    # By scheme of a JDBC URL; most other databases are close to the standard, as Postgres is.
-    "bigquery": "bigquery",
-    "hive2": "hive",
-    "mariadb": "spark",
-    "mysql": "spark",
-    "presto": "trino",
-    "snowflake": "snowflake",
-    "sqlserver": "tsql",
-    "trino": "trino",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +74,14 @@ def query_lineage(row: Json) -> QueryLineage:
 @lru_cache(QUERIES_MAX)
 def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
     row = dict(location)
-    dialect = _DIALECTS.get(row.get("url", "").removeprefix("jdbc:").partition(":")[0], "postgres")
+    database_dialect = jdbc_dialect(row)
+    dialect = database_dialect or UNKNOWN_DIALECT
     text = inner_query(query)
     if len(text) > CHARACTERS_MAX:
         _log.warning("capture: a query of a JDBC source has more than %d characters", CHARACTERS_MAX)
         return _UNKNOWN
-    tables = sql.TableSchemas("", {}, lambda _: None)
+    naming = DatasetNaming("", database_dialect or "")
+    tables = sql.TableSchemas("", {}, lambda _: None, naming=naming)
     try:
         reading = sql.read_query(text, dialect=dialect, target=_RESULT, verb="SELECT", tables=tables)
     except LineageError as error:
@@ -93,13 +89,18 @@ def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
         return _UNKNOWN
     schema = tables.schema(_RESULT)
     is_complete = schema is not None and schema.declared
-    return _query_lineage(reading.info.operations, row, dialect, is_complete=is_complete)
+    written = {".".join(parts): name for parts, name in query_tables(query, database_dialect).items()}
+    sources = {item.name: item.source.name for item in reading.info.operations if isinstance(item, Read)}
+    names = {
+        read: jdbc_table(row, name.split("."), written=written.get(name, name))
+        for read, name in sources.items()
+    }
+    return _query_lineage(reading.info.operations, names, dialect, is_complete=is_complete)
 
 
 def _query_lineage(
-    operations: Sequence[Operation], row: Json, dialect: str, *, is_complete: bool
+    operations: Sequence[Operation], tables: Mapping[str, DatasetName], dialect: str, *, is_complete: bool
 ) -> QueryLineage:
-    tables = {item.name: jdbc_table(row, item.source.name) for item in operations if isinstance(item, Read)}
     columns = {
         item.outputs[0].name.lower(): _column(item, tables, dialect)
         for item in operations
@@ -132,13 +133,13 @@ def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -
 def _uses(description: str, dialect: str) -> dict[str, _Use]:
     """Return how a column uses the names in its description: an expression, and lines `name: expression`."""
     expression, *lines = description.split("\n")
-    steps = dict(line.split(": ", 1) for line in lines if ": " in line)
+    steps = {name.lower(): step for name, _, step in (line.partition(": ") for line in lines) if step}
     uses: dict[str, _Use] = {}
     pending = [(expression, (Direct.IDENTITY, False))]
     while pending:
         text, (least, masked) = pending.pop()
         for name, (kind, hidden) in _uses_in(text, dialect):
-            step = steps.pop(name, None)
+            step = steps.pop(name.lower(), None)
             if step is not None:
                 pending.append((step, (max(kind, least), hidden or masked)))
                 continue

@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
+import re
+
 import sqlglot
 from sqlglot import expressions as sql
 from sqlglot.dialects.dialect import Dialect
 
+from fll_hbase.sources.sql.dialects import facts_of
+from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
 from fll_hbase.sources.sql.script.complexity import find_excess
 
 CHARACTERS_MAX = 100_000
 """Length of a query that is read."""
+UNKNOWN_DIALECT = "postgres"
+"""Dialect of a database that the parser does not know: most are close to the standard, as Postgres is."""
+
+_PART = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^."`\[\]]+')
+"""A part of a name: a dot in quotes separates nothing."""
+
+Parts = tuple[str, ...]
 
 
-def query_tables(query: str) -> list[str]:
-    """Return the names of the tables, sorted; none if the query cannot be read."""
-    text, dialect = inner_query(query), Dialect()
+def stored_parts(name: str, dialect: str | None) -> Parts:
+    """Return the parts of a table name, each as the database stores it; without a dialect as written."""
+    naming = DatasetNaming("", dialect or "")
+    return tuple(naming.fold(_identifier(part.strip())) for part in _PART.findall(name))
+
+
+def _identifier(part: str) -> sql.Identifier:
+    is_quoted = part[:1] in ('"', "`", "[")
+    text = part[1:-1].replace('""', '"') if is_quoted else part
+    return sql.Identifier(this=text, quoted=is_quoted)
+
+
+def query_tables(query: str, dialect: str | None) -> dict[Parts, str]:
+    """Return the tables by the parts of their names as the database stores them, with the names as written.
+
+    There are none if the query cannot be read.
+    """
+    text = inner_query(query)
+    parser_dialect = Dialect.get_or_raise(facts_of(dialect or UNKNOWN_DIALECT).parser_name)
     try:
-        if len(text) > CHARACTERS_MAX or find_excess(dialect.tokenize(text), dialect):
-            return []
-        tree = sqlglot.parse_one(text)
+        if len(text) > CHARACTERS_MAX or find_excess(parser_dialect.tokenize(text), parser_dialect):
+            return {}
+        tree = sqlglot.parse_one(text, dialect=parser_dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):
-        return []
+        return {}
+    naming = DatasetNaming("", dialect or "")
     common = {name.alias for name in tree.find_all(sql.CTE)}
-    tables = {".".join(part.name for part in table.parts) for table in tree.find_all(sql.Table)}
-    return sorted(tables - common)
+    tables = [table for table in tree.find_all(sql.Table) if table.db or table.name not in common]
+    return {
+        tuple(naming.fold(part) if isinstance(part, sql.Identifier) else part.name for part in table.parts): (
+            ".".join(part.name for part in table.parts)
+        )
+        for table in tables
+    }
 
 
 def inner_query(query: str) -> str:

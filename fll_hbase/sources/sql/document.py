@@ -104,6 +104,7 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     state = ScriptState(script, tables)
     query = _only_query(script)
     state.begin(query)
+    state.fold_columns(query.tree)
     try:
         result = _refuse_deep_nesting(lambda: open_resolver(state).query(query.tree))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

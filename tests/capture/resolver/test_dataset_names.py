@@ -42,8 +42,8 @@ URLS = {
     "jdbc:postgresql://db:6000/shop": ("postgres://db:6000", "shop.t"),
     "jdbc:mysql://db:3306/shop": ("mysql://db:3306", "shop.t"),
     "jdbc:sqlserver://db:1433;databaseName=shop": ("sqlserver://db:1433", "shop.t"),
-    "jdbc:oracle:thin:@db:1521:shop": ("oracle://db:1521", "shop.t"),
-    "jdbc:oracle:thin:@//db:1521/shop": ("oracle://db:1521", "shop.t"),
+    "jdbc:oracle:thin:@db:1521:shop": ("oracle://db:1521", "shop.T"),
+    "jdbc:oracle:thin:@//db:1521/shop": ("oracle://db:1521", "shop.T"),
     "jdbc:sqlite:/data/shop.db": ("sqlite:/data/shop.db", "t"),
 }
 
