@@ -20,11 +20,10 @@ from fll_hbase import deadline
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql.dialects import SUGGESTED, facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
-from fll_hbase.sources.sql.rewrites import renamed_tables
-from fll_hbase.sources.sql.rewrites.known_words import with_known_words
 from fll_hbase.sources.sql.script.client_commands import without_client_commands
 from fll_hbase.sources.sql.script.complexity import find_excess
 from fll_hbase.sources.sql.script.double_quotes import QUOTED_NAMES, has_quoted_names
+from fll_hbase.sources.sql.script.known_words import with_known_words
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
 from fll_hbase.sources.sql.script.statement_splitter import (
     CallTokens,
@@ -183,9 +182,7 @@ class _StatementParser:
                 self.has_quoted_names = True
                 self._tokenizer = _plain_tokenizer(type(self.dialect), has_quoted_names=True)(self.dialect)
                 tokens = self._tokens(sql)
-            if self._facts.renames_tables:
-                tokens = list(renamed_tables.with_altered_tables(tokens))
-            parts, variables = split_statements(tokens, self._facts)
+            parts, variables = split_statements(self._facts.rewrite_script(tokens), self._facts)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
         except RecursionError:

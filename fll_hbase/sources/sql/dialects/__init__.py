@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from fll_hbase.sources.sql.dialects.ansi import ANSI, SQLITE
 from fll_hbase.sources.sql.dialects.bigquery import BIGQUERY
 from fll_hbase.sources.sql.dialects.clickhouse import CLICKHOUSE
 from fll_hbase.sources.sql.dialects.duckdb import DUCKDB
-from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, as_written
 from fll_hbase.sources.sql.dialects.mysql import MYSQL
 from fll_hbase.sources.sql.dialects.oracle import ORACLE
 from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT
@@ -48,5 +49,5 @@ STANDARD_SQL = ""
 def facts_of(name: str) -> DialectFacts:
     """Return the facts of a dialect; of one that only the parser knows, those of most engines."""
     if name == STANDARD_SQL:
-        return DialectFacts(name=name, expression_names=ANSI.expression_names)
+        return replace(ANSI, name=name, fold=as_written)
     return _BY_NAME.get(name) or DialectFacts(name=name)

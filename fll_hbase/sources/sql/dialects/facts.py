@@ -6,10 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 Tokens = Sequence[Token]
+
+IsTable: TypeAlias = Callable[[str], bool]
+"""Returns whether a name is that of a table of the query: a column is printed without its table."""
+FunctionName: TypeAlias = Callable[[exp.Expr], str]
+"""Returns the name of a function as the query has it, in lower case."""
 
 
 class StatementEnd(Enum):
@@ -18,18 +25,6 @@ class StatementEnd(Enum):
     SEMICOLON = ""
     SLASH = "/"
     NEXT_WORD = "GO"
-
-
-class ExpressionNames(Enum):
-    """How an engine names a column without an alias: by its text, as Spark, or as PostgreSQL.
-
-    With CASTS, only an expression with `::` is named as PostgreSQL names it.
-    """
-
-    TEXT = "text"
-    SPARK = "spark"
-    POSTGRES = "postgres"
-    CASTS = "casts"
 
 
 def as_written(name: str) -> str:
@@ -50,11 +45,12 @@ class DialectFacts:
     column; quoted ones keep their case if `has_exact_quotes`. `db..table` has the `default_schema`, and USE
     gives a database if `is_database_before_table`. A full name has `name_parts`, in DataHub in lower case if
     `is_lowercase_platform`. Columns without an alias have names by `numbered_columns`, a pattern that counts
-    all columns, or with `counts_unnamed` those without a name, else by `expression_names`.
+    all columns, or with `counts_unnamed` those without a name, else by `name_expression`, with
+    `names_casts_only` for one with `::`, or `unnamed_column`, else by the text.
 
     Words: with `may_quote_names`, double quotes are around strings, but can be set to be around names; around
-    aliases only then, unless `has_text_aliases`. `client_command` is a line of its client, `rewrite` turns
-    tokens that the library does not parse into others, and `renames_tables` by RENAME TABLE.
+    aliases only then, unless `has_text_aliases`. `client_command` is a line of its client. `rewrite` turns
+    tokens of a statement that the library does not parse into others, `rewrite_script` those of a script.
 
     Scripts: `end` ends a statement. Blocks have a DECLARE in front of BEGIN if `has_declare_section`, or
     DECLARE in the block if `declares_in_block`; `has_bare_calls` as PL/SQL has, whose declarations follow IS.
@@ -82,12 +78,14 @@ class DialectFacts:
     is_lowercase_platform: bool = False
     numbered_columns: str = ""
     counts_unnamed: bool = False
-    expression_names: ExpressionNames = ExpressionNames.TEXT
+    name_expression: Callable[[exp.Expr, IsTable, FunctionName], str] | None = None
+    names_casts_only: bool = False
+    unnamed_column: str = ""
     may_quote_names: bool = False
     has_text_aliases: bool = False
     client_command: re.Pattern[str] | None = None
     rewrite: Callable[[Tokens], Tokens] = without_change
-    renames_tables: bool = False
+    rewrite_script: Callable[[Tokens], Tokens] = without_change
     end: StatementEnd = StatementEnd.SEMICOLON
     has_declare_section: bool = False
     declares_in_block: bool = False

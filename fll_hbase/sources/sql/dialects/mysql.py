@@ -1,10 +1,65 @@
-"""MySQL and MariaDB."""
+"""MySQL and MariaDB, with RENAME TABLE, which ClickHouse has, too."""
 
 from __future__ import annotations
 
 import re
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from sqlglot.tokenizer_core import Token, TokenType
+
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
+from fll_hbase.sources.sql.script.statement_tokens import new_token, word_at
+
+_T = TokenType
+_STARTS = {("EXCHANGE", "TABLES"), ("RENAME", "TABLE")}
+
+
+def with_altered_tables(tokens: Tokens) -> Tokens:
+    """Return the tokens of a script with an ALTER TABLE for each pair of RENAME and EXCHANGE TABLES."""
+    starts = [number for number in range(len(tokens)) if _is_rename(tokens, number)]
+    if not starts:
+        return tokens
+    result: list[Token] = []
+    end = 0
+    for start in starts:
+        result += tokens[end:start]
+        end = start
+        while end < len(tokens) and tokens[end].token_type is not _T.SEMICOLON:
+            end += 1
+        is_whole = word_at(tokens, start) == "RENAME" or any(
+            word_at([t], 0) == "AND" for t in tokens[start:end]
+        )
+        # Without a second table the error is that of the statement as it is written.
+        result += _altered(tokens[start:end]) if is_whole else tokens[start:end]
+    return [*result, *tokens[end:]]
+
+
+def _is_rename(tokens: Tokens, number: int) -> bool:
+    is_start = number == 0 or tokens[number - 1].token_type is _T.SEMICOLON
+    return is_start and (word_at(tokens, number), word_at(tokens, number + 1)) in _STARTS
+
+
+def _altered(statement: Tokens) -> list[Token]:
+    rename = statement[0]
+
+    def token(kind: TokenType, text: str) -> Token:
+        return new_token(kind, text, rename)
+
+    head = [token(_T.ALTER, "ALTER"), token(_T.TABLE, "TABLE")]
+    result = list(head)
+    for item in statement[2:]:
+        if item.token_type is _T.COMMA:
+            result += [token(_T.SEMICOLON, ";"), *head]
+        elif word_at([item], 0) == "ON":
+            # ON CLUSTER says where.
+            break
+        elif word_at([item], 0) == "AND":
+            result += [token(_T.VAR, "SWAP"), token(_T.WITH, "WITH")]
+        elif word_at([item], 0) == "TO":
+            result += [token(_T.VAR, "RENAME"), item]
+        else:
+            result.append(item)
+    return result
+
 
 MYSQL = DialectFacts(
     name="mysql",
@@ -13,7 +68,7 @@ MYSQL = DialectFacts(
     may_quote_names=True,
     has_text_aliases=True,
     client_command=re.compile(r"\s*(?:\\\.|source\s+\S+\s*$)", re.IGNORECASE),
-    renames_tables=True,
+    rewrite_script=with_altered_tables,
     declares_in_block=True,
     has_open_conflicts=True,
 )

@@ -1,19 +1,104 @@
-"""PostgreSQL, and Redshift, which is made of it."""
+"""PostgreSQL, and Redshift, which is made of it.
+
+A column without an alias has the name that PostgreSQL's parser gives to a target (seen in PostgreSQL 15).
+"""
 
 from __future__ import annotations
 
 import re
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, ExpressionNames
+from sqlglot import exp
+
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, FunctionName, IsTable
 
 _PSQL = re.compile(r"\s*\\[a-zA-Z!?]")
+_TYPES = {
+    "INT": "int4",
+    "BIGINT": "int8",
+    "SMALLINT": "int2",
+    "DOUBLE": "float8",
+    "FLOAT": "float4",
+    "BOOLEAN": "bool",
+    "DECIMAL": "numeric",
+    "CHAR": "bpchar",
+    "TIMESTAMPTZ": "timestamptz",
+}
+_NAMES: dict[type[exp.Expr], str] = {
+    exp.Coalesce: "coalesce",
+    exp.Nullif: "nullif",
+    exp.Greatest: "greatest",
+    exp.Least: "least",
+    exp.Exists: "exists",
+    exp.Array: "array",
+    exp.Tuple: "row",
+    exp.Extract: "extract",
+    exp.AtTimeZone: "timezone",
+    exp.Substring: "substring",
+    exp.Interval: "interval",
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.Overlay: "overlay",
+    exp.CurrentUser: "current_user",
+    exp.CurrentTime: "current_time",
+    exp.StrPosition: "position",
+    exp.Localtime: "localtime",
+    exp.Localtimestamp: "localtimestamp",
+    exp.SessionUser: "session_user",
+}
+
+
+def postgres_name(node: exp.Expr, _: IsTable, function: FunctionName) -> str:
+    """Return the name of an expression, "" if it has none."""
+    return _name(node, function)[0]
+
+
+def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
+    """Return the name of an expression and its strength: 2, or 1 for one that a type or CASE gives, else 0.
+
+    The rules are those of PostgreSQL's parser for a target without an alias.
+    """
+    match node:
+        case exp.Column() | exp.Identifier():
+            return node.name, 2
+        case exp.Dot():
+            return _name(node.expression, function)
+        case exp.Anonymous() | exp.Trim():
+            return _function_name(node, function), 2
+        case exp.Cast():
+            name, strength = _name(node.this, function)
+            return (name, strength) if strength > 1 else (_type_name(node.to), 1)
+        case exp.Case():
+            default = node.args.get("default")
+            name, strength = _name(default, function) if isinstance(default, exp.Expr) else ("", 0)
+            return (name, strength) if strength > 1 else ("case", 1)
+        case exp.Subquery():
+            query = node.unnest()
+            first = query.selects[0] if isinstance(query, exp.Query) and query.selects else query
+            return (first.alias, 2) if first.alias else _name(first, function)
+        case exp.Paren() | exp.Bracket() | exp.Collate() | exp.Window() | exp.Filter() | exp.WithinGroup():
+            return _name(node.this, function)
+    name = _NAMES.get(type(node), "")
+    return name, 2 if name else 0
+
+
+def _function_name(node: exp.Expr, function: FunctionName) -> str:
+    if isinstance(node, exp.Trim):
+        return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "btrim")
+    return "btrim" if function(node) == "trim" else function(node)
+
+
+def _type_name(type_: exp.DataType) -> str:
+    name = type_.this.name if isinstance(type_.this, exp.DType) else str(type_.this)
+    return _TYPES.get(name, name.lower())
+
 
 POSTGRES = DialectFacts(
     name="postgres",
     fold=str.lower,
     folds_columns=True,
     has_exact_quotes=True,
-    expression_names=ExpressionNames.POSTGRES,
+    name_expression=postgres_name,
+    unnamed_column="?column?",
     client_command=_PSQL,
     has_declare_section=True,
     has_whole_rows=True,
@@ -25,7 +110,8 @@ REDSHIFT = DialectFacts(
     name="redshift",
     fold=str.lower,
     folds_columns=True,
-    expression_names=ExpressionNames.POSTGRES,
+    name_expression=postgres_name,
+    unnamed_column="?column?",
     client_command=_PSQL,
     has_declare_section=True,
     has_lateral_aliases=True,

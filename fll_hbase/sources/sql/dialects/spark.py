@@ -1,14 +1,241 @@
-"""Spark, Databricks, which is made of it, and Hive, which both descend from."""
+"""Spark, Databricks, which is made of it, and Hive, which both descend from.
+
+A column without an alias has the expression for its name, as Spark prints it (seen in Spark 4); an expression
+whose print is not known here has no name, and its caller takes another.
+"""
 
 from __future__ import annotations
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, ExpressionNames
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlglot import exp
+
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, FunctionName, IsTable
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.EQ: "=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+    exp.And: "AND",
+    exp.Or: "OR",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
+    exp.Is: "IS",
+}
+_PATTERNS: dict[type[exp.Expr], str] = {
+    exp.DPipe: "concat({}, {})",
+    exp.Like: "{} LIKE {}",
+    exp.NEQ: "(NOT ({} = {}))",
+    exp.RegexpLike: "RLIKE({}, {})",
+}
+"""Prints of forms with two operands."""
+_CASTS = {"bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint"}
+"""Functions of one argument that are casts."""
+_TIME_FORMAT = "yyyy-MM-dd HH:mm:ss"
+_DEFAULTS = {
+    ("from_unixtime", 1): _TIME_FORMAT,
+    ("unix_timestamp", 1): _TIME_FORMAT,
+    ("split", 2): "-1",
+    ("months_between", 2): "true",
+    ("percentile_approx", 2): "10000",
+    ("regexp_replace", 3): "1",
+}
+"""Last arguments that Spark adds, by function and number of arguments."""
+_RANKINGS = {"row_number": "row_number", "rank": "RANK", "dense_rank": "DENSE_RANK"}
+_ALL_ROWS = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_PRECEDING = "BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+
+
+def spark_name(node: exp.Expr, is_table: IsTable, function: FunctionName) -> str:
+    """Return the name of an expression; a cast of a column has that of the column, "" if it is not known."""
+    value = node
+    while isinstance(value, exp.Paren):
+        value = value.this
+    if isinstance(value, exp.Anonymous) and function(value) in _CASTS and len(value.expressions) == 1:
+        value = exp.Cast(this=value.expressions[0])
+    if isinstance(value, exp.Cast) and isinstance(value.this.unnest(), exp.Column):
+        value = value.this.unnest()
+    if isinstance(value, (exp.Column, exp.Dot)):
+        return value.name or value.expression.name
+    return _Printer(is_table, function).text(value)
+
+
+class _Printer:
+    """Prints expressions; "" for one with a part whose print is not known."""
+
+    def __init__(self, is_table: IsTable, function: FunctionName) -> None:
+        self._is_table = is_table
+        self._function = function
+
+    def text(self, node: object) -> str:
+        """Return the print of an expression."""
+        if not isinstance(node, exp.Expr):
+            return ""
+        if type(node) in _CONSTANTS:
+            return _CONSTANTS[type(node)]
+        method = _METHODS.get(type(node))
+        return method(self, node) if method else self._operation(node)
+
+    def parentheses(self, node: exp.Expr) -> str:
+        return self.text(node.this)
+
+    def column(self, node: exp.Column) -> str:
+        parts = [part.name for part in node.parts]
+        return ".".join(parts[1:] if len(parts) > 1 and self._is_table(parts[0]) else parts)
+
+    def literal(self, node: exp.Expr) -> str:
+        return node.sql().lower() if isinstance(node, exp.Boolean) else node.name
+
+    def negative(self, node: exp.Expr) -> str:
+        return self._fill("-{}" if isinstance(node.this, exp.Literal) else "(- {})", node.this)
+
+    def negation(self, node: exp.Expr) -> str:
+        if isinstance(node.this, exp.Is):
+            return self._fill("({} IS NOT {})", node.this.this, node.this.expression)
+        return self._fill("(NOT {})", node.this)
+
+    def between(self, node: exp.Expr) -> str:
+        return self._fill("between({}, {}, {})", node.this, node.args["low"], node.args["high"])
+
+    def in_list(self, node: exp.Expr) -> str:
+        values, this = self._list(node.expressions), self.text(node.this)
+        return f"({this} IN ({values}))" if this and values else ""
+
+    def distinct(self, node: exp.Expr) -> str:
+        values = self._list(node.expressions)
+        return f"DISTINCT {values}" if values else ""
+
+    def filter(self, node: exp.Expr) -> str:
+        return self._fill("{} FILTER (WHERE {})", node.this, node.expression.this)
+
+    def item(self, node: exp.Expr) -> str:
+        return self._fill("{}[{}]", node.this, *node.expressions) if len(node.expressions) == 1 else ""
+
+    def _operation(self, node: exp.Expr) -> str:
+        """Print a form with two operands."""
+        operands = node.args.get("this"), node.args.get("expression")
+        operator, pattern = _OPERATORS.get(type(node)), _PATTERNS.get(type(node))
+        if operator:
+            return self._fill(f"({{}} {operator} {{}})", *operands)
+        text = self._fill(pattern, *operands) if pattern else ""
+        return f"(NOT {text})" if text and node.args.get("negate") else text
+
+    def cast(self, node: exp.Cast) -> str:
+        type_ = node.to.sql("spark").replace(", ", ",")
+        # `DATE '2026-11-21'` is parsed as a cast of a text.
+        if isinstance(node.this, exp.Literal) and node.this.is_string:
+            return f"{type_} '{node.this.name}'"
+        return self._fill(f"CAST({{}} AS {type_})", node.this)
+
+    def call(self, node: exp.Expr) -> str:
+        name, arguments = self._function(node), [self.text(argument) for argument in node.expressions]
+        if not all(arguments):
+            return ""
+        arguments += [value for key, value in _DEFAULTS.items() if key == (name, len(arguments))]
+        return f"(IF({', '.join(arguments)}))" if name == "if" else f"{name}({', '.join(arguments)})"
+
+    def case(self, node: exp.Expr) -> str:
+        """Print a CASE; each branch of one with an operand compares with it."""
+        operand, default = node.args.get("this"), node.args.get("default")
+        parts = ["CASE"]
+        for branch in node.args["ifs"]:
+            condition = branch.this if operand is None else exp.EQ(this=operand, expression=branch.this)
+            parts.append(self._fill("WHEN {} THEN {}", condition, branch.args["true"]))
+        if default is not None:
+            parts.append(self._fill("ELSE {}", default))
+        return " ".join([*parts, "END"]) if all(parts) else ""
+
+    def window(self, node: exp.Expr) -> str:
+        """Print a window with the frame that it has without one of its own; lag and lead have others."""
+        function, order = self._function(node.this), node.args.get("order")
+        if node.args.get("alias") or not isinstance(node.this, exp.Anonymous) or function in ("lag", "lead"):
+            return ""
+        ranking = _RANKINGS.get(function)
+        frame = f"{'ROWS' if ranking else 'RANGE'} {_PRECEDING}" if order is not None else _ALL_ROWS
+        parts = [f"{ranking}()" if ranking else self.text(node.this), "OVER"]
+        clauses = []
+        if node.args.get("partition_by"):
+            clauses.append(self._prefixed("PARTITION BY ", self._list(node.args["partition_by"])))
+        if order is not None:
+            keys = [self._sort_key(key) for key in order.expressions]
+            clauses.append(self._prefixed("ORDER BY ", ", ".join(keys) if all(keys) else ""))
+        clauses.append(_frame(node.args.get("spec")) or frame)
+        return f"{' '.join(parts)} ({' '.join(clauses)})" if all((*parts, *clauses)) else ""
+
+    def _prefixed(self, prefix: str, text: str) -> str:
+        return prefix + text if text else ""
+
+    def _sort_key(self, node: exp.Expr) -> str:
+        is_descending = bool(node.args.get("desc"))
+        direction = "DESC" if is_descending else "ASC"
+        nulls = "FIRST" if node.args.get("nulls_first", not is_descending) else "LAST"
+        return self._fill(f"{{}} {direction} NULLS {nulls}", node.this)
+
+    def _list(self, nodes: Iterable[exp.Expr]) -> str:
+        texts = [self.text(node) for node in nodes]
+        return ", ".join(texts) if all(texts) else ""
+
+    def _fill(self, pattern: str, *nodes: object) -> str:
+        texts = [self.text(node) for node in nodes]
+        return pattern.format(*texts) if all(texts) else ""
+
+
+_CONSTANTS: dict[type[exp.Expr], str] = {
+    exp.CurrentDate: "current_date()",
+    exp.CurrentTimestamp: "current_timestamp()",
+    exp.Exists: "exists()",
+    exp.Null: "NULL",
+    exp.Star: "1",
+    exp.Subquery: "scalarsubquery()",
+}
+_METHODS: dict[type[exp.Expr], Callable[[_Printer, Any], str]] = {
+    exp.Anonymous: _Printer.call,
+    exp.Between: _Printer.between,
+    exp.Boolean: _Printer.literal,
+    exp.Bracket: _Printer.item,
+    exp.Case: _Printer.case,
+    exp.Cast: _Printer.cast,
+    exp.Column: _Printer.column,
+    exp.Distinct: _Printer.distinct,
+    exp.Filter: _Printer.filter,
+    exp.In: _Printer.in_list,
+    exp.Literal: _Printer.literal,
+    exp.Neg: _Printer.negative,
+    exp.Not: _Printer.negation,
+    exp.Paren: _Printer.parentheses,
+    exp.TryCast: _Printer.cast,
+    exp.Var: _Printer.literal,
+    exp.Window: _Printer.window,
+}
+
+
+def _frame(spec: exp.Expr | None) -> str:
+    """Print the frame of a window, "" without one."""
+    if spec is None:
+        return ""
+    bounds = []
+    for name in ("start", "end"):
+        bound, direction = spec.args.get(name), spec.args.get(f"{name}_side")
+        text = bound.sql("spark") if isinstance(bound, exp.Expr) else str(bound or "CURRENT ROW")
+        bounds.append(f"{text} {direction}".upper() if direction else text.upper())
+    return f"{str(spec.args.get('kind')).upper()} BETWEEN {bounds[0]} AND {bounds[1]}"
+
 
 SPARK = DialectFacts(
     name="spark",
     fold=str.lower,
     is_database_before_table=True,
-    expression_names=ExpressionNames.SPARK,
+    name_expression=spark_name,
     may_quote_names=True,
     has_lateral_aliases=True,
     values_column="col{}",
@@ -18,7 +245,7 @@ DATABRICKS = DialectFacts(
     name="databricks",
     fold=str.lower,
     is_database_before_table=True,
-    expression_names=ExpressionNames.SPARK,
+    name_expression=spark_name,
     may_quote_names=True,
     has_lateral_aliases=True,
 )

@@ -8,7 +8,7 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import TokenType
 
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd, Tokens
-from fll_hbase.sources.sql.script.tokens import (
+from fll_hbase.sources.sql.script.statement_tokens import (
     closing_position,
     keyword,
     new_token,

@@ -1,7 +1,7 @@
 """Names that an engine gives to columns of a query without an alias.
 
-Those of Spark and PostgreSQL follow from the expression, as both were seen to name it (decision 59); those of
-the others are a number, or the text of the expression.
+Those of Spark and PostgreSQL follow from the expression, as both were seen to name it (decision 59, and the
+files of these dialects); those of the others are a number, or the text of the expression.
 """
 
 from __future__ import annotations
@@ -15,42 +15,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, ExpressionNames
-from fll_hbase.sources.sql.names.spark_names import IsTable, spark_name
-
-_POSTGRES_TYPES = {
-    "INT": "int4",
-    "BIGINT": "int8",
-    "SMALLINT": "int2",
-    "DOUBLE": "float8",
-    "FLOAT": "float4",
-    "BOOLEAN": "bool",
-    "DECIMAL": "numeric",
-    "CHAR": "bpchar",
-    "TIMESTAMPTZ": "timestamptz",
-}
-_POSTGRES_NAMES: dict[type[exp.Expr], str] = {
-    exp.Coalesce: "coalesce",
-    exp.Nullif: "nullif",
-    exp.Greatest: "greatest",
-    exp.Least: "least",
-    exp.Exists: "exists",
-    exp.Array: "array",
-    exp.Tuple: "row",
-    exp.Extract: "extract",
-    exp.AtTimeZone: "timezone",
-    exp.Substring: "substring",
-    exp.Interval: "interval",
-    exp.CurrentDate: "current_date",
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.Overlay: "overlay",
-    exp.CurrentUser: "current_user",
-    exp.CurrentTime: "current_time",
-    exp.StrPosition: "position",
-    exp.Localtime: "localtime",
-    exp.Localtimestamp: "localtimestamp",
-    exp.SessionUser: "session_user",
-}
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, IsTable
 
 _PREFIX = "fn__"
 _NO_FUNCTIONS = {
@@ -69,16 +34,13 @@ def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int,
     """
     if facts.numbered_columns:
         return facts.numbered_columns.format(unnamed if facts.counts_unnamed else number)
-    names = facts.expression_names
-    if names is ExpressionNames.TEXT or (names is ExpressionNames.CASTS and "::" not in text):
+    if facts.name_expression is None or (facts.names_casts_only and "::" not in text):
         return ""
     dialect = _parser_dialect(facts.parser_name)
     try:
         node = _parse(dialect, _prefix_functions(dialect, text)) or _parse(dialect, text)
-        if names is ExpressionNames.SPARK:
-            return spark_name(node, is_table=is_table, function=_function) if node is not None else ""
-        postgres_name = _postgres_name(node)[0] if node is not None else ""
-        return postgres_name or ("?column?" if names is ExpressionNames.POSTGRES else "")
+        name = facts.name_expression(node, is_table, _function) if node is not None else ""
+        return name or facts.unnamed_column
     except (RecursionError, TokenError):
         # A long text is cut, maybe inside of a quote.
         return ""
@@ -125,45 +87,5 @@ def _prefix_functions(dialect: Dialect, text: str) -> str:
     return f"{''.join(parts)}{text[end:]}"
 
 
-def _postgres_name(node: exp.Expr) -> tuple[str, int]:
-    """Return the name of an expression and its strength: 2, or 1 for one that a type or CASE gives, else 0.
-
-    The rules are those of PostgreSQL's parser for a target without an alias.
-    """
-    match node:
-        case exp.Column() | exp.Identifier():
-            return node.name, 2
-        case exp.Dot():
-            return _postgres_name(node.expression)
-        case exp.Anonymous() | exp.Trim():
-            return _postgres_function(node), 2
-        case exp.Cast():
-            name, strength = _postgres_name(node.this)
-            return (name, strength) if strength > 1 else (_postgres_type(node.to), 1)
-        case exp.Case():
-            default = node.args.get("default")
-            name, strength = _postgres_name(default) if isinstance(default, exp.Expr) else ("", 0)
-            return (name, strength) if strength > 1 else ("case", 1)
-        case exp.Subquery():
-            query = node.unnest()
-            first = query.selects[0] if isinstance(query, exp.Query) and query.selects else query
-            return (first.alias, 2) if first.alias else _postgres_name(first)
-        case exp.Paren() | exp.Bracket() | exp.Collate() | exp.Window() | exp.Filter() | exp.WithinGroup():
-            return _postgres_name(node.this)
-    name = _POSTGRES_NAMES.get(type(node), "")
-    return name, 2 if name else 0
-
-
-def _postgres_function(node: exp.Expr) -> str:
-    if isinstance(node, exp.Trim):
-        return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "btrim")
-    return "btrim" if _function(node) == "trim" else _function(node)
-
-
 def _function(node: exp.Expr) -> str:
     return node.name.lower().removeprefix(_PREFIX)
-
-
-def _postgres_type(type_: exp.DataType) -> str:
-    name = type_.this.name if isinstance(type_.this, exp.DType) else str(type_.this)
-    return _POSTGRES_TYPES.get(name, name.lower())

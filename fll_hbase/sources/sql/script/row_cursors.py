@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.script.tokens import word_at
+from fll_hbase.sources.sql.script.statement_tokens import word_at
 
 Tokens = Sequence[Token]
 

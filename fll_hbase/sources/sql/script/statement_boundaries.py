@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.script.tokens import is_alone_on_line, word_at
+from fll_hbase.sources.sql.script.statement_tokens import is_alone_on_line, word_at
 
 _T = TokenType
 _CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.CASE: _T.END}

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
 from fll_hbase.sources.sql.script import row_cursors, statement_boundaries
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
-from fll_hbase.sources.sql.script.tokens import is_alone_on_line, word_at
+from fll_hbase.sources.sql.script.statement_tokens import is_alone_on_line, word_at
 
 _T = TokenType
 _BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}

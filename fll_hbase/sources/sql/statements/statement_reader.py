@@ -16,7 +16,7 @@ from fll_hbase.sources.sql.queries.query_results import (
 )
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, UnknownTarget
-from fll_hbase.sources.sql.statements import changes, inserts, renames, variables
+from fll_hbase.sources.sql.statements import inserts, renames, row_changes, variables
 
 # These write no field from another one, so they need no warning.
 _WITHOUT_LINEAGE = (
@@ -218,9 +218,9 @@ _STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
     exp.Cache: inserts.cache,
     exp.LoadData: inserts.load,
     exp.Copy: inserts.copy,
-    exp.Update: changes.update,
-    exp.Delete: changes.delete,
-    exp.Merge: changes.merge,
+    exp.Update: row_changes.update,
+    exp.Delete: row_changes.delete,
+    exp.Merge: row_changes.merge,
     exp.Alter: renames.alter,
     exp.Declare: variables.declare,
     exp.Set: variables.set_variables,

@@ -1,1 +1,0 @@
-"""Rewrites: statements that the SQL library does not parse, as tokens of one that it does."""
