@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from api.app import create_app
+    from .app import create_app
 
 __all__ = ["create_app"]
 
@@ -15,6 +15,6 @@ def __getattr__(name: str) -> object:
     """Import `create_app` on its first use (PEP 562). Raises AttributeError for any other name."""
     if name != "create_app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from api.app import create_app
+    from .app import create_app
 
     return create_app

@@ -7,38 +7,27 @@ from typing import TYPE_CHECKING
 
 from flask import Flask
 
-from api import exporter, responses
-from api.activity import ActivityMiddleware, RecentActivity
-from api.activity_ring import ActivityRing
-from api.allowed_hosts import register_host_check
-from api.audit import AuditLog, register_question_hook
-from api.authentication import Authentication, create_verifiers
-from api.budget import RequestBudget
-from api.cross_origin import with_cross_origin
-from api.direct_routes import DirectRoutes
-from api.http.observer import RequestObserver
-from api.log_file import open_log
-from api.openapi import answers, documents
-from api.openapi import datahub as datahub_shapes
-from api.openapi import pipelines as pipeline_shapes
-from api.openapi import question_batch as question_shapes
-from api.openapi import tags as tag_shapes
-from api.openapi.described_api import DescribedApi
-from api.path_params import (
-    ChecksumConverter,
-    FieldConverter,
-    NameConverter,
-    NamespaceConverter,
-    PolicyConverter,
-    RawPath,
-    RunConverter,
-    TagConverter,
-    UrnConverter,
-)
-from api.proxies import behind_proxies
-from api.readiness import Readiness
-from api.request_limits import with_limits
-from api.routes import (
+from fll_hbase.ingest import DocumentReader
+from fll_hbase.runtime.config import Settings
+from fll_hbase.sources import name_rules
+from fll_hbase.sources.datahub import AspectCounters
+from fll_hbase.store.lineage_store import LineageStore
+
+from .direct_routes import DirectRoutes
+from .observability import exporter
+from .observability.activity_ring import ActivityRing
+from .observability.audit import AuditLog, register_question_hook
+from .observability.log_file import open_log
+from .observability.observer import RequestObserver
+from .observability.readiness import Readiness
+from .observability.recent_activity import ActivityMiddleware, RecentActivity
+from .openapi import answer_schemas, document_schemas
+from .openapi import batch_schemas as question_shapes
+from .openapi import datahub_schemas as datahub_shapes
+from .openapi import pipeline_schemas as pipeline_shapes
+from .openapi import tag_schemas as tag_shapes
+from .openapi.described_api import DescribedApi
+from .routes import (
     activity,
     ancestor,
     changes,
@@ -56,12 +45,25 @@ from api.routes import (
     retention_requests,
     tags,
 )
-from api.views import Views
-from fll_hbase.config import Settings
-from fll_hbase.ingest import DocumentReader
-from fll_hbase.sources import name_rules
-from fll_hbase.sources.datahub import AspectCounters
-from fll_hbase.store.lineage_store import LineageStore
+from .security.authentication import Authentication, create_verifiers
+from .security.hosts import register_host_check
+from .security.limits import with_limits
+from .security.origins import with_cross_origin
+from .security.rights import Views
+from .wire import responses
+from .wire.budget import RequestBudget
+from .wire.paths import (
+    ChecksumConverter,
+    FieldConverter,
+    NameConverter,
+    NamespaceConverter,
+    PolicyConverter,
+    RawPath,
+    RunConverter,
+    TagConverter,
+    UrnConverter,
+)
+from .wire.proxies import behind_proxies
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -95,7 +97,14 @@ _BLUEPRINTS = (
 )
 _COMPONENTS = {
     name: schema
-    for shapes in (documents, answers, datahub_shapes, pipeline_shapes, tag_shapes, question_shapes)
+    for shapes in (
+        document_schemas,
+        answer_schemas,
+        datahub_shapes,
+        pipeline_shapes,
+        tag_shapes,
+        question_shapes,
+    )
     for name, schema in shapes.COMPONENTS.items()
 }
 

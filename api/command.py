@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase import config
 from fll_hbase.cli import main
 from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import is_read_only
 
 __all__ = ["main"]
@@ -45,7 +45,7 @@ def serve(
     """Serve the REST API, with its documentation at /docs, until interrupted."""
     # Imported on demand: Flask and gunicorn would slow the start of every other command, and are an extra.
     try:
-        from api import server
+        from . import server
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"the server needs {error.name}, which is not installed: pip install '.[server]' in the source"

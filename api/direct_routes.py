@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Response
 
-from api import problems, query_params, responses
-from api.allowed_hosts import allowed_hosts
-from api.audit import note_question
-from api.environ import ROUTE
-from api.path_params import NameConverter, NamespaceConverter, raw_uri
-from api.problems import InvalidName
-from api.routes import lineage, openlineage, recording
-from api.views import Views
-from fll_hbase import clock, time_window
-from fll_hbase.config import Settings
-from fll_hbase.errors import LineageError
 from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import BOTH, Direction
+from fll_hbase.queries import time_window
+from fll_hbase.runtime import clock
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore
+
+from .observability.audit import note_question
+from .routes import lineage, openlineage, recording
+from .security.hosts import allowed_hosts
+from .security.rights import Views
+from .wire import problems, query_params, responses
+from .wire.environ import ROUTE
+from .wire.paths import NameConverter, NamespaceConverter, raw_uri
+from .wire.problems import InvalidName
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -19,19 +19,20 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
-from api import exporter, logs, otel
-from api.app import create_app
-from api.authentication import require_authentication
-from api.cross_origin import allowed_origins
-from api.http.tls import tls_context
-from api.http.worker import HttpWorker
-from api.log_file import open_log
-from fll_hbase.config import Settings
-from fll_hbase.errors import LineageError
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import LineageError
 from fll_hbase.sources import name_rules
 from fll_hbase.store.factory import open_store, open_store_table
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.observed import ObservedTable
+
+from .app import create_app
+from .http.gunicorn_worker import HttpWorker
+from .http.tls import tls_context
+from .observability import exporter, logs, otel
+from .observability.log_file import open_log
+from .security.authentication import require_authentication
+from .security.origins import allowed_origins
 
 _IN_MEMORY = "sqlite:///:memory:"
 _log = logging.getLogger(__name__)

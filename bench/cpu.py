@@ -20,8 +20,8 @@ from typing import Any
 from flask import Flask
 
 from api import create_app
-from api.budget import RequestBudget
-from api.path_params import RawPath
+from api.wire.budget import RequestBudget
+from api.wire.paths import RawPath
 from bench import documents, openlineage, queries
 from bench.documents import FIRST_DAY_MS, NAMESPACE
 from bench.report import print_figure

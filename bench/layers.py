@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 
 NAMESPACE = "layers"
 ROOT = "d000"

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from api import exporter
-from api.environ import ROUTE
-from api.http.observer import AnsweredRequest, RequestObserver
-from api.log_file import LogFile
+from api.observability import exporter
+from api.observability.log_file import LogFile
+from api.observability.observer import AnsweredRequest, RequestObserver
+from api.wire.environ import ROUTE
 from bench.report import print_figure
-from fll_hbase import metrics
+from fll_hbase.runtime import metrics
 from fll_hbase.tables import open_table
 from fll_hbase.tables.observed import ObservedTable, counted
 

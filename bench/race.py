@@ -27,11 +27,11 @@ from bench.race_questions import KINDS, DifferentAnswers, Kind, Question
 from bench.race_workload import Shape, Workload
 from bench.report import print_figure
 from bench.server import Server, call
-from fll_hbase.client.local import LocalClient
-from fll_hbase.clock import now_ms
-from fll_hbase.config import DEFAULTS, Settings
-from fll_hbase.errors import LineageError
+from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS, Settings
+from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.maintenance.old_days import seal_old_days
 

@@ -24,11 +24,11 @@ from fll_hbase.client.base import (
     ReportQuestion,
     WindowText,
 )
-from fll_hbase.client.local import LocalClient
-from fll_hbase.json_types import Json
+from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.window import Window
+from fll_hbase.runtime.json_types import Json
 
 LEVEL = 5
 WEEK_MS, MONTH_MS = 7 * DAY_MS, 30 * DAY_MS

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.report import print_figure
-from fll_hbase.config import Settings
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach_walk import ReachQuery

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.report import print_figure
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.keys.ranges import prefix_end
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store
 
 NAMESPACE, DAYS, BATCH_RUNS = "bench", 40, 2_000

@@ -25,12 +25,13 @@ from bench.documents import NAMESPACE
 from bench.hbase import Hbase, running
 from bench.report import print_figure
 from bench.server import Server
-from fll_hbase.config import Settings
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.runtime.config import Settings
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
-from fll_hbase.spark import line_frames, range_scan
+from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.jobs import check, retention
 from fll_hbase.spark.jobs.load import partition_count
+from fll_hbase.spark.lines import line_frames
 from fll_hbase.spark.session import session
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore

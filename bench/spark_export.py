@@ -10,9 +10,9 @@ from pathlib import Path
 from bench import documents
 from bench.documents import NAMESPACE
 from bench.report import print_figure
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
-from fll_hbase.spark.export_files import Format
+from fll_hbase.spark.exports.export_files import Format
 from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
 from fll_hbase.spark.session import session
 from fll_hbase.store.factory import open_store

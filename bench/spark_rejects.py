@@ -8,11 +8,11 @@ from pathlib import Path
 
 from bench import documents
 from bench.report import print_figure
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.jobs.load import load
+from fll_hbase.spark.lines.worker_ingest import Target
 from fll_hbase.spark.session import session
 from fll_hbase.spark.stats import LoadReport
-from fll_hbase.spark.worker_ingest import Target
 
 CORES = 2
 FILES = 8

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import documents
 from bench.documents import NAMESPACE
 from bench.report import print_figure
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.jobs import check
 from fll_hbase.spark.session import session

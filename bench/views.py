@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from bench.report import print_figure
-from fll_hbase.config import Settings
 from fll_hbase.model.access import Grant, Role
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 

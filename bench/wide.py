@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from api import create_app
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.report import print_figure
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store
 
 Json: TypeAlias = dict[str, Any]

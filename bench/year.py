@@ -14,14 +14,14 @@ from pathlib import Path
 
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.report import print_figure
-from fll_hbase.clock import now_ms
-from fll_hbase.config import DEFAULTS
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.tables import Table, open_table

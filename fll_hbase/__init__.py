@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fll_hbase.client import connect as connect
+    from fll_hbase.client.opening import connect as connect
 
 __all__ = ["connect"]
 
@@ -19,7 +19,7 @@ __all__ = ["connect"]
 def __getattr__(name: str) -> Any:
     # On first use: tasks of Spark import this package and need neither HTTP nor SQL.
     if name == "connect":
-        from fll_hbase.client import connect
+        from fll_hbase.client.opening import connect
 
         return connect
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

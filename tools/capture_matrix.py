@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import requests
 
-from fll_hbase.retry import RetryPolicy
+from fll_hbase.runtime.retry import RetryPolicy
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = ROOT / "tests" / "support" / "capture" / "matrix_job.py"

@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect, sync_playwright
 
 from bench.server import Server
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.sample.load import load
 from fll_hbase.store.factory import open_store
 

@@ -10,9 +10,12 @@ from waitress.buffers import OverflowableBuffer
 from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task
 
-from api import responses
-from api.http.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
-from api.http.tasks import (
+from fll_hbase.runtime import tracing
+
+from ..observability.logs import request_id
+from ..observability.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
+from ..wire import responses
+from .tasks import (
     ProblemTask,
     Refusal,
     RequestParser,
@@ -23,8 +26,6 @@ from api.http.tasks import (
     overloaded,
     timed_out,
 )
-from api.logs import request_id
-from fll_hbase import tracing
 
 READ_BYTES = 2**16
 SEND_BYTES = 2**16

@@ -12,12 +12,13 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
-from api import problems, responses
-from api.budget import CLIENT_LEFT, RECEIVED, is_read
-from api.environ import QUESTIONED
-from api.logs import request_id
-from fll_hbase.errors import FieldError, LineageError, Overloaded, TooLarge, UnreadableDocument
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.errors import FieldError, LineageError, Overloaded, TooLarge, UnreadableDocument
+from fll_hbase.runtime.json_types import Json
+
+from ..observability.logs import request_id
+from ..wire import problems, responses
+from ..wire.budget import CLIENT_LEFT, RECEIVED, is_read
+from ..wire.environ import QUESTIONED
 
 CHUNK_LINE_BYTES_MAX = 16_384
 """Longest line with the size of a chunk, and longest trailer, of a chunked body."""

@@ -9,8 +9,8 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:

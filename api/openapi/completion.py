@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from api.openapi import examples
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
+
+from . import examples
 
 INTRODUCTION = """\
 Field-level lineage: who made each field, from what, by which operations and in which runs, in exactly the

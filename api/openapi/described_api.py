@@ -10,14 +10,14 @@ import flask_smorest
 from flask import Flask
 from marshmallow import Schema
 
-from api import problems
-from api.openapi import answers
+from ..wire import problems
+from . import answer_schemas
 
 
 class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
     """The routes of an app, the error handlers of `problems`, and the OpenAPI document."""
 
-    ERROR_SCHEMA = answers.ProblemSchema
+    ERROR_SCHEMA = answer_schemas.ProblemSchema
     # flask-smorest would add a default error to every route; each route lists the problems it can have.
     DEFAULT_ERROR_RESPONSE_NAME = None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 
 START_MS = 1_793_491_200_000
 """2026-11-01, when the recorded examples start."""

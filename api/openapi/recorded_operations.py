@@ -5,8 +5,9 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from api.openapi.documents import INFLUENCES, OPERATIONS
 from fll_hbase.model.operations import KINDS
+
+from .document_schemas import INFLUENCES, OPERATIONS
 
 
 class RecordedDatasetSchema(ma.Schema):

@@ -6,14 +6,15 @@ from typing import Any
 
 from flask import Response, current_app, request
 
-from api import responses
-from api.activity import REFUSED, WARNED, Entry, RecentActivity
-from api.activity_params import ActivityParams
-from api.activity_ring import SLOTS
-from api.environ import PRINCIPAL
-from api.openapi.activity import ActivitySchema
-from api.routes.blueprint import Blueprint
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
+
+from ..observability.activity_ring import SLOTS
+from ..observability.recent_activity import REFUSED, WARNED, Entry, RecentActivity
+from ..openapi.activity_schemas import ActivitySchema
+from ..wire import responses
+from ..wire.environ import PRINCIPAL
+from .activity_params import ActivityParams
+from .blueprint import Blueprint
 
 COVERS = (
     f"the last {SLOTS:,} documents of each process of this server; other servers of the table have their own"

@@ -8,18 +8,19 @@ import marshmallow as ma
 from flask import Response
 from marshmallow import ValidationError
 
-from api import responses
-from api.openapi.ancestor_answers import (
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import BOTH, Direction
+from fll_hbase.queries import ancestor_json
+
+from ..openapi.ancestor_schemas import (
     AncestorDatasetSummarySchema,
     AncestorFieldSchema,
     AncestorOperationsSchema,
     AncestorSummarySchema,
 )
-from api.query_params import FlagParam, WindowParams
-from api.routes.blueprint import Blueprint, store
-from fll_hbase import ancestor_json
-from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.window import BOTH, Direction
+from ..wire import responses
+from ..wire.query_params import FlagParam, WindowParams
+from .blueprint import Blueprint, store
 
 blueprint = Blueprint(
     "ancestor", __name__, description="The lineage routes of CDAP, in its words: `incoming`, `outgoing`"

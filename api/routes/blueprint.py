@@ -8,17 +8,18 @@ from typing import Any, TypeVar
 import flask_smorest
 from flask import current_app, g, request
 
-from api import request_body
-from api.activity import ingest_documents
-from api.openapi.answers import ProblemSchema
-from api.problems import MEDIA_TYPE, report_refused
-from api.query_params import QueryParser, now_ms
-from api.views import View, Views
-from fll_hbase import deadline
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.ingest import DocumentFormat, DocumentReader, ParsedDocument, RecordResult
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
+
+from ..observability.recent_activity import ingest_documents
+from ..openapi.answer_schemas import ProblemSchema
+from ..security.rights import View, Views
+from ..wire import bodies
+from ..wire.problems import MEDIA_TYPE, report_refused
+from ..wire.query_params import QueryParser, now_ms
 
 PART_DOCUMENTS = 2_000
 """Documents of a batch that are recorded in one call."""
@@ -53,7 +54,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
 
         def decorate(view: Route) -> Route:
             # Every route checks the Host, the principal and its limits, routes with a body the Origin, too
-            # (api/allowed_hosts.py, api/authentication.py, api/request_limits.py).
+            # (api/security/hosts.py, api/security/authentication.py, api/security/limits.py).
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
                     status, schema=ProblemSchema, content_type=MEDIA_TYPE, description=_PROBLEMS[status]
@@ -95,9 +96,7 @@ def body() -> bytes:
     Raises TooLarge, UnreadableDocument and UnsupportedMediaType.
     """
     limits = settings()
-    return request_body.read_body(
-        request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max
-    )
+    return bodies.read_body(request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max)
 
 
 def read_document(document_format: DocumentFormat, *, namespace: str | None) -> ParsedDocument:

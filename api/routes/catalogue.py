@@ -9,10 +9,15 @@ from typing import Any, TypeVar
 
 from flask import Response
 
-from api import responses
-from api.openapi.answers import EndPointsSchema, FieldsSchema, NamespacesSchema, ResultsSchema
-from api.openapi.catalogue_answers import EndPointDetailsSchema
-from api.query_params import (
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.queries import dataset_json, rest_json
+from fll_hbase.queries.cursors import invalid_cursor
+from fll_hbase.store.read.search import MatchRank, SearchHit, SearchPosition
+
+from ..openapi.answer_schemas import EndPointsSchema, FieldsSchema, NamespacesSchema, ResultsSchema
+from ..openapi.catalogue_schemas import EndPointDetailsSchema
+from ..wire import responses
+from ..wire.query_params import (
     FieldNamesParams,
     NamesParams,
     NoParams,
@@ -21,11 +26,7 @@ from api.query_params import (
     decode_cursor,
     encode_cursor,
 )
-from api.routes.blueprint import Blueprint, settings, store
-from fll_hbase import dataset_json, rest_json
-from fll_hbase.cursors import invalid_cursor
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.store.read.search import MatchRank, SearchHit, SearchPosition
+from .blueprint import Blueprint, settings, store
 
 T = TypeVar("T")
 

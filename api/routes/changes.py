@@ -7,9 +7,13 @@ from typing import Any
 
 from flask import Response, request
 
-from api import csv_response, responses
-from api.change_params import DiffParams, HistoryParams
-from api.openapi.change_answers import (
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import Window
+from fll_hbase.queries import change_json
+from fll_hbase.queries.base_window import base_window
+from fll_hbase.runtime.json_types import Json
+
+from ..openapi.change_schemas import (
     DATASET_DIFF_EXAMPLE,
     DIFF_EXAMPLE,
     HISTORY_CSV,
@@ -18,12 +22,9 @@ from api.openapi.change_answers import (
     DiffSchema,
     HistorySchema,
 )
-from api.routes.blueprint import Blueprint, store
-from fll_hbase import change_json
-from fll_hbase.base_window import base_window
-from fll_hbase.json_types import Json
-from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.window import Window
+from ..wire import csv_response, responses
+from ..wire.change_params import DiffParams, HistoryParams
+from .blueprint import Blueprint, store
 
 blueprint = Blueprint("changes", __name__, description="When and how the derivations of fields changed")
 

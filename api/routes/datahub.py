@@ -10,25 +10,12 @@ from typing import Any
 import msgspec
 from flask import Response, current_app, request
 
-from api import problems, responses
-from api.activity import ingest_documents
-from api.openapi.datahub import (
-    DELETE,
-    AspectParams,
-    AspectSchema,
-    AspectsParams,
-    ConfigSchema,
-    EntitiesParams,
-    IngestedSchema,
-    OpenApiParams,
-)
-from api.query_params import NoParams, now_ms
-from api.routes.blueprint import Blueprint, body, store
-from fll_hbase import deadline, rest_json
-from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
 from fll_hbase.ingest import ParsedDocument, preview
-from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Field
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import FieldError, LineageError, NotFound, UnreadableDocument
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import datahub, strict_json
 from fll_hbase.sources.datahub import (
     AspectCount,
@@ -40,6 +27,21 @@ from fll_hbase.sources.datahub import (
 )
 from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import Validator
+
+from ..observability.recent_activity import ingest_documents
+from ..openapi.datahub_schemas import (
+    DELETE,
+    AspectParams,
+    AspectSchema,
+    AspectsParams,
+    ConfigSchema,
+    EntitiesParams,
+    IngestedSchema,
+    OpenApiParams,
+)
+from ..wire import problems, responses
+from ..wire.query_params import NoParams, now_ms
+from .blueprint import Blueprint, body, store
 
 blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
 

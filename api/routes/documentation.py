@@ -8,9 +8,9 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, send_from_directory
 
-from api import responses
-from api.openapi.completion import complete
-from api.query_params import NoParams, QueryParser
+from ..openapi.completion import complete
+from ..wire import responses
+from ..wire.query_params import NoParams, QueryParser
 
 # Flask's own class: these routes are not part of the OpenAPI document.
 blueprint = Blueprint("documentation", __name__)

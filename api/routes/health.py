@@ -6,11 +6,12 @@ from typing import Any
 
 from flask import Response, current_app
 
-from api import exporter, responses
-from api.openapi.answers import HealthSchema
-from api.query_params import NoParams
-from api.readiness import Readiness
-from api.routes.blueprint import Blueprint
+from ..observability import exporter
+from ..observability.readiness import Readiness
+from ..openapi.answer_schemas import HealthSchema
+from ..wire import responses
+from ..wire.query_params import NoParams
+from .blueprint import Blueprint
 
 METRICS_PATH = "/metrics"
 

@@ -6,16 +6,17 @@ from typing import Any
 
 from flask import Response
 
-from api import responses
-from api.openapi.answers import EntrySchema, FieldDerivationsSchema, FieldLineageSchema
-from api.query_params import DerivationsParams, FieldLineageParams, LineageParams, window_params
-from api.routes.blueprint import Blueprint, store
-from api.routes.catalogue import page_limit
-from fll_hbase import field_graph_json, rest_json
-from fll_hbase.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Window
+from fll_hbase.queries import field_graph_json, rest_json
+from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.store.lineage_store import LineageStore
+
+from ..openapi.answer_schemas import EntrySchema, FieldDerivationsSchema, FieldLineageSchema
+from ..wire import responses
+from ..wire.query_params import DerivationsParams, FieldLineageParams, LineageParams, window_params
+from .blueprint import Blueprint, store
+from .catalogue import page_limit
 
 blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
 

@@ -6,18 +6,19 @@ from typing import Any
 
 from flask import Response
 
-from api.openapi.answers import OpenLineageEventSchema
-from api.openapi.run_answers import NamespaceRunsSchema
-from api.query_params import NamespaceRunsParams, decode_cursor, now_ms
-from api.routes.blueprint import store
-from api.routes.catalogue import page_limit
-from api.routes.runs import blueprint, page_response
-from fll_hbase import openlineage_export, run_list_json
-from fll_hbase.cursors import invalid_cursor
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
+from fll_hbase.queries import openlineage_export, run_list_json
+from fll_hbase.queries.cursors import invalid_cursor
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.results import RunsPage
+
+from ..openapi.answer_schemas import OpenLineageEventSchema
+from ..openapi.run_schemas import NamespaceRunsSchema
+from ..wire.query_params import NamespaceRunsParams, decode_cursor, now_ms
+from .blueprint import store
+from .catalogue import page_limit
+from .runs import blueprint, page_response
 
 __all__ = ["blueprint"]
 

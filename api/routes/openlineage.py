@@ -6,19 +6,20 @@ from typing import Any
 
 from flask import Response
 
-from api import problems, responses
-from api.activity import ingest_documents
-from api.openapi.answers import EventRecordedSchema, EventsRecordedSchema
-from api.query_params import NoParams, RecordParams
-from api.routes.blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
-from fll_hbase import rest_json
-from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.ingest import ParsedDocument, format_named, preview
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
+
+from ..observability.recent_activity import ingest_documents
+from ..openapi.answer_schemas import EventRecordedSchema, EventsRecordedSchema
+from ..wire import problems, responses
+from ..wire.query_params import NoParams, RecordParams
+from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
 
 PATH = "/api/v1/lineage"
 PREFIX = "/api/v1"

@@ -6,16 +6,17 @@ from typing import Any
 
 from flask import Response, request
 
-from api import csv_response, responses
-from api.openapi.retention import RetentionReportSchema
-from api.openapi.tags import PoliciesSchema, PolicySchema
-from api.query_params import NoParams, PageParams, RetentionParams, decode_cursor, now_ms
-from api.routes.blueprint import Blueprint, body, store
-from api.routes.catalogue import list_page
-from fll_hbase import rest_json, retention_json, tags_json
-from fll_hbase.reports import retention_page
+from fll_hbase.queries import rest_json, retention_json, tags_json
+from fll_hbase.queries.reports import retention_page
 from fll_hbase.sources import tag_bodies
 from fll_hbase.store.read.retention_report import expired_query
+
+from ..openapi.retention_schemas import RetentionReportSchema
+from ..openapi.tag_schemas import PoliciesSchema, PolicySchema
+from ..wire import csv_response, responses
+from ..wire.query_params import NoParams, PageParams, RetentionParams, decode_cursor, now_ms
+from .blueprint import Blueprint, body, store
+from .catalogue import list_page
 
 HTML = "text/html"
 _TYPES = ("application/json", csv_response.CSV, HTML)

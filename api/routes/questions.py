@@ -6,13 +6,13 @@ from typing import Any
 
 from flask import Response, current_app
 
-from api import responses
-from api.budget import QUESTIONS_PATH
-from api.openapi.question_batch import AnswersSchema
-from api.query_params import NoParams
-from api.question_batch import answer_questions, parse_questions
-from api.routes.blueprint import body, store
-from api.routes.lineage import blueprint
+from ..batches.question_batch import answer_questions, parse_questions
+from ..openapi.batch_schemas import AnswersSchema
+from ..wire import responses
+from ..wire.budget import QUESTIONS_PATH
+from ..wire.query_params import NoParams
+from .blueprint import body, store
+from .lineage import blueprint
 
 __all__ = ["blueprint"]
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from flask import Response, request
 
-from api import responses
-from api.openapi.reach_answers import ReachSchema
-from api.query_params import ReachParams
-from api.routes.blueprint import Blueprint, store
-from fll_hbase import reach_answer, reach_formats
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries import reach_answer, reach_formats
 from fll_hbase.store.read.reach_walk import ReachQuery
+
+from ..openapi.reach_schemas import ReachSchema
+from ..wire import responses
+from ..wire.query_params import ReachParams
+from .blueprint import Blueprint, store
 
 blueprint = Blueprint("reach", __name__, description="Fields within reach of a field, over many hops")
 

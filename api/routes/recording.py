@@ -8,16 +8,6 @@ from typing import Any
 
 from flask import Response, request
 
-from api import problems, request_body, responses
-from api.activity import ingest_documents
-from api.batch_answer import NDJSON, BatchAnswer
-from api.openapi.answers import RecordedRunsSchema, RecordedSchema
-from api.openapi.documents import REQUESTS, RequestShape
-from api.query_params import RecordRunParams, now_ms
-from api.routes.blueprint import Blueprint, ingest_batch, read_document, reader, settings, store
-from fll_hbase import rest_json
-from fll_hbase.batches import split_batches
-from fll_hbase.errors import BatchStopped, ConfigurationError, FieldError, LineageError, StoreUnavailable
 from fll_hbase.ingest import (
     FORMATS,
     DocumentFormat,
@@ -30,8 +20,25 @@ from fll_hbase.ingest import (
 )
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
-from fll_hbase.json_types import Json
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.batches import split_batches
+from fll_hbase.runtime.errors import (
+    BatchStopped,
+    ConfigurationError,
+    FieldError,
+    LineageError,
+    StoreUnavailable,
+)
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
+
+from ..observability.recent_activity import ingest_documents
+from ..openapi.answer_schemas import RecordedRunsSchema, RecordedSchema
+from ..openapi.document_schemas import REQUESTS, RequestShape
+from ..wire import bodies, problems, responses
+from ..wire.batch_answer import NDJSON, BatchAnswer
+from ..wire.query_params import RecordRunParams, now_ms
+from .blueprint import Blueprint, ingest_batch, read_document, reader, settings, store
 
 # A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000
@@ -67,7 +74,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     problem of type `batch-stopped`, which names the line to go on with.
     """
     limits = settings()
-    lines = request_body.read_lines(
+    lines = bodies.read_lines(
         request,
         line_bytes_max=limits.document_bytes_max,
         bytes_max=limits.batch_bytes_max,
@@ -77,7 +84,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     stopped = _answer_lines(lines, answer, namespace, query)
     if stopped is not None:
         answer.write(problems.problem_body(stopped))
-        request_body.discard_rest(request, bytes_max=limits.batch_bytes_max)
+        bodies.discard_rest(request, bytes_max=limits.batch_bytes_max)
     return answer.response()
 
 

@@ -6,20 +6,22 @@ from typing import Any
 
 from flask import Response, request
 
-from api import csv_response, responses
-from api.openapi.report_answers import ConsumptionSchema, ProvenanceSchema
-from api.query_params import encode_cursor, now_ms, window_params
-from api.report_params import ConsumptionParams, ProvenanceParams
-from api.routes.blueprint import Blueprint, store
-from api.routes.catalogue import page_limit
-from fll_hbase.cursors import decode_runs_cursor
-from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Window
-from fll_hbase.reports import page, tables
-from fll_hbase.reports.consumption import consumption as consumption_report
-from fll_hbase.reports.provenance import provenance as provenance_report
-from fll_hbase.reports.questions import ReportQuery
+from fll_hbase.queries.cursors import decode_runs_cursor
+from fll_hbase.queries.reports import html_report as page
+from fll_hbase.queries.reports import report_csv
+from fll_hbase.queries.reports.consumption import consumption as consumption_report
+from fll_hbase.queries.reports.provenance import provenance as provenance_report
+from fll_hbase.queries.reports.report_query import ReportQuery
+from fll_hbase.runtime.json_types import Json
+
+from ..openapi.report_schemas import ConsumptionSchema, ProvenanceSchema
+from ..wire import csv_response, responses
+from ..wire.query_params import encode_cursor, now_ms, window_params
+from ..wire.report_params import ConsumptionParams, ProvenanceParams
+from .blueprint import Blueprint, store
+from .catalogue import page_limit
 
 HTML = "text/html"
 _TYPES = ("application/json", csv_response.CSV, HTML)
@@ -73,7 +75,7 @@ def _response(body: Json, query: dict[str, Any]) -> Response:
     response = responses.windowed_response(body, window, retained_from_ms=body.get("retainedFrom"))
     accepted = request.accept_mimetypes.best_match(_TYPES, default=_TYPES[0])
     if accepted == csv_response.CSV:
-        response.set_data(tables.to_csv(body, query["part"], causal=causal))
+        response.set_data(report_csv.to_csv(body, query["part"], causal=causal))
     elif accepted == HTML:
         times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms, "now_ms": now_ms()}
         response.set_data(page.to_html(body, causal=causal, **times))

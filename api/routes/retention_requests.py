@@ -9,15 +9,16 @@ import marshmallow as ma
 from flask import Response
 from marshmallow import ValidationError
 
-from api import responses
-from api.openapi.retention_requests import RetentionRequestSchema
-from api.query_params import FlagParam, NoParams, TimeParam, now_ms
-from api.routes.blueprint import Blueprint, store
-from fll_hbase import tags_json
-from fll_hbase.json_types import Json
 from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.queries import tags_json
+from fll_hbase.runtime.json_types import Json
+
+from ..openapi.retention_request_schemas import RetentionRequestSchema
+from ..wire import responses
+from ..wire.query_params import FlagParam, NoParams, TimeParam, now_ms
+from .blueprint import Blueprint, store
 
 
 class RetentionRequestParams(NoParams):

@@ -6,15 +6,15 @@ from typing import Any
 
 from flask import Response
 
-from api import responses
-from api.openapi.answers import (
-    ContentSchema,
-    OpenLineageEventSchema,
-    RunDetailsSchema,
-    RunsSchema,
-)
-from api.openapi.run_answers import ProgramsSchema, RunCountsSchema
-from api.query_params import (
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.queries import content_json, openlineage_export, rest_json
+from fll_hbase.queries.cursors import decode_runs_cursor
+from fll_hbase.store.results import RunsPage
+
+from ..openapi.answer_schemas import ContentSchema, OpenLineageEventSchema, RunDetailsSchema, RunsSchema
+from ..openapi.run_schemas import ProgramsSchema, RunCountsSchema
+from ..wire import responses
+from ..wire.query_params import (
     NoParams,
     ProgramsParams,
     RunCountsParams,
@@ -23,12 +23,8 @@ from api.query_params import (
     now_ms,
     window_params,
 )
-from api.routes.blueprint import store
-from api.routes.catalogue import blueprint, page_limit
-from fll_hbase import content_json, openlineage_export, rest_json
-from fll_hbase.cursors import decode_runs_cursor
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.store.results import RunsPage
+from .blueprint import store
+from .catalogue import blueprint, page_limit
 
 __all__ = ["blueprint"]
 

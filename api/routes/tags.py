@@ -6,15 +6,21 @@ from typing import Any
 
 from flask import Response
 
-from api import responses
-from api.openapi.tags import (
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries import rest_json, tags_json
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.sources import tag_bodies
+from fll_hbase.store.inherited_tags import inherited_tags
+
+from ..openapi.tag_schemas import (
     FieldTagListSchema,
     TaggedFieldsSchema,
     TagListSchema,
     TagNamesSchema,
     TagSchema,
 )
-from api.query_params import (
+from ..wire import responses
+from ..wire.query_params import (
     FieldTagsParams,
     NoParams,
     PageParams,
@@ -22,13 +28,8 @@ from api.query_params import (
     encode_cursor,
     window_params,
 )
-from api.routes.blueprint import Blueprint, body, store
-from api.routes.catalogue import list_page, page_limit
-from fll_hbase import rest_json, tags_json
-from fll_hbase.json_types import Json
-from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.sources import tag_bodies
-from fll_hbase.store.inherited_tags import inherited_tags
+from .blueprint import Blueprint, body, store
+from .catalogue import list_page, page_limit
 
 _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
 _FIELD_PATH = f"{_DATASET_PATH}/fields/<field:field>"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fll_hbase.capture.session import flush as flush
-    from fll_hbase.capture.session import install as install
-    from fll_hbase.capture.session import uninstall as uninstall
+    from fll_hbase.capture.capture_session import flush as flush
+    from fll_hbase.capture.capture_session import install as install
+    from fll_hbase.capture.capture_session import uninstall as uninstall
 
 __all__ = ["flush", "install", "uninstall"]
 
@@ -20,7 +20,7 @@ __all__ = ["flush", "install", "uninstall"]
 def __getattr__(name: str) -> Any:
     # On first use: every Python process of an environment with the hook imports this package when it starts.
     if name in __all__:
-        from fll_hbase.capture import session
+        from fll_hbase.capture import capture_session
 
-        return getattr(session, name)
+        return getattr(capture_session, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

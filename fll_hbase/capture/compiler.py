@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from fll_hbase.capture import class_cache
-from fll_hbase.errors import LineageError
+from fll_hbase.runtime.errors import LineageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -86,7 +86,7 @@ def _wrap_session(module: ModuleType) -> None:
 def _install(session: Any) -> None:
     """Install capture, or log why it cannot even be imported: the job goes on."""
     try:
-        from fll_hbase.capture.session import install_once
+        from fll_hbase.capture.capture_session import install_once
 
         install_once(session)
     except Exception as error:  # noqa: BLE001 (a module of the job may hide one that capture imports)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fll_hbase.capture.delivery import EventSource, PlanDelivery
+from fll_hbase.capture.plan_delivery import EventSource, PlanDelivery
 from fll_hbase.capture.plan_spool import PlanHead, PlanSpool
-from fll_hbase.http.session import HttpSession
+from fll_hbase.client.remote.http_session import HttpSession
 
 IDLE_SECONDS_MIN = 30.0
 """Age from which a file without an end has no more lines: a JVM survives its driver for less."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fll_hbase.capture.plan_spool import Losses
 from fll_hbase.capture.resolver.dump import Application
 from fll_hbase.capture.resolver.events import PRODUCER, run_id
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 
 
 def loss_event(application: Application, namespace: str, losses: Losses) -> Json:

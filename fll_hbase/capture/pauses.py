@@ -6,7 +6,7 @@ import logging
 import time
 from pathlib import Path
 
-from fll_hbase.errors import LineageError
+from fll_hbase.runtime.errors import LineageError
 
 _log = logging.getLogger("fll_hbase.capture")
 

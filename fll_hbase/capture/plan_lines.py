@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fll_hbase.capture.plan_spool import PlanSpoolError
-from fll_hbase.marked_directory import os_reason
+from fll_hbase.recorder.marked_directory import os_reason
 
 
 class PlanLines:

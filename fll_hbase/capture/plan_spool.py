@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fll_hbase.errors import LineageError
-from fll_hbase.marked_directory import Marker, open_marked, os_reason, write_durably
+from fll_hbase.recorder.marked_directory import Marker, open_marked, os_reason, write_durably
+from fll_hbase.runtime.errors import LineageError
 
 MARKED = Marker("fll-capture", "fll-hbase capture spool 1\n", "a spool of capture")
 

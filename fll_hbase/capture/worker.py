@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from fll_hbase.capture.delivery import EventSource, PlanDelivery
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.pauses import Pauses
+from fll_hbase.capture.plan_delivery import EventSource, PlanDelivery
 from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanHead, PlanSpool
-from fll_hbase.errors import LineageError
-from fll_hbase.http.session import HttpSession
+from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.runtime.errors import LineageError
 
 _log = logging.getLogger("fll_hbase.capture")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase import config
 from fll_hbase.cli.commands import (
     access,
     catalogue,
@@ -25,8 +24,9 @@ from fll_hbase.cli.commands import (
 )
 from fll_hbase.cli.commands.capture import capture
 from fll_hbase.cli.commands.spark import spark
-from fll_hbase.cli.errors import CliGroup
+from fll_hbase.cli.error_output import CliGroup
 from fll_hbase.cli.render.console import print_err
+from fll_hbase.runtime import config
 
 
 @click.group(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from fll_hbase.cli.output import TABLE
-from fll_hbase.cli.render.times import format_with_zone
-from fll_hbase.client import (
-    Connection,
+from fll_hbase.cli.render.time_text import format_with_zone
+from fll_hbase.client.base import (
     FieldQuery,
     FieldReachQuery,
     HistoryQuery,
@@ -13,9 +12,10 @@ from fll_hbase.client import (
     RunsQuery,
     WindowText,
 )
-from fll_hbase.escape import escape_control
+from fll_hbase.client.connection import Connection
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.runtime.escape import escape_control
 
 RUNS_COUNTED_MAX = 1_000
 """Runs of a window among which failed ones are counted; with more, they are not mentioned."""

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fll_hbase.client import Connection
-from fll_hbase.errors import FieldError, InvalidQuery, NotFound
+from fll_hbase.client.connection import Connection
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
 
 READINGS_MAX = 64
 """Readings of one argument that are looked up; with more, names have to be given apart."""

@@ -11,12 +11,17 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from fll_hbase import clock, config, time_window
 from fll_hbase.cli import times
 from fll_hbase.cli.names import Reading, choose_reading, dataset_readings, field_readings, suggest
-from fll_hbase.client import SERVER_SCHEMES, Connection, HttpClient, LocalClient, WindowText
-from fll_hbase.errors import ConfigurationError, FieldError, InvalidQuery, NotFound
-from fll_hbase.http.session import SLACK_SECONDS
+from fll_hbase.client.base import WindowText
+from fll_hbase.client.connection import Connection
+from fll_hbase.client.local.local_client import LocalClient
+from fll_hbase.client.opening import SERVER_SCHEMES
+from fll_hbase.client.remote.http_session import SLACK_SECONDS
+from fll_hbase.client.remote.remote_client import HttpClient
+from fll_hbase.queries import time_window
+from fll_hbase.runtime import clock, config
+from fll_hbase.runtime.errors import ConfigurationError, FieldError, InvalidQuery, NotFound
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.factory import open_store
 

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 import click
 import msgspec
 
-from fll_hbase import time_window
 from fll_hbase.cli.options import NAME, Command, now_ms
 from fll_hbase.cli.time_options import resolve_option, time_options
-from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.queries import time_window
+from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.sql import DIALECT_ALIASES, DIALECTS
 

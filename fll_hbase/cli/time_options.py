@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from fll_hbase import config, time_window
 from fll_hbase.cli import times
 from fll_hbase.cli.options import Command, now_ms, resolve_times, zone_option
+from fll_hbase.queries import time_window
+from fll_hbase.runtime import config
 
 
 class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4

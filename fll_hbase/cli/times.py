@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from fll_hbase.errors import FieldError, InvalidQuery
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 _WORDS = {"today": 0, "yesterday": 1}
 """Words for days, with the number of days before now."""

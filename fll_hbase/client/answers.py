@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from fll_hbase.client.base import Answer
-from fll_hbase.client.tables import NO_TABLE, TableShape
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.client.table_shapes import NO_TABLE, TableShape
+from fll_hbase.runtime.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import pandas

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from fll_hbase.client.base import WindowText
-from fll_hbase.errors import FieldError, InvalidQuery
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 Time: TypeAlias = str | int | float | date
 """A time of the REST contract, seconds since 1970, a date (midnight in UTC), or a datetime with a zone."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from fll_hbase.config import DEFAULTS
-from fll_hbase.errors import LineageError
 from fll_hbase.ingest import RecordResult
-from fll_hbase.ingest.batches import LocatedDocument
+from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import LineageError
 
 LIMIT_REACHED = "a greater limit shows more"
 

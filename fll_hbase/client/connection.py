@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fll_hbase import time_window
-from fll_hbase.client import shapes, tables
+from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
 from fll_hbase.client.arguments import (
     Time,
@@ -29,8 +28,9 @@ from fll_hbase.client.base import (
     RunsQuery,
 )
 from fll_hbase.client.tag_connection import TagConnection
-from fll_hbase.config import DEFAULTS
 from fll_hbase.model.datasets import DatasetField
+from fll_hbase.queries import time_window
+from fll_hbase.runtime.config import DEFAULTS
 
 START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
 LIMIT = DEFAULTS.list_limit
@@ -73,7 +73,7 @@ class Connection(TagConnection, LineageClient):
         check_word("direction", direction, *_DIRECTIONS)
         dataset, window = checked_dataset(namespace, name), window_text(start, end)
         query = LineageQuery(dataset, window, level, direction, indirect, failed)
-        return as_table(self.ask_lineage(query), list[shapes.LineageEntry], tables.LINEAGE)
+        return as_table(self.ask_lineage(query), list[shapes.LineageEntry], table_shapes.LINEAGE)
 
     def field_lineage(
         self,
@@ -98,7 +98,7 @@ class Connection(TagConnection, LineageClient):
         check_word("view", view, "detailed", "simple")
         dataset_field = _field(namespace, name, field)
         query = FieldQuery(dataset_field, window_text(start, end), direction, view, indirect, failed)
-        return as_table(self.ask_field(query), shapes.FieldLineage, tables.FIELD_LINEAGE)
+        return as_table(self.ask_field(query), shapes.FieldLineage, table_shapes.FIELD_LINEAGE)
 
     def derivations(
         self,
@@ -122,7 +122,7 @@ class Connection(TagConnection, LineageClient):
         check_count("limit", limit)
         key = _field(namespace, name, field)
         query = DerivationsQuery(key, window_text(start, end), failed, limit, cursor)
-        return as_table(self.ask_derivations(query), shapes.Derivations, tables.DERIVATIONS)
+        return as_table(self.ask_derivations(query), shapes.Derivations, table_shapes.DERIVATIONS)
 
     def reach(
         self,
@@ -150,7 +150,7 @@ class Connection(TagConnection, LineageClient):
             check_count("level", level)
         dataset_field, window = _field(namespace, name, field), window_text(start, end)
         query = FieldReachQuery(dataset_field, window, direction, level, causal, indirect, failed, counts)
-        return as_table(self.ask_reach(query), shapes.Reach, tables.REACH)
+        return as_table(self.ask_reach(query), shapes.Reach, table_shapes.REACH)
 
     def history(
         self,
@@ -169,7 +169,7 @@ class Connection(TagConnection, LineageClient):
         2
         """
         query = HistoryQuery(_field(namespace, name, field), window_text(start, end), indirect, failed)
-        return as_table(self.ask_history(query), shapes.Members, tables.STRETCHES)
+        return as_table(self.ask_history(query), shapes.Members, table_shapes.STRETCHES)
 
     def diff(
         self,
@@ -248,7 +248,7 @@ class Connection(TagConnection, LineageClient):
         check_count("limit", limit)
         check_word("state", state, *_STATES)
         query = NamespaceRunsQuery(namespace, window_text(start, end), program, state)
-        return as_table(self.ask_namespace_runs(query, limit=limit), shapes.Runs, tables.RUNS)
+        return as_table(self.ask_namespace_runs(query, limit=limit), shapes.Runs, table_shapes.RUNS)
 
     def runs(
         self,
@@ -275,7 +275,7 @@ class Connection(TagConnection, LineageClient):
         check_word("state", state, *_STATES)
         dataset, window = checked_dataset(namespace, name), window_text(start, end)
         query = RunsQuery(dataset, window, limit, field, program, state, cursor)
-        return as_table(self.ask_runs(query), shapes.Runs, tables.RUNS)
+        return as_table(self.ask_runs(query), shapes.Runs, table_shapes.RUNS)
 
     def programs(
         self,
@@ -297,7 +297,7 @@ class Connection(TagConnection, LineageClient):
         check_word("direction", direction, *_DIRECTIONS)
         dataset, window = checked_dataset(namespace, name), window_text(start, end)
         query = ProgramsQuery(dataset, window, field, direction, failed)
-        return as_table(self.ask_programs(query), shapes.Programs, tables.PROGRAMS)
+        return as_table(self.ask_programs(query), shapes.Programs, table_shapes.PROGRAMS)
 
     def run_counts(
         self,
@@ -317,7 +317,7 @@ class Connection(TagConnection, LineageClient):
         check_count("buckets", buckets, greatest=BUCKETS_MAX)
         dataset, window = checked_dataset(namespace, name), window_text(start, end)
         query = RunCountsQuery(dataset, window, buckets, field)
-        return as_table(self.ask_run_counts(query), shapes.RunCounts, tables.RUN_COUNTS)
+        return as_table(self.ask_run_counts(query), shapes.RunCounts, table_shapes.RUN_COUNTS)
 
     def search(
         self, text: str, *, kind: shapes.SearchKind = "", limit: int = LIMIT
@@ -330,7 +330,7 @@ class Connection(TagConnection, LineageClient):
         check_names(text=text)
         check_word("kind", kind, "", "endpoint", "field")
         check_count("limit", limit)
-        return as_table(self.ask_search(text, limit=limit, kind=kind), shapes.Hits, tables.HITS)
+        return as_table(self.ask_search(text, limit=limit, kind=kind), shapes.Hits, table_shapes.HITS)
 
     def namespaces(self, *, limit: int = LIMIT) -> TableAnswer[shapes.Namespaces]:
         """Return the namespaces that have datasets.
@@ -339,7 +339,7 @@ class Connection(TagConnection, LineageClient):
         {'namespaces': ['bank', 'hospital']}
         """
         check_count("limit", limit)
-        return as_table(self.ask_namespaces(limit=limit), shapes.Namespaces, tables.NAMESPACES)
+        return as_table(self.ask_namespaces(limit=limit), shapes.Namespaces, table_shapes.NAMESPACES)
 
     def datasets(
         self, namespace: str, *, prefix: str = "", limit: int = LIMIT
@@ -352,7 +352,7 @@ class Connection(TagConnection, LineageClient):
         check_names(namespace=namespace)
         check_count("limit", limit)
         answer = self.ask_datasets(namespace, prefix=prefix, limit=limit)
-        return as_table(answer, shapes.Datasets, tables.DATASETS)
+        return as_table(answer, shapes.Datasets, table_shapes.DATASETS)
 
     def fields(
         self, namespace: str, name: str, *, prefix: str = "", limit: int = LIMIT
@@ -364,7 +364,7 @@ class Connection(TagConnection, LineageClient):
         """
         check_count("limit", limit)
         answer = self.ask_fields(checked_dataset(namespace, name), prefix=prefix, limit=limit)
-        return as_table(answer, shapes.Fields, tables.FIELDS)
+        return as_table(answer, shapes.Fields, table_shapes.FIELDS)
 
     def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from fll_hbase.client.base import Answer, WindowText
-from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.runtime.json_types import Json
 
 
 @dataclass(frozen=True, slots=True)

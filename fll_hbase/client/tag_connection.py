@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fll_hbase import time_window
-from fll_hbase.client import shapes, tables
+from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
 from fll_hbase.client.arguments import Time, check_count, check_names, checked_dataset, window_text
 from fll_hbase.client.tag_base import FieldTagsQuery, RetentionQuestion, TagClient
-from fll_hbase.config import DEFAULTS
-from fll_hbase.errors import FieldError, InvalidQuery, UnreadableDocument
-from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import DatasetField
+from fll_hbase.queries import time_window
+from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
+from fll_hbase.runtime.json_types import Json
 
 FieldName = tuple[str, str, str]
 """Namespace, dataset and field."""
@@ -72,7 +72,7 @@ class TagConnection(TagClient):
         if level is not None:
             check_count("level", level)
         query = FieldTagsQuery(_field(namespace, name, field), window_text(start, end), inherited, level)
-        return as_table(self.ask_field_tags(query, limit=limit), shapes.Tags, tables.TAGS)
+        return as_table(self.ask_field_tags(query, limit=limit), shapes.Tags, table_shapes.TAGS)
 
     def dataset_tags(self, namespace: str, name: str, *, limit: int = LIMIT) -> TableAnswer[shapes.Tags]:
         """Return the tags of all fields of a dataset, by field and tag.
@@ -84,7 +84,7 @@ class TagConnection(TagClient):
         """
         check_count("limit", limit)
         answer = self.ask_dataset_tags(checked_dataset(namespace, name), limit=limit)
-        return as_table(answer, shapes.Tags, tables.TAGS)
+        return as_table(answer, shapes.Tags, table_shapes.TAGS)
 
     def tags(self, *, limit: int = LIMIT) -> TableAnswer[shapes.TagNames]:
         """Return the names of the tags that any field has.
@@ -95,7 +95,7 @@ class TagConnection(TagClient):
         {'tags': ['PII']}
         """
         check_count("limit", limit)
-        return as_table(self.ask_tags(limit=limit), shapes.TagNames, tables.TAG_NAMES)
+        return as_table(self.ask_tags(limit=limit), shapes.TagNames, table_shapes.TAG_NAMES)
 
     def tagged_fields(self, tag: str, *, limit: int = LIMIT) -> TableAnswer[shapes.TaggedFields]:
         """Return the fields that have a tag, by namespace, dataset and field; none for an unknown tag.
@@ -108,7 +108,7 @@ class TagConnection(TagClient):
         check_names(tag=tag)
         check_count("limit", limit)
         answer = self.ask_tagged_fields(tag, limit=limit)
-        return as_table(answer, shapes.TaggedFields, tables.TAGGED_FIELDS)
+        return as_table(answer, shapes.TaggedFields, table_shapes.TAGGED_FIELDS)
 
     def put_policy(
         self,
@@ -153,7 +153,7 @@ class TagConnection(TagClient):
         ['fields with the tag PII']
         """
         check_count("limit", limit)
-        return as_table(self.ask_policies(limit=limit), shapes.Policies, tables.POLICIES)
+        return as_table(self.ask_policies(limit=limit), shapes.Policies, table_shapes.POLICIES)
 
     def retention_report(
         self,
@@ -175,7 +175,7 @@ class TagConnection(TagClient):
         """
         check_names(policy=policy)
         question = RetentionQuestion(policy, window_text(start, end), indirect, failed)
-        return as_table(self.ask_retention(question), shapes.Members, tables.RETENTION)
+        return as_table(self.ask_retention(question), shapes.Members, table_shapes.RETENTION)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from fll_hbase.errors import BatchStopped, InputError, LineageError
+from fll_hbase.runtime.errors import BatchStopped, InputError, LineageError
 
 T = TypeVar("T")
 

@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fll_hbase import clock, metrics
-from fll_hbase.errors import ConfigurationError, FieldError, LineageError, RunIdConflict, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime import clock, metrics
+from fll_hbase.runtime.errors import (
+    ConfigurationError,
+    FieldError,
+    LineageError,
+    RunIdConflict,
+    StoreUnavailable,
+)
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
 
-from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.ingest.json_array import read_items
+from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**16

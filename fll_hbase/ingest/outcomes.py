@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from fll_hbase.errors import FieldError
 from fll_hbase.model.datasets import DatasetMetadata
+from fll_hbase.runtime.errors import FieldError
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import DocumentFormat, DocumentHead, ReadContext
+from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.sources import sql
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader

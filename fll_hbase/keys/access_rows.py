@@ -5,10 +5,10 @@ docs/row-keys.md specifies the format; its vectors are tested against this modul
 
 from __future__ import annotations
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, escape, join_key, unescape
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
+from fll_hbase.runtime.errors import CorruptRow
 
 TOKENS, GRANTS = layout.ACCESS + b"t|", layout.ACCESS + b"g|"
 """Key prefixes of tokens, and of the grants of users and groups."""

@@ -5,12 +5,12 @@ docs/row-keys.md specifies the format.
 
 from __future__ import annotations
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import DAY_MAX, SEPARATOR, day_of, escape, join_key
 from fll_hbase.keys.layout import CHECKSUM_DIGITS, Range
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.runtime.errors import CorruptRow
 
 PERIOD_DAYS = 32
 PERIOD_MAX = DAY_MAX // PERIOD_DAYS

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
+from fll_hbase.runtime.errors import CorruptRow, TooLarge
 
 SEPARATOR = b"|"
 KEY_BYTES_MAX = 32_767

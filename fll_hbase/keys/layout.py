@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeAlias
 
 import xxhash
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys.codec import (
     SEPARATOR,
     escape,
@@ -23,6 +22,7 @@ from fll_hbase.keys.codec import (
 from fll_hbase.keys.packed_run import pack_escaped_run, unpack_run
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime.errors import CorruptRow
 
 Range: TypeAlias = tuple[bytes, bytes]
 

@@ -9,8 +9,8 @@ import binascii
 import re
 from base64 import b64decode, b64encode
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys.codec import escape, unescape
+from fll_hbase.runtime.errors import CorruptRow
 
 _UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MARK = b"+"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, parse_inverted_start, unescape
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
+from fll_hbase.runtime.errors import CorruptRow
 
 _START_DIGITS = 16
 _SALTED = len(layout.RUNS) + 3

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, escape, join_key, unescape
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime.errors import CorruptRow
 
 REQUESTS_ROW = layout.PROPERTIES + b"retention"
 REQUEST = b"d:q|"

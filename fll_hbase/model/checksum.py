@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 import xxhash
 
-from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, type_of
+from fll_hbase.runtime.json_types import Json
 
 VERSION = "1"
 """Version of the canonical form; part of every checksum."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.model.checksum import operation_from_json
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.run_events import DatasetMention, EventLineage, InputColumn, OutputColumn
 from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.runtime.errors import CorruptRow
 
 RENAME = "RENAME"
 

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from fll_hbase.config import DEFAULTS
 from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, DatasetPair, FieldPair
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap, fields_of
 from fll_hbase.model.field_sets import Members
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.source_fields import SourceFields
+from fll_hbase.runtime.config import DEFAULTS
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fll_hbase.errors import ErrorList, FieldError, InvalidLineage
 from fll_hbase.model import topology
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.field_map import FieldMap, build_field_map
 from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import TypeVar
 
 import msgspec
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import ProgramRun, State, encode_details
+from fll_hbase.runtime.errors import CorruptRow
 
 Shape = TypeVar("Shape")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from fll_hbase.errors import FieldError, InvalidLineage
 from fll_hbase.model.operations import Operation, inputs_of
+from fll_hbase.runtime.errors import FieldError, InvalidLineage
 
 
 def topological_sort(

@@ -9,18 +9,19 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
-from fll_hbase import config
-from fll_hbase.client import LineageClient, open_client
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
-from fll_hbase.errors import LineageError, StoreUnavailable
-from fll_hbase.http.problems import DOCUMENT_FAULTS, Unanswered
+from fll_hbase.client.base import LineageClient
+from fll_hbase.client.opening import open_client
+from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest import DocumentReader, RecordResult
-from fll_hbase.ingest.batches import LocatedDocument
+from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit
-from fll_hbase.recorder.results import Recorded, Spooled, to_recorded
-from fll_hbase.retry import RetryPolicy
-from fll_hbase.spool import Spool, SpoolError, SpoolLimits, open_spool
+from fll_hbase.recorder.record_results import Recorded, Spooled, to_recorded
+from fll_hbase.recorder.spool import Spool, SpoolError, SpoolLimits, open_spool
+from fll_hbase.runtime import config
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import LineageError, StoreUnavailable
+from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.store.lineage_store import LineageStore
 
 _log = logging.getLogger("fll_hbase.recorder")

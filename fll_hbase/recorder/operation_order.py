@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 
-from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model.datasets import Field
 from fll_hbase.recorder.types import FieldOperation
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 
 def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:

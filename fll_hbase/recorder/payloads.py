@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fll_hbase.json_types import Json
 from fll_hbase.model import topology
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.datasets import Field
@@ -14,6 +13,7 @@ from fll_hbase.model.operations import Operation, Read
 from fll_hbase.model.runs import State
 from fll_hbase.model.unique_names import candidate_names
 from fll_hbase.recorder.types import Destination, FieldOperation, Input, Run, Source
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.native import document
 
 

@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import LineageError, StoreUnavailable
-from fll_hbase.ingest.batches import locate
+from fll_hbase.ingest.document_batches import locate
 from fll_hbase.ingest.ndjson import InputLine
-from fll_hbase.json_types import Json
 from fll_hbase.recorder import payloads
 from fll_hbase.recorder.delivery import CircuitOpen, Delivery
 from fll_hbase.recorder.operation_order import order_operations
 from fll_hbase.recorder.payloads import DestinationOperations
-from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded, Spooled
+from fll_hbase.recorder.record_results import NotRecorded, Outcome, Recorded, Spooled
 from fll_hbase.recorder.stage_context import StageContext, merge_stage_contexts
 from fll_hbase.recorder.types import Destination, FieldOperation, Run
+from fll_hbase.runtime.errors import LineageError, StoreUnavailable
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 
 RUNS_REMEMBERED = 1000

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from fll_hbase.clock import now_ms
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.runs import State
+from fll_hbase.runtime.clock import now_ms
 
 
 @dataclass(frozen=True, slots=True)

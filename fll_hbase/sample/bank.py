@@ -5,8 +5,8 @@ It is copied, renamed, hashed, counted and dropped, and sent to another namespac
 
 from __future__ import annotations
 
-from fll_hbase.json_types import Json
 from fll_hbase.model.runs import State
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.sample.builders import dataset, read, transform, write
 from fll_hbase.sample.schedule import Program, daily, hourly, releases
 

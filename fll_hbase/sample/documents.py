@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from fll_hbase.json_types import Json
 from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.sample import bank, hospital, seed_pipeline
 from fll_hbase.sample.schedule import DAYS
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from fll_hbase.errors import LineageError, NotFound
 from fll_hbase.ingest import DocumentReader, RecordOutcome, format_named, ingest
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window
+from fll_hbase.runtime.errors import LineageError, NotFound
 from fll_hbase.sample import bank
 from fll_hbase.sample.documents import documents
 from fll_hbase.store.lineage_store import LineageStore

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fll_hbase.json_types import Json
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.runtime.json_types import Json
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.sample.builders import dataset
 from fll_hbase.sample.schedule import Program, Release, daily
 

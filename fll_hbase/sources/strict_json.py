@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 from fll_hbase.sources.validation import HALF, child_path
 
 _HALF = re.compile("[\ud800-\udfff]")

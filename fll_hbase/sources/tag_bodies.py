@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import AgePolicy, MaxAge, TagNote, parse_max_age
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator
 

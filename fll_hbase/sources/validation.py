@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 
 # Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
 NAME_BYTES_MAX = 4096

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from fll_hbase import config
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime import config
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
 
 STORE_TIMEOUT_MS = 60_000
 """Minimum for jobs, which may wait longer for the store than queries: no user waits for one call."""

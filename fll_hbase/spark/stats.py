@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fll_hbase.spark.kafka_lag import ConsumerLag
+from fll_hbase.spark.streams.kafka_lag import ConsumerLag
 
 
 @dataclass(frozen=True, slots=True)

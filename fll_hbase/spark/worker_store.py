@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fll_hbase.config import Settings
-from fll_hbase.store import calendar_mark
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.components import StoreComponents, build_components
 from fll_hbase.store.factory import open_store_table
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import Table
 
 

@@ -11,13 +11,13 @@ from typing import TypeVar
 
 import msgspec
 
-from fll_hbase.clock import now_ms
-from fll_hbase.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row
 from fll_hbase.keys import access_rows, layout, ranges
 from fll_hbase.model.access import Grant, Role, Subject
 from fll_hbase.model.access_tokens import AccessToken, new_token
-from fll_hbase.store.run_rows import checked_put
-from fll_hbase.store.tag_rows import REMOVED
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row
+from fll_hbase.store.rows.run_rows import checked_put
+from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Row, Table
 
 _Value = TypeVar("_Value")

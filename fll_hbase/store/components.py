@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger

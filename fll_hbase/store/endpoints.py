@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.tables import Row, Table
 
 CACHED_CONTENTS_MAX = 100_000

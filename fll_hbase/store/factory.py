@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fll_hbase.config import DEFAULTS, Settings
-from fll_hbase.errors import ConfigurationError, LineageError
-from fll_hbase.store import calendar_mark
+from fll_hbase.runtime.config import DEFAULTS, Settings
+from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import Table, is_shared, open_table, store_exists
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
 from fll_hbase.store.read.reach_walk import ReachQuery

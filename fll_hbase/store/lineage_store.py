@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from fll_hbase import deadline
-from fll_hbase.clock import now_ms
-from fll_hbase.config import DEFAULTS, Settings
-from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import BOTH, Direction, Window
-from fll_hbase.store import content_rows, run_rows
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS, Settings
+from fll_hbase.runtime.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.store.access import AccessStore
 from fll_hbase.store.components import build_components
 from fll_hbase.store.policies import PolicyStore
@@ -52,6 +51,7 @@ from fll_hbase.store.results import (
     RunsPage,
 )
 from fll_hbase.store.retention_requests import RetentionRequests
+from fll_hbase.store.rows import content_rows, run_rows
 from fll_hbase.store.tags import TagStore
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput

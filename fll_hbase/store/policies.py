@@ -8,15 +8,15 @@ from itertools import islice
 
 import msgspec
 
-from fll_hbase.clock import now_ms
-from fll_hbase.errors import CorruptRow, NotFound, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import AgePolicy, parse_max_age
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import CorruptRow, NotFound, in_row
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.name_listing import LastNames, list_names
-from fll_hbase.store.run_rows import checked_put
-from fll_hbase.store.tag_rows import REMOVED
+from fll_hbase.store.rows.run_rows import checked_put
+from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Table
 
 BATCH_POLICIES = 100

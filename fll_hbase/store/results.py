@@ -15,7 +15,7 @@ from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows.run_rows import CommittedRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from fll_hbase import deadline
-from fll_hbase.errors import CorruptRow, DeadlineExceeded, in_row
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.retention import REQUESTS_ROW, RetentionRequest, request_column
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Window
-from fll_hbase.store import run_rows
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, in_row
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.requested_horizons import decode_horizons, requests_in
 from fll_hbase.store.read.run_reader import RunReader
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import CellKey, Put, Table
 
 COUNT_SHARE = 0.5

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 
-from fll_hbase import deadline
-from fll_hbase.clock import now_ms
-from fll_hbase.errors import NotFound
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import escape
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.tags import FieldTag, TagNote
 from fll_hbase.model.window import BOTH
-from fll_hbase.store import tag_rows
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.name_listing import LastNames, MiddleNames, list_names
+from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Scan, Table
 
 BATCH_FIELDS = 500

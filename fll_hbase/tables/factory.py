@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.config import DEFAULTS
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable

@@ -15,14 +15,14 @@ from typing import Concatenate, ParamSpec, TypeVar
 import happybase
 from Hbase_thrift import BatchMutation, Mutation
 
-from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable, TooLarge
+from fll_hbase.runtime.threads import map_in_threads
 from fll_hbase.tables import hbase_schema, thrift_scans
 from fll_hbase.tables.base import Batch, CellKey, Columns, Put, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import STUCK_MAX, HBaseServerError, ThriftPool
 from fll_hbase.tables.thrift_scans import to_row
-from fll_hbase.threads import map_in_threads
 
 _log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 
 SCHEME = "hbase://"
 FORM = "hbase://host:9090[,host2:9090...]/table"

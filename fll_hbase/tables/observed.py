@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from fll_hbase import metrics, tracing
+from fll_hbase.runtime import metrics, tracing
 from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, StampedPut, Sync, Table
 
 P = ParamSpec("P")

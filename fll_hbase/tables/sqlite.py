@@ -19,8 +19,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fll_hbase import clock, deadline
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime import clock, deadline
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.sqlite_connection import Connection, connect
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write

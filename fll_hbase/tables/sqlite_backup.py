@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 
 APPLICATION_ID = 0x464C4C42
 """`FLLB` in the header of a backup, which no store that is in use has."""

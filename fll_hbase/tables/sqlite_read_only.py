@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from fll_hbase import deadline
+from fll_hbase.runtime import deadline
 from fll_hbase.tables.sqlite_connection import Connection, connect
 
 T = TypeVar("T")

@@ -21,9 +21,9 @@ from thriftpy2.protocol.cybin.cybin import ProtocolError
 from thriftpy2.thrift import TException
 from thriftpy2.transport import TTransportException
 
-from fll_hbase import deadline as request_deadline
-from fll_hbase import metrics
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.runtime import deadline as request_deadline
+from fll_hbase.runtime import metrics
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.hbase_url import GatewayAddress
 
 T = TypeVar("T")

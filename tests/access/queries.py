@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from api import create_app
-from api.environ import PRINCIPAL
-from api.responses import route_path
+from api.wire.environ import PRINCIPAL
+from api.wire.responses import route_path
 from fll_hbase.model.access import Principal
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

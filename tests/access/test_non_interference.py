@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from hypothesis import given, settings
 from werkzeug.test import TestResponse
 
-from api.environ import PRINCIPAL
+from api.wire.environ import PRINCIPAL
 from fll_hbase.model.access import Principal
 from tests.access.queries import FIRST, SECOND, ask, client_of, targets
 from tests.access.worlds import ADMIN, READER, SPECS, STEWARD, Spec

@@ -12,8 +12,8 @@ import pytest
 from flask import Flask
 
 import api
-from api.responses import route_path
-from fll_hbase.errors import PROBLEMS
+from api.wire.responses import route_path
+from fll_hbase.runtime.errors import PROBLEMS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.golden_http import Exchange, GoldenFile, differences, read_files, send
@@ -37,7 +37,7 @@ def stores() -> Iterator[GoldenStores]:
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
         # Of times that the store and the API take by themselves, such as that of a tag.
-        patch.setattr("fll_hbase.clock.now_ms", clock)
+        patch.setattr("fll_hbase.runtime.clock.now_ms", clock)
         all_stores = GoldenStores(clock)
         yield all_stores
         all_stores.close()

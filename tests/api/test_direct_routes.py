@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api import create_app
-from api.budget import RequestBudget
-from api.path_params import RawPath
-from fll_hbase import clock
-from fll_hbase.config import Settings
-from fll_hbase.errors import DeadlineExceeded, StoreUnavailable
+from api.wire.budget import RequestBudget
+from api.wire.paths import RawPath
+from fll_hbase.runtime import clock
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable

@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from api import create_app
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.http.session import HttpSession
+from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.api_client import ALL, path, record_new

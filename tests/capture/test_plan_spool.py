@@ -13,7 +13,7 @@ import pytest
 
 from fll_hbase.capture.plan_lines import PlanLines
 from fll_hbase.capture.plan_spool import PlanFile, PlanSpool, PlanSpoolError, open_plan_spool
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 from tests.support.capture import recorded_plans
 
 URL = "http://lineage:8080"

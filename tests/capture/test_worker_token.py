@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import requests
 
+from fll_hbase.capture.capture_session import make_resolver
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
-from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
-from fll_hbase.http.session import HttpSession
+from fll_hbase.client.remote.http_session import HttpSession
 from tests.support.capture import recorded_plans
 from tests.support.capture.process_listener import ProcessListener, lines
 from tests.support.token_server import TokenServer

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from fll_hbase.errors import FieldError, InvalidLineage
 from fll_hbase.model import checksum, field_relations, lineage, operation_graph, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, Write, inputs_of
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime.errors import FieldError, InvalidLineage
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.cases.ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, operations_of, run_of

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from fll_hbase import time_window
+from fll_hbase.queries import time_window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.cases.ancestor import DECIDED_OTHERWISE, case_id, cases

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from api.command import main
-from fll_hbase.spool import SpoolLimits, open_spool
+from fll_hbase.recorder.spool import SpoolLimits, open_spool
 from tests.support.commands import WINDOW, complaint, fll, printed
 from tests.support.small_documents import document
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import time_window
 from fll_hbase.cli import times
-from fll_hbase.cli.render.times import format_with_zone
+from fll_hbase.cli.render.time_text import format_with_zone
+from fll_hbase.queries import time_window
 from tests.support.commands import END_MS, complaint, fll, printed
 
 BERLIN = ZoneInfo("Europe/Berlin")

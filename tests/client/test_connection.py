@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from fll_hbase import connect
-from fll_hbase.client import Connection, open_client
 from fll_hbase.client import connection as connection_module
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
+from fll_hbase.client.connection import Connection
+from fll_hbase.client.opening import open_client
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
 from tests.support.commands import END_MS, WINDOW
 from tests.support.small_documents import NAMES
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import requests
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from tests.clients.recordings import (
     CLIENTS,
     JSON,

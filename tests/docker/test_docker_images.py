@@ -17,7 +17,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from fll_hbase.config import PREFIX, Settings
+from fll_hbase.runtime.config import PREFIX, Settings
 from fll_hbase.tables import hbase_url
 from tests.support.ports import free_port
 from tests.support.waiting import eventually

@@ -10,7 +10,7 @@ import requests
 
 from api import create_app
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.datahub import field_paths, urns
+from fll_hbase.sources.datahub import schema_paths, urns
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support import datahub_client
@@ -31,7 +31,7 @@ def test_field_paths() -> None:
     (table,) = re.findall(r"\| field path \| field \|\n\|---\|---\|\n(.*?)\n\n", PAGE, re.S)
     rows = re.findall(r"^\| `(.*?)` \| `(.*?)` \|$", table, re.M)
     assert len(rows) == 5
-    assert all(field_paths.field_name(path) == name for path, name in rows)
+    assert all(schema_paths.field_name(path) == name for path, name in rows)
 
 
 def test_every_route_is_reported() -> None:

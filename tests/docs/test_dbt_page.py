@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import ERRORS_LISTED_MAX
+from fll_hbase.runtime.errors import ERRORS_LISTED_MAX
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES
 from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, ArtifactKind
 from fll_hbase.sources.dbt.document import MEMBERS

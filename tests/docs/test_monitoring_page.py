@@ -9,8 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from api import exporter
-from api.http import observer
+from api.observability import exporter, observer
 from tests.support.declared_metrics import declared_metrics
 from tests.support.repository import DOCKER, ROOT
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from fll_hbase.cli import main
-from fll_hbase.client import Connection
+from fll_hbase.client.connection import Connection
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "questions.ipynb"
 

@@ -11,7 +11,7 @@ from openlineage.client.transport import Config
 from openlineage.client.transport.http import HttpConfig
 
 from api import create_app
-from fll_hbase.config import from_environment
+from fll_hbase.runtime.config import from_environment
 from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

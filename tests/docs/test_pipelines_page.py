@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from fll_hbase import rest_json
 from fll_hbase.cli import main
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import Operation, Read, Transform, dataset_of, inputs_of, outputs_of
+from fll_hbase.queries import rest_json
 from fll_hbase.recorder import LineageRecorder, Recorded, Run
 from fll_hbase.sources import cdap
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from api import create_app
 from api.command import main
-from fll_hbase.config import PREFIX, Settings
+from fll_hbase.runtime.config import PREFIX, Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -73,7 +73,7 @@ def test_the_python_shown_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_error_has_a_status() -> None:
-    from fll_hbase import errors
+    from fll_hbase.runtime import errors
 
     kinds = {kind for kind in vars(errors).values() if isinstance(kind, type)}
     leaves = {kind for kind in kinds if issubclass(kind, errors.LineageError) and not kind.__subclasses__()}

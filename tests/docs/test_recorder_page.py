@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.config import DEFAULTS
 from fll_hbase.recorder import Recorded, Spooled
 from fll_hbase.recorder.circuit import PROBE_SECONDS
+from fll_hbase.runtime.config import DEFAULTS
 from tests.support.commands import fll, printed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "recorder.md").read_text(encoding="utf-8")

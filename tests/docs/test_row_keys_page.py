@@ -16,8 +16,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store import calendar_rows, content_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from tests.docs import row_keys as page
 
 TOKEN = b"9f86d081884c7d65"

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from api import create_app
 from api.command import main
-from fll_hbase import clock
-from fll_hbase.config import Settings
+from fll_hbase.runtime import clock
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.tour import END_MS, Shown, shown, shown_requests

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import LineageError, StoreUnavailable, TooLarge, UnreadableDocument
 from fll_hbase.ingest import (
     DocumentReader,
     ParsedDocument,
@@ -19,6 +18,7 @@ from fll_hbase.ingest import (
     preview,
 )
 from fll_hbase.ingest.outcomes import combine_outcomes
+from fll_hbase.runtime.errors import LineageError, StoreUnavailable, TooLarge, UnreadableDocument
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.format_documents import encode, event, lineage

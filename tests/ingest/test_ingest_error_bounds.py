@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from fll_hbase import rest_json
-from fll_hbase.errors import (
+from fll_hbase.client.remote.problems import field_errors
+from fll_hbase.ingest import DocumentReader, ParsedDocument, detect
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.errors import (
     ERRORS_COUNTED_MAX,
     ERRORS_LISTED_MAX,
     TEXT_CHARACTERS_MAX,
@@ -17,9 +19,7 @@ from fll_hbase.errors import (
     InputError,
     UnreadableDocument,
 )
-from fll_hbase.http.problems import field_errors
-from fll_hbase.ingest import DocumentReader, ParsedDocument, detect
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 from tests.support.format_documents import DOCUMENTS, encode
 from tests.support.work import count_calls
 

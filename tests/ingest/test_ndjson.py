@@ -12,10 +12,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.batches import BATCH_BYTES_MAX
 from fll_hbase.cli.commands.record import BATCH_DOCUMENTS
-from fll_hbase.ingest.batches import LocatedDocument, batch_documents
+from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
+from fll_hbase.runtime.batches import BATCH_BYTES_MAX
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from api import create_app
 from api.routes.recording import format_blueprints
-from fll_hbase.errors import InputError, LineageError
 from fll_hbase.ingest import (
     FORMATS,
     DocumentFormat,
@@ -25,6 +24,7 @@ from fll_hbase.ingest import (
     ingest,
 )
 from fll_hbase.ingest.registry import ReadContext
+from fll_hbase.runtime.errors import InputError, LineageError
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.format_documents import DOCUMENTS, dataset_event, encode, lineage
 

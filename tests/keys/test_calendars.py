@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import DAY_MAX, day_of
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.runtime.errors import CorruptRow
 from tests.support.strategies import directions, end_points, starts, windows
 
 CHECKSUMS = ("0" * 32, "79655ecae1889b9a7c9d61af2fd3489b", "f" * 32)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import codec
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
+from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from tests.support.strategies import names, starts, texts
 
 UNESCAPED = re.compile(rb"(?:[A-Za-z0-9._~/:@=,-]|%[0-9A-F]{2})*")

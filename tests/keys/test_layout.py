@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
+from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from tests.support.strategies import AWKWARD, directions, end_points, names, starts, texts, windows
 
 Reference: TypeAlias = tuple[Direction, Dataset, int, str]

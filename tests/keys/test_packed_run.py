@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.columns import is_known
 from fll_hbase.keys.packed_run import pack_run, unpack_run
+from fll_hbase.runtime.errors import CorruptRow
 from tests.support.strategies import names, starts, windows
 
 UUID = "0187c3b8-5f0a-7d1e-9c3f-5d2e1f0a9b8c"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
+from fll_hbase.runtime.errors import CorruptRow
 from tests.support.strategies import directions, end_points, names, starts, windows
 
 ALWAYS = Window(0, START_LIMIT_MS)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InvalidLineage
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write, inputs_of, outputs_of
+from fll_hbase.runtime.errors import InvalidLineage
 from tests.support import naive_lineage as naive
 from tests.support.strategies import FEW_END_POINTS, operation_sets
 

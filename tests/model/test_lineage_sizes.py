@@ -14,8 +14,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store import content_rows
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.rows import content_rows
 from fll_hbase.tables import open_table
 from tests.support.profiles import PROFILE
 from tests.support.sized_operations import (

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InvalidLineage
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Transform, inputs_of
+from fll_hbase.runtime.errors import InvalidLineage
 from tests.support.strategies import chain, names, operation_sets
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from tests.support.threaded_server import serving_in_thread
 
 JARS = Path(__file__).parent / "target" / "jars"

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import requests
 
-from api.audit import AuditLog, Questioned
-from api.environ import QUESTIONED
-from api.log_file import LogFile
-from fll_hbase import deadline
+from api.observability.audit import AuditLog, Questioned
+from api.observability.log_file import LogFile
+from api.wire.environ import QUESTIONED
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime import deadline
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, open_table
 from fll_hbase.tables.base import Columns
@@ -38,7 +38,7 @@ WINDOW = "?start=0&end=now"
 
 _APPEND = """
 import sys
-from api.log_file import LogFile
+from api.observability.log_file import LogFile
 log = LogFile(sys.argv[1])
 for number in range(300):
     log.write((sys.argv[2] * 3000 + "\\n").encode())
@@ -46,7 +46,7 @@ for number in range(300):
 
 _FULL = """
 import resource, sys
-from api.log_file import LogFile
+from api.observability.log_file import LogFile
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 log = LogFile(sys.argv[1])
 failures = 0

@@ -15,8 +15,8 @@ import requests
 import yaml
 
 from api import create_app
-from api.http import server as http_server
-from fll_hbase.config import PREFIX, Settings, from_environment
+from api.http import event_server as http_server
+from fll_hbase.runtime.config import PREFIX, Settings, from_environment
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import hbase_url, open_table
 from tests.operators.scrapes import Scrape, scrape

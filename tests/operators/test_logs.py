@@ -20,8 +20,8 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.logs import JsonFormatter, TextFormatter, request_id, to_line, to_text
-from fll_hbase.errors import StoreUnavailable
+from api.observability.logs import JsonFormatter, TextFormatter, request_id, to_line, to_text
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.hbase_url import GatewayAddress
 from fll_hbase.tables.thrift_pool import ThriftPool

@@ -21,9 +21,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from api.otel import OtelTracer
-from fll_hbase import tracing
-from fll_hbase.client import connect
+from api.observability.otel import OtelTracer
+from fll_hbase.client.opening import connect
+from fll_hbase.runtime import tracing
 from fll_hbase.tables import open_table
 from fll_hbase.tables.observed import ObservedTable
 from tests.operators.conftest import StartServer

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from api import create_app
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.oracle.compare import differences

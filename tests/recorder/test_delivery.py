@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import InvalidLineage, StoreUnavailable
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
@@ -26,7 +25,8 @@ from fll_hbase.recorder import (
     Recorded,
     Spooled,
 )
-from fll_hbase.spool import MARKER
+from fll_hbase.recorder.spool import MARKER
+from fll_hbase.runtime.errors import InvalidLineage, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support import seed_run as seed
@@ -290,7 +290,7 @@ def test_a_run_in_the_spool_is_replaced_there_and_never_overtaken(tmp_path: Path
 
 @pytest.mark.slow
 def test_a_run_stays_in_the_spool_while_another_process_sends_it(tmp_path: Path) -> None:
-    from fll_hbase.spool import SpoolLimits, open_spool
+    from fll_hbase.recorder.spool import SpoolLimits, open_spool
 
     spool = tmp_path / "spool"
     with serving(Reply(503)) as server:

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from fll_hbase.errors import UnreadableDocument
 from fll_hbase.recorder import FieldOperation, LineageRecorder, NotRecorded, Source
 from fll_hbase.recorder.operation_order import order_operations
+from fll_hbase.runtime.errors import UnreadableDocument
 from tests.support import seed_run as seed
 
 PROGRAM = """

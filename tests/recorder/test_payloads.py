@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Write
 from fll_hbase.recorder import Destination, Field, FieldOperation, Source, payloads
 from fll_hbase.recorder.payloads import DestinationOperations
+from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources.native import document
 from tests.support import seed_run as seed
 from tests.support.strategies import descriptions, names, types

@@ -13,13 +13,6 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.errors import (
-    ConfigurationError,
-    InvalidLineage,
-    LineageError,
-    StoreUnavailable,
-    UnreadableDocument,
-)
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
@@ -32,6 +25,13 @@ from fll_hbase.recorder import (
     Run,
     Source,
     State,
+)
+from fll_hbase.runtime.errors import (
+    ConfigurationError,
+    InvalidLineage,
+    LineageError,
+    StoreUnavailable,
+    UnreadableDocument,
 )
 from fll_hbase.sources.native import document
 from fll_hbase.store.lineage_store import LineageStore

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import InvalidLineage
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
@@ -19,6 +18,7 @@ from fll_hbase.recorder import (
     Source,
     State,
 )
+from fll_hbase.runtime.errors import InvalidLineage
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support import seed_run as seed

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
@@ -23,6 +22,7 @@ from fll_hbase.recorder import (
     StageContext,
     State,
 )
+from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support import seed_run as seed

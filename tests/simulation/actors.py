@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fll_hbase.errors import CorruptRow, NotFound, StoreUnavailable
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime.errors import CorruptRow, NotFound, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.read.run_times import RunTimes, bound_of

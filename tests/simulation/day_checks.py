@@ -12,12 +12,12 @@ from typing import TypeAlias
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.window import Window
-from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.reference_pages import restrict_to_day
 from fll_hbase.store.read.requested_horizons import restrict_window
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.rows.calendar_rows import DayRuns
 from tests.simulation.checks import Violation
 from tests.simulation.run_states import State
 from tests.support.small_world import BY_CHECKSUM, endpoints_of

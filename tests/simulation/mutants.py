@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from fll_hbase.errors import LineageError
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store import calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest

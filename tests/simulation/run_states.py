@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.keys import layout, ranges
-from fll_hbase.store import run_rows
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row
 from tests.simulation.scheduler import Scheduler
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from greenlet import getcurrent, greenlet
 
-from fll_hbase.errors import StoreUnavailable
+from fll_hbase.runtime.errors import StoreUnavailable
 from tests.simulation.faults import CALM
 
 EPOCH_MS = 1_700_000_000_000

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.window import Direction
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import ContentDay, DayRuns, SealedRun
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay, DayRuns, SealedRun
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row, Table
 from fll_hbase.tables.base import Columns
 from tests.simulation.checks import Violation

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from fll_hbase.errors import StoreUnavailable
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync
 from fll_hbase.tables.base import Columns
 from tests.simulation.scheduler import Crash, Scheduler

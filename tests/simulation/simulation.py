@@ -8,10 +8,10 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.old_days import seal_old_days

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from fll_hbase.store import calendar_rows
 from fll_hbase.store.read import run_times_reader
+from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.write import sealing
 
 SIZES = (

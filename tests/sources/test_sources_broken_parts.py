@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.ingest import detect
 from fll_hbase.model.operations import Transform
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.datahub import MessageFormat
 from tests.support.datahub_messages import entity, lineage, proposal

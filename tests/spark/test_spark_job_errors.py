@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.commands.spark.job_errors import TRACE_CHARACTERS_MAX, find_cause, report_trace
-from fll_hbase.config import Settings
-from fll_hbase.errors import CorruptRow
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.tables import open_table
 from tests.support.shared_session import SharedSession
 

@@ -13,24 +13,24 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import detect
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.sample import documents
 from fll_hbase.spark.jobs import stream as stream_job
 from fll_hbase.spark.jobs.check import check
 from fll_hbase.spark.jobs.export import ExportSpec, Format, export
 from fll_hbase.spark.jobs.load import load
 from fll_hbase.spark.jobs.retention import apply_retention
+from fll_hbase.spark.lines.worker_ingest import Target
 from fll_hbase.spark.session import session
-from fll_hbase.spark.shutdown import StopFlag
 from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.stream_options import FolderOptions
-from fll_hbase.spark.stream_sources import open_source
-from fll_hbase.spark.worker_ingest import Target
+from fll_hbase.spark.streams.shutdown import StopFlag
+from fll_hbase.spark.streams.stream_options import FolderOptions
+from fll_hbase.spark.streams.stream_sources import open_source
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.jvm_options import SPARK_JVM

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import CorruptRow, InvalidQuery, NotFound
 from fll_hbase.keys import access_rows, layout
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.runtime.errors import CorruptRow, InvalidQuery, NotFound
 from fll_hbase.store.access import GRANTS_MAX, AccessStore
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection

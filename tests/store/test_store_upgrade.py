@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import BOTH, DAY_MS, Window
-from fll_hbase.store import calendar_mark
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import migration
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.read.namespace_runs import RunsQuery
-from fll_hbase.store.row_view import view_row
+from fll_hbase.store.rows import calendar_mark
+from fll_hbase.store.rows.row_view import view_row
 from fll_hbase.tables import StampedPut, Table, open_table
 from tests.support import content_form_1 as form_1
 from tests.support.audit_runner import findings, repaired, wrong

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.tags import AgePolicy, FieldTag, TagNote, parse_max_age
 from fll_hbase.model.window import DAY_MS
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.audit.findings import Kind

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
-from fll_hbase.store import run_rows
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import CellKey, Table
 from tests.support.event_runs import ALIAS, part
 from tests.support.retained_histories import documents

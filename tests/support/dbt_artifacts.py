@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from fll_hbase import rest_json
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.queries import rest_json
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt import ParsedArtifacts
 

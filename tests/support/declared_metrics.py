@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fll_hbase import metrics
-from fll_hbase.metrics import Metric, Record
+from fll_hbase.runtime import metrics
+from fll_hbase.runtime.metrics import Metric, Record
 
 
 def declared_metrics() -> list[Metric]:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from fll_hbase.config import Settings
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import DatasetField, DatasetMetadata, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.strategies import FEW_END_POINTS, operation_sets

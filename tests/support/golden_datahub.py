@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fll_hbase import rest_json
+from fll_hbase.queries import rest_json
 from fll_hbase.sources import datahub
 from fll_hbase.sources.datahub import MessageFormat
 from tests.support import golden_facts

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fll_hbase import rest_json
+from fll_hbase.queries import rest_json
 from tests.support import golden_cases, golden_facts
 from tests.support.dbt_artifacts import GOLDEN, NAMESPACES, golden_document, read
 from tests.support.golden_cases import Case

@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from fll_hbase import rest_json
-from fll_hbase.errors import FieldError, InputError
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.runs import ProgramRun
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.errors import FieldError, InputError
 from fll_hbase.sources.native.document import Reading
 
 Json: TypeAlias = dict[str, Any]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fll_hbase import rest_json
-from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.run_events import EventRunFacts, IncomingEvent
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import name_rules, openlineage
 from tests.support import golden_facts
 from tests.support.golden_cases import Case

@@ -10,11 +10,11 @@ from typing import Any
 from flask import Flask
 
 from api import create_app
-from fll_hbase.config import Settings
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.access import Grant, Role
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.sample import load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection

@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from fll_hbase import rest_json
-from fll_hbase.config import Settings
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import detect
-from fll_hbase.json_types import Json
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.spark.jobs.load import TEXT, load
-from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit
+from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit
+from fll_hbase.spark.lines.worker_ingest import Target
 from fll_hbase.spark.stats import LoadReport
-from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support import datahub_messages, openlineage_events

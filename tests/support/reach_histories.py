@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fll_hbase.config import Settings
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.tables import open_table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.copying import progress
 from fll_hbase.store.copying.store_copy import CopyReport, CopyRequest, copy_store
 from fll_hbase.store.lineage_store import LineageStore

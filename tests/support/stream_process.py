@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.tables import Table, open_table
 from tests.support.commands import FLL, fll
 from tests.support.jvm_options import JVM_ENVIRONMENT

@@ -8,15 +8,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.jobs import stream
 from fll_hbase.spark.jobs.stream import StreamPaths, Trigger
-from fll_hbase.spark.shutdown import StopFlag
+from fll_hbase.spark.lines.worker_ingest import Target
 from fll_hbase.spark.stats import BatchReport
-from fll_hbase.spark.stream_options import FolderOptions, SourceOptions
-from fll_hbase.spark.stream_rejects import Rejection
-from fll_hbase.spark.stream_sources import StreamSource, open_source
-from fll_hbase.spark.worker_ingest import Target
+from fll_hbase.spark.streams.shutdown import StopFlag
+from fll_hbase.spark.streams.stream_options import FolderOptions, SourceOptions
+from fll_hbase.spark.streams.stream_rejects import Rejection
+from fll_hbase.spark.streams.stream_sources import StreamSource, open_source
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

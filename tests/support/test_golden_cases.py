@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import rest_json
+from fll_hbase.queries import rest_json
 from fll_hbase.sources import cdap
 from tests.support import golden_facts, golden_pipeline, golden_sql
 from tests.support.golden_cases import FOLDER, Case, merge, read_case

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from werkzeug.serving import make_server
 
 from api import create_app
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 

@@ -9,9 +9,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from api import create_app
-from fll_hbase.config import Settings
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.access import Grant, Role
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.sqlite import SqliteTable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import Put, canonical_url, open_table
 
 

@@ -14,7 +14,7 @@ import happybase
 import pytest
 from Hbase_thrift import IOError as HbaseIOError
 
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable, TooLarge
+from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.tables import CellKey, Put, Scan, hbase, hbase_url, open_table
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.hbase import SCANS_PER_CALL, split_deletes, translate_error

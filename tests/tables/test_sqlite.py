@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables import Put, Table, sqlite_splits
 from fll_hbase.tables.sqlite import SqliteTable
 from tests.support.table_workers import (

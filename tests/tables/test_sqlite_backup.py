@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import Put, Table, back_up, open_table
 from fll_hbase.tables.sqlite_backup import is_backup
 

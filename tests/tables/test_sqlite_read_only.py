@@ -21,7 +21,7 @@ ROWS = 3_000
 # Reads the whole table for each line of its input, and writes once at the end.
 READER = f"""
 import os, sys
-from fll_hbase.errors import LineageError
+from fll_hbase.runtime.errors import LineageError
 from fll_hbase.tables import Put, open_table
 
 # Root may write everywhere.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables.hbase_url import GatewayAddress
 from fll_hbase.tables.thrift_pool import ThriftPool
 

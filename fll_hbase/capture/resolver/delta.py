@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.merge_rows import is_given, names_by_id
+from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
     JOIN,
@@ -20,7 +21,6 @@ from fll_hbase.capture.resolver.lineage import (
     influences,
     merge,
 )
-from fll_hbase.capture.resolver.merge_rows import is_given, names_by_id
 
 DELETES = frozenset({"DeleteCommand", "DeleteFromTable"})
 COMMANDS = DELETES | {"MergeIntoCommand", "UpdateCommand"}

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 
 Rows = list[int]
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.dump import Application, Execution
-from fll_hbase.capture.resolver.lineage import Direct
+from fll_hbase.capture.resolver.plan_lineage import Direct
 from fll_hbase.capture.resolver.table_changes import ALTER
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 
 PRODUCER = "https://github.com/fll-hbase/fll_hbase/capture"
 _SPEC = "https://openlineage.io/spec"

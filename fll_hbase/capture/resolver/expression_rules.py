@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fll_hbase.capture.resolver.dump import Expression
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
     NO_INPUTS,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
 from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     NO_LINEAGE,
     WINDOW,

@@ -16,18 +16,18 @@ import sqlglot
 from sqlglot import expressions as exp
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_dialect, jdbc_table
-from fll_hbase.capture.resolver.lineage import Direct
 from fll_hbase.capture.resolver.named_lineage import NO_COLUMN, NamedColumn, NamedDirect, NamedIndirect
+from fll_hbase.capture.resolver.plan_lineage import Direct
 from fll_hbase.capture.resolver.query_tables import (
     CHARACTERS_MAX,
     UNKNOWN_DIALECT,
     inner_query,
     query_tables,
 )
-from fll_hbase.errors import LineageError
-from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
+from fll_hbase.runtime.errors import LineageError
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fll_hbase.capture.resolver.dump import Expression, Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
     NO_INPUTS,

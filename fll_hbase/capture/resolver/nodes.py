@@ -9,7 +9,8 @@ from functools import partial
 from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
+from fll_hbase.capture.resolver.plan_lineage import (
     FILTER,
     GROUP_BY,
     JOIN,
@@ -24,7 +25,6 @@ from fll_hbase.capture.resolver.lineage import (
     merge,
     source_column,
 )
-from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
 from fll_hbase.capture.resolver.struct_fields import struct_field
 
 LOOPS_MAX = 50

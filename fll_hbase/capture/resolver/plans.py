@@ -6,8 +6,8 @@ import logging
 from dataclasses import dataclass, field
 
 from fll_hbase.capture.resolver.dump import Plan, decode_plan
-from fll_hbase.capture.resolver.lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
 from fll_hbase.capture.resolver.nodes import resolve_plan
+from fll_hbase.capture.resolver.plan_lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
 from fll_hbase.capture.resolver.sql_text import sql_text
 from fll_hbase.capture.resolver.writes import Write, columns_with_types, find_writes, root_columns
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
-from fll_hbase.capture.resolver.lineage import ColumnLineage, Direct, IndirectInput
 from fll_hbase.capture.resolver.named_lineage import (
     NO_COLUMN,
     NO_ROWS,
@@ -16,7 +15,8 @@ from fll_hbase.capture.resolver.named_lineage import (
     NamedIndirect,
     NamedRows,
 )
-from fll_hbase.json_types import Json
+from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, Direct, IndirectInput
+from fll_hbase.runtime.json_types import Json
 
 if TYPE_CHECKING:
     from fll_hbase.capture.resolver.jdbc_query import QueryLineage

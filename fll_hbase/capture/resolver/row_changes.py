@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fll_hbase.capture.resolver.assignments import assigned_columns
 from fll_hbase.capture.resolver.dump import Node, Plan
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     NO_INPUTS,
     NO_LINEAGE,

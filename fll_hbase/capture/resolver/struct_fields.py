@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fll_hbase.capture.resolver.lineage import (
+from fll_hbase.capture.resolver.plan_lineage import (
     NO_INPUTS,
     ColumnLineage,
     Direct,

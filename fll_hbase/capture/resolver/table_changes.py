@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fll_hbase.capture.resolver.dump import Node
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 
 CREATE, ALTER, OVERWRITE = "CREATE", "ALTER", "OVERWRITE"
 DROP, RENAME, TRUNCATE = "DROP", "RENAME", "TRUNCATE"

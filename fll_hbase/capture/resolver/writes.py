@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 from fll_hbase.capture.resolver import delta, row_changes
 from fll_hbase.capture.resolver.dump import QUERIES, Node, Plan
-from fll_hbase.capture.resolver.lineage import NO_INPUTS, NO_LINEAGE, ColumnLineage, IndirectInput, Relation
+from fll_hbase.capture.resolver.plan_lineage import (
+    NO_INPUTS,
+    NO_LINEAGE,
+    ColumnLineage,
+    IndirectInput,
+    Relation,
+)
 from fll_hbase.capture.resolver.table_changes import (
     LIFECYCLES,
     TRUNCATE,

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from fll_hbase import config
 from fll_hbase.cli.options import STORE_HELP, Command, now_ms
 from fll_hbase.cli.output import JSON, TABLE, format_options
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.access_tables import grants_table, tokens_table
-from fll_hbase.errors import ConfigurationError, FieldError, InvalidQuery
-from fll_hbase.json_types import Json
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.tags import parse_max_age
 from fll_hbase.model.window import DAY_MS
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import ConfigurationError, FieldError, InvalidQuery
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.access import AccessStore, StoredToken
 from fll_hbase.store.factory import open_store_table
 

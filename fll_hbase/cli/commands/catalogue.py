@@ -21,10 +21,11 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import listings
-from fll_hbase.client import Connection, WindowText
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.errors import NotFound
+from fll_hbase.client.base import WindowText
+from fll_hbase.client.connection import Connection
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime.errors import NotFound
 
 
 @click.command(

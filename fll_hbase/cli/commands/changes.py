@@ -23,8 +23,9 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import changes
-from fll_hbase.client import DatasetDiffQuery, DiffQuery, HistoryQuery, WindowText, shapes, tables
+from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import as_table
+from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, HistoryQuery, WindowText
 from fll_hbase.model.datasets import Dataset, DatasetField
 
 
@@ -75,7 +76,7 @@ def history(
     """Show when the way that FIELD is produced changed: stretches of runs with the same operations."""
     query = HistoryQuery(field, window, indirect, failed)
     with open_target(store, server) as client:
-        answer = as_table(client.ask_history(query), shapes.Members, tables.STRETCHES)
+        answer = as_table(client.ask_history(query), shapes.Members, table_shapes.STRETCHES)
         note = failed_note(client, field.dataset, query, output_format)
     print_answer(answer, output_format, table=lambda: changes.history_table(answer.body, query), note=note)
 

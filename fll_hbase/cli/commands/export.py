@@ -7,7 +7,7 @@ import json
 import click
 
 from fll_hbase.cli.options import dataset_arguments, open_target, target_options, window_options
-from fll_hbase.client import WindowText
+from fll_hbase.client.base import WindowText
 from fll_hbase.model.datasets import Dataset
 
 FORMATS = ("openlineage",)

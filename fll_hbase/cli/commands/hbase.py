@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import click
 
-from fll_hbase import config
 from fll_hbase.cli.commands.table_scan import scan
-from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.render.console import print_err, print_renderable
-from fll_hbase.cli.render.tables import TextTable
+from fll_hbase.cli.render.result_tables import TextTable
+from fll_hbase.runtime import config
 from fll_hbase.tables import hbase_schema, hbase_url
 from fll_hbase.tables.factory import import_hbase
 from fll_hbase.tables.hbase_schema import FOREVER_SECONDS, Family

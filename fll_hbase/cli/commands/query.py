@@ -20,8 +20,8 @@ from fll_hbase.cli.options import (
     window_options,
 )
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
-from fll_hbase.cli.render import console, mermaid, tables, tree
-from fll_hbase.client import FieldQuery, LineageQuery, WindowText
+from fll_hbase.cli.render import console, mermaid, result_tables, tree
+from fll_hbase.client.base import FieldQuery, LineageQuery, WindowText
 from fll_hbase.client.shapes import AnyDirection, FlowDirection, SearchKind, View
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import State
@@ -82,7 +82,7 @@ def lineage(
     print_answer(
         answer,
         output_format,
-        table=lambda: tables.lineage_tables(answer.body, query, note),
+        table=lambda: result_tables.lineage_tables(answer.body, query, note),
         note=failed_runs,
         mermaid=lambda: mermaid.lineage_lines(answer.body),
     )
@@ -193,7 +193,7 @@ def runs(
             note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
         else:
             answer, note = client.namespace_runs(namespace, **options), ""
-    print_answer(answer, output_format, table=lambda: tables.runs_table(answer.body, window, note))
+    print_answer(answer, output_format, table=lambda: result_tables.runs_table(answer.body, window, note))
     if answer.next_page:
         page = answer.next_page
         times = f"--start {page['start']} --end {page['end']}"
@@ -239,7 +239,7 @@ def programs(
         )
         dataset = Dataset(namespace, name)
         note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
-    print_answer(answer, output_format, table=lambda: tables.programs_table(answer.body, window, note))
+    print_answer(answer, output_format, table=lambda: result_tables.programs_table(answer.body, window, note))
 
 
 @click.command(
@@ -271,7 +271,7 @@ def find(
     """Find datasets and fields whose names contain TEXT, in any case."""
     with open_target(store, server) as client:
         answer = client.search(text, kind=kind or "", limit=limit)
-    print_answer(answer, output_format, table=lambda: tables.search_table(answer.body, text))
+    print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.body, text))
 
 
 COMMANDS = (lineage, field, runs, programs, find)

@@ -10,7 +10,7 @@ import click
 
 from fll_hbase.cli.options import open_target, target_options
 from fll_hbase.cli.render import console
-from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 FILE_BYTES_MAX = 2**24
 

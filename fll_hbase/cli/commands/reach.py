@@ -6,7 +6,6 @@ from functools import partial
 
 import click
 
-from fll_hbase import reach_formats
 from fll_hbase.cli.empty_answers import failed_note
 from fll_hbase.cli.options import (
     NAME,
@@ -20,8 +19,9 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.render.reach_table import reach_table
-from fll_hbase.client import FieldReachQuery, WindowText
+from fll_hbase.client.base import FieldReachQuery, WindowText
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries import reach_formats
 
 GRAPHML = "graphml"
 _TEXTS = {

@@ -11,15 +11,15 @@ from typing import BinaryIO
 
 import click
 
-from fll_hbase import config
-from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, replace_option, target_options
 from fll_hbase.cli.render.console import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import SQL, FileRun, run_options
-from fll_hbase.errors import InputError, LineageError, StoreUnavailable
 from fll_hbase.ingest import RecordOutcome, RecordResult
-from fll_hbase.ingest.batches import LocatedDocument, batch_documents
+from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable
 from fll_hbase.sources import dbt
 
 REFUSED = "refused"

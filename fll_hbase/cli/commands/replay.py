@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from fll_hbase import config
-from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import open_target, replace_option, target_options
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.client import replay as spool_replay
-from fll_hbase.client.replay import ReplayedDocument
-from fll_hbase.errors import ConfigurationError, InputError, LineageError
-from fll_hbase.escape import escape_control
 from fll_hbase.ingest import RecordOutcome, RecordResult
-from fll_hbase.spool import Spool, SpoolLimits, open_spool
+from fll_hbase.recorder import replay as spool_replay
+from fll_hbase.recorder.replay import ReplayedDocument
+from fll_hbase.recorder.spool import Spool, SpoolLimits, open_spool
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import ConfigurationError, InputError, LineageError
+from fll_hbase.runtime.escape import escape_control
 
 REFUSED = "refused"
 

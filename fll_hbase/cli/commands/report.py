@@ -21,9 +21,9 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render.report_view import report_view, retention_view
-from fll_hbase.client import Answer, ReportQuestion, WindowText
+from fll_hbase.client.base import Answer, ReportQuestion, WindowText
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.reports import page, retention_page, tables
+from fll_hbase.queries.reports import html_report, report_csv, retention_page
 
 HTML = "html"
 
@@ -42,7 +42,7 @@ def report() -> None:
 
 def _field_report(kind: str) -> Command:
     """Return the command of a report about a field."""
-    members = [part.member for part in tables.PARTS[kind]]
+    members = [part.member for part in report_csv.PARTS[kind]]
 
     @dataset_arguments
     @click.argument("field", metavar="FIELD", type=NAME)
@@ -93,8 +93,8 @@ def _print(answer: Answer, question: ReportQuestion, output_format: str, part: s
         output_format,
         table=lambda: report_view(answer.body, question.window, causal=causal),
         texts={
-            CSV: partial(tables.to_csv, answer.body, part, causal=causal),
-            HTML: partial(page.to_html, answer.body, causal=causal, **times),
+            CSV: partial(report_csv.to_csv, answer.body, part, causal=causal),
+            HTML: partial(html_report.to_html, answer.body, causal=causal, **times),
         },
     )
 

@@ -7,11 +7,12 @@ from contextlib import closing
 import click
 import msgspec
 
-from fll_hbase import config, time_window
 from fll_hbase import sample as samples
 from fll_hbase.cli.options import STORE_HELP, now_ms
 from fll_hbase.cli.render.console import progress_bar
 from fll_hbase.cli.time_options import resolve_option, time_options
+from fll_hbase.queries import time_window
+from fll_hbase.runtime import config
 from fll_hbase.store.factory import open_store
 
 _NEXT_COMMANDS = (

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import click
 
-from fll_hbase import config
-from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.output import JSON, TABLE, format_options
 from fll_hbase.cli.render.console import (
@@ -19,10 +18,11 @@ from fll_hbase.cli.render.console import (
     print_renderable,
     progress_bar,
 )
-from fll_hbase.cli.render.tables import TextTable
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.escape import escape_control
+from fll_hbase.cli.render.result_tables import TextTable
+from fll_hbase.runtime import config
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.escape import escape_control
 from fll_hbase.store.copying.store_copy import PASSES_MAX, CopyReport, CopyRequest, copy_store
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import migration

@@ -11,15 +11,15 @@ from urllib.parse import quote_from_bytes
 
 import click
 
-from fll_hbase import config
 from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.render.aligned_rows import row_json, row_lines
 from fll_hbase.cli.render.console import print_err, print_json
-from fll_hbase.cli.render.rows import row_json, row_lines
-from fll_hbase.escape import escape_control
 from fll_hbase.keys.row_kinds import EVERYTHING
+from fll_hbase.runtime import config
+from fll_hbase.runtime.escape import escape_control
 from fll_hbase.store.factory import open_store_table
-from fll_hbase.store.row_view import RowView, view_row
+from fll_hbase.store.rows.row_view import RowView, view_row
 from fll_hbase.tables import Row, Table
 
 ROWS_DEFAULT, ROWS_MAX = 100, 10_000

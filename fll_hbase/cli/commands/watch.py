@@ -9,9 +9,9 @@ import click
 
 from fll_hbase.cli.options import open_target, target_options
 from fll_hbase.cli.render import console
-from fll_hbase.client import LineageClient
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
+from fll_hbase.client.base import LineageClient
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
-from fll_hbase.cli.render.tables import TextTable
+from fll_hbase.cli.render.result_tables import TextTable
 
 
 def tokens_table(tokens: Sequence[Mapping[str, Any]]) -> RenderableType:

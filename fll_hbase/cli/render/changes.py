@@ -9,10 +9,10 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.graph_view import dataset_name
-from fll_hbase.cli.render.tables import TextTable, empty_message
-from fll_hbase.client import DatasetDiffQuery, DiffQuery, HistoryQuery
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
+from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, HistoryQuery
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 _STRETCH_COLUMNS = ("first run (UTC)", "last run (UTC)", "runs", "content of the last run")
 _PART_COLUMNS = ("", "part", "name", "detail")

@@ -14,8 +14,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from fll_hbase import name_json
-from fll_hbase.escape import escape_control
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.escape import escape_control
 
 _UNLIMITED_WIDTH = 1_000_000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fll_hbase import name_json
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 
 class Step(NamedTuple):

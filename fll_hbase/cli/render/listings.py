@@ -7,13 +7,13 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase import name_json
-from fll_hbase.cli.render.tables import TextTable, empty_message
-from fll_hbase.cli.render.times import describe_window, format_minute, format_with_zone
-from fll_hbase.client import WindowText
+from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.cli.render.time_text import describe_window, format_minute, format_with_zone
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 _RUN_MEMBERS = ("namespace", "application", "version", "program", "type", "state", "checksum", "errorMessage")
 _PROGRAM_MEMBERS = ("namespace", "application", "program")

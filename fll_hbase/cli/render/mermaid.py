@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fll_hbase import name_json
 from fll_hbase.client.shapes import FieldLineage, LineageEntry
-from fll_hbase.escape import escape_control
-from fll_hbase.mermaid import Edge, flowchart, quoted
+from fll_hbase.queries import name_json
+from fll_hbase.queries.mermaid import Edge, flowchart, quoted
+from fll_hbase.runtime.escape import escape_control
 
 
 def lineage_lines(entries: list[LineageEntry]) -> Iterator[str]:

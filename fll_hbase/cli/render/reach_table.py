@@ -8,12 +8,12 @@ from typing import TypeAlias
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase import name_json
 from fll_hbase.cli.render.console import format_time
-from fll_hbase.cli.render.tables import TextTable, empty_message
-from fll_hbase.client import FieldReachQuery
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
+from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.client.base import FieldReachQuery
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 _Row: TypeAlias = tuple[int, str, str, str, str, str]
 

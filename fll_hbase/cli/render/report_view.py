@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase import name_json
-from fll_hbase.cli.render.tables import TextTable
-from fll_hbase.client import WindowText
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
-from fll_hbase.reports import retention_page
-from fll_hbase.reports.tables import Part, parts
+from fll_hbase.cli.render.result_tables import TextTable
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries import name_json
+from fll_hbase.queries.reports import retention_page
+from fll_hbase.queries.reports.report_csv import Part, parts
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 _WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
 """Columns that are left out: a terminal is narrow, and the other formats have them."""

@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
-from fll_hbase.cli.render.tables import TextTable
-from fll_hbase.reports.retention_page import subject
+from fll_hbase.cli.render.result_tables import TextTable
+from fll_hbase.queries.reports.retention_page import subject
 
 _TAG_COLUMNS = ("tag", "namespace", "name", "field", "at", "by", "description", "path")
 

@@ -10,11 +10,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
-from fll_hbase.cli.render.tables import empty_message
-from fll_hbase.cli.render.times import describe_window
-from fll_hbase.client import FieldQuery
-from fll_hbase.escape import escape_control
-from fll_hbase.json_types import Json
+from fll_hbase.cli.render.result_tables import empty_message
+from fll_hbase.cli.render.time_text import describe_window
+from fll_hbase.client.base import FieldQuery
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 
 class _Node(NamedTuple):

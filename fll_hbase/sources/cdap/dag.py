@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fll_hbase.errors import FieldError
 from fll_hbase.model import topology
-from fll_hbase.sources.cdap.config import Pipeline, Role, Stage
+from fll_hbase.runtime.errors import FieldError
+from fll_hbase.sources.cdap.pipeline_config import Pipeline, Role, Stage
 from fll_hbase.sources.cdap.stage_operations import Kind
 from fll_hbase.sources.validation import child_path
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.operations import Operation
-from fll_hbase.sources.cdap.config import Pipeline, read_pipeline
+from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources.cdap.dag import find_errors, stage_order
 from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
+from fll_hbase.sources.cdap.pipeline_config import Pipeline, read_pipeline
 from fll_hbase.sources.cdap.propagate import propagate
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.openlineage import json_access

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from fll_hbase.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.sources.cdap.config import Role, Stage
+from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.sources.cdap.dag import StageOrder
+from fll_hbase.sources.cdap.pipeline_config import Role, Stage
 from fll_hbase.sources.cdap.stage_operations import Kind
 
 Origins: TypeAlias = tuple[InputField, ...]

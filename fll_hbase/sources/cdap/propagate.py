@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
-from fll_hbase.sources.cdap.config import Role, Stage
 from fll_hbase.sources.cdap.flatten_state import FieldFlow, FlattenState, Origins
 from fll_hbase.sources.cdap.open_outputs import resolve_operations
+from fll_hbase.sources.cdap.pipeline_config import Role, Stage
 from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageLint, StageOperation, lint

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fll_hbase.errors import UnreadableDocument
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.sources.datahub import field_paths, urns
+from fll_hbase.sources.datahub import schema_paths, urns
 
 KEY = "datasetKey"
 SCHEMA = "schemaMetadata"
@@ -30,7 +30,7 @@ def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
         "platformSchema": {"com.linkedin.schema.Schemaless": {}},
         "fields": [
             {
-                "fieldPath": field_paths.field_path(field.name),
+                "fieldPath": schema_paths.field_path(field.name),
                 "nativeDataType": field.type,
                 "type": {"type": {"com.linkedin.schema.NullType": {}}},
             }

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
-from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.datahub import query_parser
 from fll_hbase.sources.datahub.proposal import (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.sources.datahub import field_paths
+from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
 from fll_hbase.sources.datahub.proposal import object_without_nulls
 from fll_hbase.sources.datahub.urn_lookup import list_items, read_dataset, read_dataset_member, read_field
@@ -67,7 +67,7 @@ def input_fields(validator: Validator, value: object, path: str, chart: Dataset)
             validator, members.get("schemaField"), child_path(item_path, "schemaField"), optional=True
         )
         name = text(validator, shown, "fieldPath", child_path(item_path, "schemaField"))
-        downstream = DatasetField(chart, field_paths.field_name(name) if name else upstream.name)
+        downstream = DatasetField(chart, schema_paths.field_name(name) if name else upstream.name)
         return Derivation((downstream,), "", "", (upstream,), ())
 
     derivations = merge_entries(validator.readable(list_items(validator, data, "fields", path), read))
@@ -96,7 +96,7 @@ def fine_grain_upstream_lineage(
             return Derivation((target,), "", "", (start,), ())
 
         def read_constraint(item: object, where: str, source: Dataset = source) -> DatasetField:
-            return DatasetField(source, field_paths.field_name(validator.name(item, where)))
+            return DatasetField(source, schema_paths.field_name(validator.name(item, where)))
 
         pairs += validator.readable(list_items(validator, upstream, "fields", item_path), read_pair)
         # Constraints decide which rows are written: indirect inputs of the WRITE, of no single field.
@@ -223,7 +223,7 @@ def _edges(
 
 def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> str:
     return validator.name(
-        field_paths.field_name(validator.required(pair, name, path)),
+        schema_paths.field_name(validator.required(pair, name, path)),
         child_path(path, name),
         bytes_max=NAME_BYTES_MAX,
     )

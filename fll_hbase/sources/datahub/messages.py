@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
 from fll_hbase.sources.datahub.aspect_counters import AspectCount, AspectOutcome
+from fll_hbase.sources.datahub.aspect_operations import build_operations
 from fll_hbase.sources.datahub.envelopes import MessageFormat, proposals
 from fll_hbase.sources.datahub.json_patch import apply_patch
 from fll_hbase.sources.datahub.lineage_aspects import (
@@ -26,7 +27,6 @@ from fll_hbase.sources.datahub.lineage_aspects import (
     upstream_lineage,
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
-from fll_hbase.sources.datahub.operations import build_operations
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, MessageValidator, Proposal
 from fll_hbase.sources.datahub.urn_lookup import NOWHERE, read_dataset
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
-from fll_hbase.sources.datahub import field_paths
+from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
 from fll_hbase.sources.datahub.proposal import object_without_nulls
 from fll_hbase.sources.datahub.urn_lookup import list_items
@@ -30,12 +30,12 @@ def schema(validator: Validator, value: object, value_path: str, dataset: Datase
         errors_before = validator.errors.count
         path = validator.required(members, "fieldPath", item_path)
         name = validator.name(
-            field_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
+            schema_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
         )
         if not isinstance(item, dict) or validator.errors.count > errors_before:
             return
         # A path that ends in a type names no field, unless the whole schema is one value.
-        field_types = types if field_paths.ends_in_a_name(path) else types_alone
+        field_types = types if schema_paths.ends_in_a_name(path) else types_alone
         # Members of a union that share a name are one field; the first type is used.
         field_types.setdefault(name, _type(validator, members, item_path))
         tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
@@ -56,7 +56,7 @@ def edited_schema(validator: Validator, value: object, value_path: str, dataset:
         errors_before = validator.errors.count
         path = validator.required(members, "fieldPath", item_path)
         name_at = child_path(item_path, "fieldPath")
-        name = validator.name(field_paths.field_name(path), name_at, bytes_max=NAME_BYTES_MAX)
+        name = validator.name(schema_paths.field_name(path), name_at, bytes_max=NAME_BYTES_MAX)
         if isinstance(item, dict) and validator.errors.count == errors_before:
             tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
 

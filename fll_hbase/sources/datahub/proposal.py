@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fll_hbase.errors import ErrorList
+from fll_hbase.runtime.errors import ErrorList
 from fll_hbase.sources.validation import Validator
 
 UPSERT = "UPSERT"

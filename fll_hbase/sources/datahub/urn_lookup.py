@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.sources.datahub import field_paths, urns
+from fll_hbase.sources.datahub import schema_paths, urns
 from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
@@ -30,7 +30,7 @@ def read_field(validator: Validator, value: object, path: str) -> DatasetField:
         return DatasetField(NOWHERE, "?")
     _check(validator, field.dataset, path)
     return DatasetField(
-        field.dataset, validator.name(field_paths.field_name(field.path), path, bytes_max=NAME_BYTES_MAX)
+        field.dataset, validator.name(schema_paths.field_name(field.path), path, bytes_max=NAME_BYTES_MAX)
     )
 
 

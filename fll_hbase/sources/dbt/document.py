@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES
 from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS, read_artifact
 from fll_hbase.sources.dbt.catalog import read_catalog
 from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
 from fll_hbase.sources.dbt.model_lineage import Project, build_tables
+from fll_hbase.sources.dbt.node_runs import build_runs, count_warning, read_invocation
 from fll_hbase.sources.dbt.run_results import RunResults, read_run_results
-from fll_hbase.sources.dbt.runs import build_runs, count_warning, read_invocation
 from fll_hbase.sources.native.document import read_namespace
 from fll_hbase.sources.sql.dialects import STANDARD_SQL
 from fll_hbase.sources.sql.dialects.schemes import dialect_of

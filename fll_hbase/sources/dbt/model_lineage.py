@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from fll_hbase.errors import FieldError, InputError, TooLarge
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.runtime.errors import FieldError, InputError, TooLarge
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.manifest import EPHEMERAL, Node, SnapshotConfig
 from fll_hbase.sources.native.document import ReadOperations

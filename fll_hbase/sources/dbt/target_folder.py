@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.errors import FieldError, TooLarge, UnreadableDocument
+from fll_hbase.runtime.errors import FieldError, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS
 

@@ -11,7 +11,7 @@ import threading
 import msgspec
 from cachetools import LRUCache
 
-from fll_hbase.errors import UnreadableDocument
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
 from fll_hbase.sources.native.document import Reading, ReadOperations

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from fll_hbase.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources.native import name_based_form
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
 from fll_hbase.sources.native.unknown_origins import refuse_unknown_origins

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fll_hbase.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.sources.native.shared_members import read_dataset, read_field
 from fll_hbase.sources.validation import Validator, child_path, items_with_path
 

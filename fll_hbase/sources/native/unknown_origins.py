@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-from fll_hbase.errors import ERRORS_COUNTED_MAX, ErrorList, FieldError, InvalidLineage
 from fll_hbase.model import lineage
+from fll_hbase.runtime.errors import ERRORS_COUNTED_MAX, ErrorList, FieldError, InvalidLineage
 
 
 def refuse_unknown_origins(items: list[Any]) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import msgspec
 
-from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.run_events import DatasetMention, EventLineage, EventRunFacts, EventType, IncomingEvent
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets, sql_facet
-from fll_hbase.sources.openlineage.datasets import DatasetCollector
+from fll_hbase.sources.openlineage.event_datasets import DatasetCollector
 from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from fll_hbase.errors import FieldError, InputError
 from fll_hbase.model import checksum
 from fll_hbase.model.lineage import build_lineage_lenient
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
+from fll_hbase.runtime.errors import FieldError, InputError
 from fll_hbase.sources.native.document import read_operations, read_run
 from fll_hbase.sources.openlineage.json_access import facet, list_items, members, text
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path

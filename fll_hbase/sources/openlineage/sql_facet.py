@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import msgspec
 
-from fll_hbase import deadline
-from fll_hbase.errors import InvalidLineage, LineageError
 from fll_hbase.model import run_events
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.run_events import DERIVED, DatasetMention, InputColumn, OutputColumn
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import InvalidLineage, LineageError
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import encode_details
+from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS

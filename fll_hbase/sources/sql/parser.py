@@ -16,8 +16,8 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
-from fll_hbase import deadline
-from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql.dialects import SUGGESTED, facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.script.client_commands import without_client_commands

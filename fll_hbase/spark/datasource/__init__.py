@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from fll_hbase.spark.datasource.source import FORMAT, LineageSource, PushingSource, register

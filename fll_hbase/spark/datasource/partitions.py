@@ -9,7 +9,7 @@ from typing import TypeAlias
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.window import Direction
-from fll_hbase.spark.datasource.options import ALWAYS, DatasetFilter, ReadRequest, TableName
+from fll_hbase.spark.datasource.reader_options import ALWAYS, DatasetFilter, ReadRequest, TableName
 from fll_hbase.tables import Table
 
 PARTITION_IDS = 2_000

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import (
 )
 
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.spark.datasource.options import DatasetFilter, ScanBounds, TableName
+from fll_hbase.spark.datasource.reader_options import DatasetFilter, ScanBounds, TableName
 
 START, START_MS = "start", "start_ms"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

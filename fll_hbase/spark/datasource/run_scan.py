@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from fll_hbase.errors import in_row
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.window import Direction
-from fll_hbase.spark.datasource.options import ScanBounds
+from fll_hbase.runtime.errors import in_row
 from fll_hbase.spark.datasource.partitions import (
     IdPartition,
     KeyRangePartition,
     Partition,
     ReferencePartition,
 )
-from fll_hbase.store import run_rows
+from fll_hbase.spark.datasource.reader_options import ScanBounds
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import ContentMissing
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import run_rows
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row
 
 BATCH_RUNS = 500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fll_hbase.spark.datasource.options import TableName
+from fll_hbase.spark.datasource.reader_options import TableName
 
 LAST_MS = 253_402_300_799_999
 """The end of the year 9999, the last that Spark timestamps support."""

@@ -6,9 +6,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark.datasource.options import parse_options
-from fll_hbase.spark.datasource.reader import LineageReader, PushingReader
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.datasource.reader_options import parse_options
+from fll_hbase.spark.datasource.scan_reader import LineageReader, PushingReader
 from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.spark.datasource.writer import LineageStreamWriter, LineageWriter, write_target
 

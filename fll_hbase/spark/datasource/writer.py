@@ -15,12 +15,12 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import BinaryType, StringType, StructType
 
-from fll_hbase import clock
-from fll_hbase.errors import ConfigurationError, ErrorList, FieldError, InputError
-from fll_hbase.spark.datasource.options import PATH, parse_store
-from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
+from fll_hbase.runtime import clock
+from fll_hbase.runtime.errors import ConfigurationError, ErrorList, FieldError, InputError
+from fll_hbase.spark.datasource.reader_options import PATH, parse_store
+from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
+from fll_hbase.spark.lines.worker_ingest import REJECTED, Target, ingest_batches
 from fll_hbase.spark.settings import job_settings
-from fll_hbase.spark.worker_ingest import REJECTED, Target, ingest_batches
 
 OPTIONS = ("store", "namespace")
 SHOWN_BYTES = 60

@@ -12,12 +12,12 @@ from contextlib import ExitStack, closing
 
 from pyspark.sql import SparkSession
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.jobs.check_audit import audit
 from fll_hbase.spark.jobs.check_repair import Repairs, reasons, repair_findings
 from fll_hbase.spark.jobs.check_report import CheckReport
-from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import open_store_table
+from fll_hbase.store.rows import calendar_mark
 
 PASSES_MAX = 2
 """What a run lacks is not known before its content is repaired: a second pass repairs that."""

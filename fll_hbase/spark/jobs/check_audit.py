@@ -19,12 +19,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout, ranges
-from fll_hbase.spark import cell_hashes, range_scan
-from fll_hbase.spark.hash_filter import HashFilter, build_filter
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.exports.table_frames import persist
+from fll_hbase.spark.hashes import cell_hashes, range_scan
+from fll_hbase.spark.hashes.hash_filter import HashFilter, build_filter
 from fll_hbase.spark.jobs.check_report import EXAMPLES, AuditReport
-from fll_hbase.spark.table_frames import persist
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FAULT, PRESENT, RowFacts, text_hash
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair

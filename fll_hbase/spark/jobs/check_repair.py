@@ -11,13 +11,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
-from fll_hbase.spark.arrow_batches import to_batch
-from fll_hbase.spark.range_scan import PARTITIONS_PER_CORE
-from fll_hbase.spark.table_frames import persist
-from fll_hbase.spark.worker_ingest import RETRY
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import StoreUnavailable
+from fll_hbase.spark.exports.table_frames import persist
+from fll_hbase.spark.hashes.range_scan import PARTITIONS_PER_CORE
+from fll_hbase.spark.lines.arrow_batches import to_batch
+from fll_hbase.spark.lines.worker_ingest import RETRY
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Finding, Repair

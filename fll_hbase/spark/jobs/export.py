@@ -11,14 +11,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.model.window import Window
-from fll_hbase.spark import event_frames, output_directory, range_scan
-from fll_hbase.spark.datasource.options import ALWAYS, TableName
-from fll_hbase.spark.distinct_edges import EDGE_COLUMNS, distinct_edges
-from fll_hbase.spark.export_files import (
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.datasource.reader_options import ALWAYS, TableName
+from fll_hbase.spark.exports import output_directory
+from fll_hbase.spark.exports.distinct_edges import EDGE_COLUMNS, distinct_edges
+from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
     EDGES,
     EVENTS,
@@ -31,10 +31,12 @@ from fll_hbase.spark.export_files import (
     write_files,
     write_settings,
 )
-from fll_hbase.spark.new_file import create_file
-from fll_hbase.spark.output_directory import EXPORT, Owner
-from fll_hbase.spark.run_edges import run_edges
-from fll_hbase.spark.table_frames import table_frame
+from fll_hbase.spark.exports.new_file import create_file
+from fll_hbase.spark.exports.output_directory import EXPORT, Owner
+from fll_hbase.spark.exports.run_edges import run_edges
+from fll_hbase.spark.exports.table_frames import table_frame
+from fll_hbase.spark.hashes import range_scan
+from fll_hbase.spark.lines import event_frames
 
 MANIFEST = "export.json"
 _OWNER = Owner(EXPORT, "export")

@@ -14,16 +14,24 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import changes, range_scan
-from fll_hbase.spark.export_files import CATALOGUE, EDGES, FILE_BYTES, RUNS, package_version, write_settings
-from fll_hbase.spark.export_log import Batch, ExportLog, ExportTarget, remove_attempts
-from fll_hbase.spark.export_stage import SeenRows, StagedTables
-from fll_hbase.spark.lake_tables import LakeFormat, LakeTables, open_lake
-from fll_hbase.spark.rejects import is_subdirectory
-from fll_hbase.spark.run_edges import run_edges
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports import changes
+from fll_hbase.spark.exports.export_files import (
+    CATALOGUE,
+    EDGES,
+    FILE_BYTES,
+    RUNS,
+    package_version,
+    write_settings,
+)
+from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
+from fll_hbase.spark.exports.export_stage import SeenRows, StagedTables
+from fll_hbase.spark.exports.lake_tables import LakeFormat, LakeTables, open_lake
+from fll_hbase.spark.exports.run_edges import run_edges
+from fll_hbase.spark.hashes import range_scan
+from fll_hbase.spark.lines.rejects import is_subdirectory
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import input_files, line_frames
-from fll_hbase.spark.output_directory import REJECTS, Owner, claim
-from fll_hbase.spark.rejects import drop_long, long_lines, write_rejects
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.output_directory import REJECTS, Owner, claim
+from fll_hbase.spark.lines import input_files, line_frames
+from fll_hbase.spark.lines.rejects import drop_long, long_lines, write_rejects
+from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.spark.stats import LoadReport
-from fll_hbase.spark.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.store.factory import open_store
 
 PARTITION_BYTES = 2**30

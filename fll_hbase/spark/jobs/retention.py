@@ -18,13 +18,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.spark import cell_hashes, range_scan
-from fll_hbase.spark.arrow_batches import to_batch
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.exports.table_frames import persist
+from fll_hbase.spark.hashes import cell_hashes, range_scan
 from fll_hbase.spark.jobs.retention_datasets import read_aliases, unreferenced_datasets
 from fll_hbase.spark.jobs.retention_hashes import (
     ANY_AGE_MS,
@@ -39,7 +39,7 @@ from fll_hbase.spark.jobs.retention_hashes import (
     key_ranges,
     old_cells,
 )
-from fll_hbase.spark.table_frames import persist
+from fll_hbase.spark.lines.arrow_batches import to_batch
 from fll_hbase.spark.worker_store import worker_table
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.factory import open_store_table

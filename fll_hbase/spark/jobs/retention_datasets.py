@@ -9,12 +9,12 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
-from fll_hbase.spark import cell_hashes, range_scan
-from fll_hbase.spark.arrow_batches import to_batches
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.exports.table_frames import persist
+from fll_hbase.spark.hashes import cell_hashes, range_scan
 from fll_hbase.spark.jobs.retention_hashes import cell_hash, key_ranges
-from fll_hbase.spark.table_frames import persist
+from fll_hbase.spark.lines.arrow_batches import to_batches
 from fll_hbase.spark.worker_store import worker_table
 from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.tables import Table

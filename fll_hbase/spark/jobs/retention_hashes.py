@@ -13,11 +13,11 @@ import xxhash
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.spark import cell_hashes
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.hashes import cell_hashes
 from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.maintenance.retention_counts import KINDS, RUNS

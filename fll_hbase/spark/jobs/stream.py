@@ -14,17 +14,17 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import dead_letters, line_frames
-from fll_hbase.spark.hadoop_files import HadoopDirectory
-from fll_hbase.spark.kafka_lag import parse_lag
-from fll_hbase.spark.rejects import is_subdirectory, rejected_lines
-from fll_hbase.spark.shutdown import StopFlag
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+from fll_hbase.spark.lines import dead_letters, line_frames
+from fll_hbase.spark.lines.rejects import is_subdirectory, rejected_lines
+from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
-from fll_hbase.spark.stream_identity import StreamIdentity, claim_checkpoint
-from fll_hbase.spark.stream_rejects import BatchRejects, Rejection
-from fll_hbase.spark.stream_sources import StreamSource
-from fll_hbase.spark.worker_ingest import Target, count_outcomes, ingest_lines
+from fll_hbase.spark.streams.kafka_lag import parse_lag
+from fll_hbase.spark.streams.shutdown import StopFlag
+from fll_hbase.spark.streams.stream_identity import StreamIdentity, claim_checkpoint
+from fll_hbase.spark.streams.stream_rejects import BatchRejects, Rejection
+from fll_hbase.spark.streams.stream_sources import StreamSource
 from fll_hbase.store.factory import open_store
 from fll_hbase.tables import canonical_url
 

@@ -13,13 +13,13 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import COPY_ORDER, RowKind
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.store import calendar_rows
 from fll_hbase.store.copying.comparison import Difference, compare_rows, copied_cells, keeps_stamps
 from fll_hbase.store.copying.marks import Mark, mark_row
 from fll_hbase.store.copying.progress import ROW, Progress, put_of
 from fll_hbase.store.maintenance import liveness
 from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import Put, Row, StampedPut, Table
 
 PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from fll_hbase.errors import ConfigurationError, CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import escape_bytes, unescape_bytes
+from fll_hbase.runtime.errors import ConfigurationError, CorruptRow, in_row
 from fll_hbase.tables import Put, Table
 
 ROW, COLUMN = layout.PROPERTIES + b"copy", b"d:v"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fll_hbase import clock
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.keys.row_kinds import EVERYTHING
+from fll_hbase.runtime import clock
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.copying.copy_pass import CopyPass, KindResult
 from fll_hbase.store.copying.progress import Progress, check_not_copying, put_of, read_progress
 from fll_hbase.tables import Table

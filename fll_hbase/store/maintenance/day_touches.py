@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from fll_hbase.clock import now_ms
-from fll_hbase.errors import CorruptRow, StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
-from fll_hbase.store import calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import CorruptRow, StoreUnavailable
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Cell, Table
 
 TRIES_MAX = 10

@@ -14,15 +14,15 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import xxhash
 
-from fll_hbase.clock import now_ms
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.store import calendar_mark
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.maintenance import liveness
 from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.rows import calendar_mark
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import CellKey, Put, Row, Table
 
 T = TypeVar("T")

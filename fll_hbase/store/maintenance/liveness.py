@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.store import calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.endpoints import EndpointCache, EndpointKeys, decode_endpoints
-from fll_hbase.store.run_rows import CommittedHead
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000

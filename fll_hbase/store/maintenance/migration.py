@@ -11,15 +11,15 @@ from typing import Any, TypeAlias
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import day_of
 from fll_hbase.keys.row_kinds import kind_name
-from fll_hbase.store import calendar_mark, calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.rows import calendar_mark, calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Put, Row, Sync, Table
 
 CACHED_MAX = 200_000

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 
-from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.write.sealing import DaySealer, SealRequest
 from fll_hbase.tables import Row, Table
 

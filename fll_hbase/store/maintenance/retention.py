@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fll_hbase.clock import now_ms
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed

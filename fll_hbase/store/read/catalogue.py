@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fll_hbase import deadline
-from fll_hbase.errors import CorruptRow, NotFound, in_row
 from fll_hbase.keys import layout
 from fll_hbase.keys.layout import Range
 from fll_hbase.keys.ranges import dataset_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import CorruptRow, NotFound, in_row
 from fll_hbase.store.read import shared_reads
 from fll_hbase.store.read.name_listing import (
     batch_names,

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 
-from fll_hbase import deadline, metrics
-from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, LineageUnion
@@ -21,9 +19,11 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
-from fll_hbase.store import content_rows
+from fll_hbase.runtime import deadline, metrics
+from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.read import content_decoding, shared_reads
 from fll_hbase.store.read.content_decoding import DatasetOfContent, FieldOfContent
+from fll_hbase.store.rows import content_rows
 from fll_hbase.tables import Row, Scan, Table
 from fll_hbase.tables.observed import counted
 

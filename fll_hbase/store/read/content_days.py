@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.window import Window
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import DayRuns, SealedRun
+from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.read.batched_reads import Alone, Reads, RowKeys
 from fll_hbase.store.read.reference_pages import WindowQuery
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun
 from fll_hbase.tables import Cell, Row, Scan
 
 WAYS_MAX, WAYS_ALONE_MAX = 1_000, 10_000

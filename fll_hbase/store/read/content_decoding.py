@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.errors import in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.derivation_digests import derivation_digests
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Operation
-from fll_hbase.store import content_rows, field_map_codec
+from fll_hbase.runtime.errors import in_row
+from fll_hbase.store.rows import content_rows, field_map_codec
 from fll_hbase.tables import Row
 
 # Measured; a digest takes 115 bytes, and the rest is for the name of its field.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import DatasetOfContent, FieldOfContent

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader

@@ -9,15 +9,14 @@ from itertools import chain
 from operator import itemgetter
 from typing import TypeAlias
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
-from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import simple_view, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.calendar_rows import DayRuns, SealedRun, reference_order
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -25,6 +24,7 @@ from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Derivation, Derivations
+from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
 _ContentDerivation: TypeAlias = tuple[simple_view.DerivationSignature, tuple[Operation, ...]]
 """Signature and sorted operations of a field in a content; no operations if the content lacks it."""

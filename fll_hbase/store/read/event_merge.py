@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun, State, encode_details
-from fll_hbase.store import run_rows
+from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.results import RunDetails
-from fll_hbase.store.run_rows import CommittedHead, CommittedRun
+from fll_hbase.store.rows import run_rows
+from fll_hbase.store.rows.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
 BODIES_BYTES_MAX = 16 * 2**20

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
-from fll_hbase import deadline
 from fll_hbase.model import field_relations
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime import deadline
 from fll_hbase.store.read.content_cache import ContentCache
 
 EDGES_MAX = 10_000

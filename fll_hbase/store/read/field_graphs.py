@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.model import operation_graph, simple_view
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader

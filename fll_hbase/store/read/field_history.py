@@ -7,14 +7,13 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TypeAlias
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import simple_view
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.calendar_rows import DayRuns
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import overlap
@@ -25,6 +24,7 @@ from fll_hbase.store.read.run_times_reader import RunTimesReader, TimesByName
 from fll_hbase.store.read.stretches import RunGroup, StretchUnion
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldHistory
+from fll_hbase.store.rows.calendar_rows import DayRuns
 
 _Contents: TypeAlias = Mapping[str, tuple[Dataset, RunTimes]]
 """When contents ran, by checksum, with the name of the dataset under which their runs were found."""

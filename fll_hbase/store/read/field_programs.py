@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fll_hbase import deadline
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.field_operations import operations_from, operations_into
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
 from fll_hbase.store.read.content_decoding import FieldOfContent

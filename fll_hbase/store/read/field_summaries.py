@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.model.dataset_fields import read_fields, related_fields, written_fields
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader

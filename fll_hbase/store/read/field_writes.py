@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import TypeAlias
 
-from fll_hbase import deadline
-from fll_hbase.errors import NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model.dataset_fields import written_fields
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import EventLineage
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.catalogue import CatalogueField
 from fll_hbase.store.read.content_cache import retry_on_missing_content
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows.run_rows import CommittedRun
 
 NEWEST_RUNS = 16
 """Newest runs that are read: the schema is that of the newest one of them that has any."""

@@ -8,10 +8,10 @@ from itertools import chain
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import in_row
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Window
+from fll_hbase.runtime.errors import in_row
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.tables import Row, Table

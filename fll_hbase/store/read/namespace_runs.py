@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import escape
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Window
-from fll_hbase.store import run_rows
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
 from fll_hbase.store.results import ListedRun, RunsPage
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import run_rows
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row, Scan, Table
 
 BATCH_RUNS = 1_001

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
-from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.field_graph import Node, Steps
 from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk

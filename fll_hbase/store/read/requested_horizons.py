@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fll_hbase.errors import in_row
 from fll_hbase.keys.retention import REQUEST, REQUESTS_ROW, RetentionRequest, parse_request
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import NEVER_MS, RetentionPolicy
 from fll_hbase.model.window import Window
+from fll_hbase.runtime.errors import in_row
 from fll_hbase.store.read.reference_pages import WindowQuery
 from fll_hbase.tables import Row, Table
 

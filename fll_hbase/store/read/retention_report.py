@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.expired_runs import WriterQuery, WriterReader, WriterUnion
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fll_hbase import deadline
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import BOTH, START_LIMIT_MS, Window
+from fll_hbase.runtime import deadline
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.results import RunBounds
 from fll_hbase.tables import Scan, Table

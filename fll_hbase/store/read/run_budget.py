@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fll_hbase import deadline
 from fll_hbase.keys import layout
-from fll_hbase.store.calendar_rows import SealedRun
+from fll_hbase.runtime import deadline
+from fll_hbase.store.rows.calendar_rows import SealedRun
 
 LAST_SECONDS = 0.5
 """The time before the deadline in which no further references are read for an answer that may be cut."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -23,7 +23,7 @@ from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
 from fll_hbase.store.results import ListedRun, Programs, RunCounts, RunsPage
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows.run_rows import CommittedRun
 
 BATCH_RUNS = 1000
 """References of one call."""

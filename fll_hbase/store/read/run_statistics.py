@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.results import ProgramUsage, RunBucket
+from fll_hbase.store.rows.calendar_rows import DayRuns
 
 
 @dataclass(slots=True)

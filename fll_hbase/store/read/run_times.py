@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.calendar_rows import DayRuns
 from fll_hbase.store.read import content_days
 from fll_hbase.store.results import RunSpan
+from fll_hbase.store.rows.calendar_rows import DayRuns
 
 
 class RunTimes:

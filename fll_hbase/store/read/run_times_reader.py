@@ -9,8 +9,6 @@ from typing import NamedTuple, TypeAlias
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.store import calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay, DayRuns, SealedRun
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
@@ -26,7 +24,9 @@ from fll_hbase.store.read.window_query import (
     read_aliases,
     with_aliases,
 )
-from fll_hbase.store.run_rows import CommittedHead
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay, DayRuns, SealedRun
+from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Row, Scan, Table
 
 FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX = 250, 1_000

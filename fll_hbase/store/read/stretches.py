@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
-from fll_hbase.store.calendar_rows import DayRuns, SealedRun, reference_order
 from fll_hbase.store.results import Stretch
+from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
 
 class RunGroup(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 

@@ -11,12 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from fll_hbase import deadline
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.store import calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import DayRuns
+from fll_hbase.runtime import deadline
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
@@ -25,7 +23,9 @@ from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.reference_pages import Page, first_page, read_page
 from fll_hbase.store.read.reference_pages import WindowQuery as WindowQuery
 from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
-from fll_hbase.store.run_rows import CommittedHead, CommittedRun
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import DayRuns
+from fll_hbase.store.rows.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fll_hbase.errors import TooLarge
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import ProgramId, RecordedRun
-from fll_hbase.store import run_rows
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.runtime.errors import TooLarge
+from fll_hbase.store.rows import run_rows
+from fll_hbase.store.rows.run_rows import CommittedRun
 
 RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN = 2_000, 250
 """Runs of one pass. A longer call is split into several; not below the minimum where they run in parallel."""

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from fll_hbase.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import event_operations, lineage, run_events
-from fll_hbase.store import calendar_rows, content_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
-from fll_hbase.store.content_rows import EncodedContent
+from fll_hbase.runtime.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
+from fll_hbase.runtime.threads import map_in_threads
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.content_rows import EncodedContent
 from fll_hbase.store.write import ways
 from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
@@ -39,7 +40,6 @@ from fll_hbase.store.write.pending_run import (
     report_pass,
 )
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
-from fll_hbase.threads import map_in_threads
 
 PASSES_MAX = 50
 """Passes after which step 6 gives up with StoreUnavailable."""

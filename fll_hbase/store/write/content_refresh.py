@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fll_hbase.errors import ChecksumConflict, LineageError, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.store import content_rows
-from fll_hbase.store.content_rows import EncodedContent
+from fll_hbase.runtime.errors import ChecksumConflict, LineageError, TooLarge
+from fll_hbase.store.rows import content_rows
+from fll_hbase.store.rows.content_rows import EncodedContent
 from fll_hbase.store.write.freshness import FreshnessCache
 from fll_hbase.store.write.pending_run import PendingRun, Rejections
 from fll_hbase.tables import Table

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase import deadline, metrics
-from fll_hbase.errors import DeadlineExceeded, LineageError, StoreUnavailable
+from fll_hbase.runtime import deadline, metrics
+from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 

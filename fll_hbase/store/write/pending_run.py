@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fll_hbase import metrics
-from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import check_key_length
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import IncomingEvent, sort_events
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store import run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime import metrics
+from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import DocumentSequence, RunBatch
 from fll_hbase.tables import Put, Row

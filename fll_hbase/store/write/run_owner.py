@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fll_hbase.errors import RunIdConflict
 from fll_hbase.keys import layout
 from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun
-from fll_hbase.store import run_rows
+from fll_hbase.runtime.errors import RunIdConflict
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Table
 
 

@@ -17,16 +17,16 @@ from itertools import islice
 from queue import Empty, Full, Queue
 from typing import NamedTuple
 
-from fll_hbase.errors import CorruptRow, LineageError
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
-from fll_hbase.store import calendar_rows, run_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import CorruptRow, LineageError
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.reference_pages import WindowQuery, reference_columns
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Put, Row, Table
 
 GRACES = 2

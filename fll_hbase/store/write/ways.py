@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from fll_hbase.keys import calendars
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_mark import mark, mark_complete
-from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_mark import mark, mark_complete
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.write.freshness import FreshnessCache
 from fll_hbase.tables import Put, Table
 

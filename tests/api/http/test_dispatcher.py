@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from api import readiness
 from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
-from api.readiness import Readiness
-from fll_hbase.errors import StoreUnavailable
+from api.observability import readiness
+from api.observability.readiness import Readiness
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.waiting import PATIENCE_SECONDS, eventually

@@ -24,11 +24,11 @@ from waitress.buffers import OverflowableBuffer
 
 from api.http.connection import Connection
 from api.http.event_loop import EventLoop
-from api.http.observer import AnsweredRequest, RequestObserver
-from api.http.server import HttpServer
-from api.http.worker import HttpWorker
+from api.http.event_server import HttpServer
+from api.http.gunicorn_worker import HttpWorker
+from api.observability.observer import AnsweredRequest, RequestObserver
 from api.server import _Server
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from tests.support.raw_http import Server, answer, head
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
@@ -173,7 +173,7 @@ def test_a_short_answer_is_sent_after_it_is_logged() -> None:
 
 
 def test_connections_beyond_the_limit_replace_silent_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.http.server.CONNECTIONS_MAX", 5)
+    monkeypatch.setattr("api.http.event_server.CONNECTIONS_MAX", 5)
     with serving(hello) as server:
         silent = [server.connected() for _ in range(20)]
         assert server.get("/x").body == b"hello"
@@ -223,7 +223,7 @@ def test_a_stopping_server_does_not_wait_for_slow_heads(monkeypatch: pytest.Monk
             slow = stack.enter_context(server.connected())
             slow.sendall(b"GET /x HT")
             idle = stack.enter_context(server.connected())
-            monkeypatch.setattr("api.http.server.GRACEFUL_SECONDS", 2 * PATIENCE_SECONDS)
+            monkeypatch.setattr("api.http.event_server.GRACEFUL_SECONDS", 2 * PATIENCE_SECONDS)
         assert _has_ended(slow)
         assert _has_ended(idle)
 

@@ -25,9 +25,9 @@ from cryptography.x509.oid import NameOID
 
 from api import create_app
 from api.http.tls import tls_context
-from fll_hbase.client.http import HttpClient
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.client.remote.remote_client import HttpClient
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.api_client import record_new

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from api.openapi.completion import OPERATION_IDS
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from tests.support.lineage_documents import copying, run
 from tests.support.threaded_server import serving_in_thread
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
-from fll_hbase.config import Settings
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import run_bounds
 from fll_hbase.tables import Scan, Table, open_table

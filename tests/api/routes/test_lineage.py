@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from tests.api.conftest import MakeClient
 from tests.support.api_client import (
     ALL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from tests.api.conftest import MakeClient
 from tests.support.api_client import ALL, assert_problem, get_json, next_link, path, record_new
 from tests.support.lineage_documents import (

@@ -8,11 +8,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.app import create_app
-from fll_hbase.client import LineageQuery, LocalClient, WindowText
-from fll_hbase.config import Settings
+from fll_hbase.client.base import LineageQuery, WindowText
+from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Window
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.horizons import LIFETIME_MS
 from fll_hbase.tables import Put, Table, open_table

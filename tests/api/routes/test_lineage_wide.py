@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.api_client import ALL, path, record_new

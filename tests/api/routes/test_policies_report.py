@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient

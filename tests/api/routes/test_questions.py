@@ -13,9 +13,10 @@ from urllib.parse import quote
 import pytest
 from flask.testing import FlaskClient
 
-from api import create_app, question_batch
-from api.budget import CLIENT_LEFT
-from fll_hbase.config import Settings
+from api import create_app
+from api.batches import question_batch
+from api.wire.budget import CLIENT_LEFT
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, Scan, Table, open_table
 from fll_hbase.tables.base import Columns

@@ -8,7 +8,7 @@ import pytest
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
 from fll_hbase.capture.resolver.jdbc_query import query_lineage
-from fll_hbase.capture.resolver.lineage import Direct
+from fll_hbase.capture.resolver.plan_lineage import Direct
 from fll_hbase.model import run_events
 from fll_hbase.sources import openlineage
 from tests.support import sql_readings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.capture.resolver.lineage import ColumnLineage
+from fll_hbase.capture.resolver.plan_lineage import ColumnLineage
 from fll_hbase.capture.resolver.plans import resolve
 from tests.support.profiles import PROFILE
 

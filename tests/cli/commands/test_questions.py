@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fll_hbase import connect
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 from tests.support.commands import complaint, fll, printed
 
 PATHS = ["/v3/namespaces", "/v3/search?q=uid", "/v3/namespaces/bank/endpoints/DailyTransactions"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from fll_hbase.ingest.batches import batch_documents
+from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
 from tests.support.commands import complaint, fll, printed
 from tests.support.pipelines import SINK, chain, record, source

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.spool import MARKER, Spool, SpoolLimits, open_spool
+from fll_hbase.recorder.spool import MARKER, Spool, SpoolLimits, open_spool
 from tests.support import scripted_server
 from tests.support.commands import FLL, complaint, fll
 from tests.support.scripted_server import Reply

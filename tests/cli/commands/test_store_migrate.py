@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.cli.commands import store as command
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.keys import calendars, layout
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.worker_store import worker_store
 from fll_hbase.tables import back_up, open_table
 from tests.support.commands import complaint, fll, printed

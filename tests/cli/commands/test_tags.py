@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.client import Connection, open_client, tag_connection
-from fll_hbase.config import Settings
-from fll_hbase.errors import InvalidQuery, NotFound
+from fll_hbase.client import tag_connection
+from fll_hbase.client.connection import Connection
+from fll_hbase.client.opening import open_client
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import InvalidQuery, NotFound
 from tests.support.commands import END_MS, complaint, fll, printed
 from tests.support.small_documents import document
 

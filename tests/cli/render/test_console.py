@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.cli.render.console import format_time
-from fll_hbase.escape import escape_control
+from fll_hbase.runtime.escape import escape_control
 from tests.support.commands import FLL
 from tests.support.small_documents import START_MS, document
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InputError, TooLarge
+from fll_hbase.runtime.errors import InputError, TooLarge
 from fll_hbase.sources import cdap, strict_json
 from fll_hbase.sources.native.document import Reading
 from tests.support.pipelines import NAMES, SINK, Json, chain, document, known_pipelines, record, source

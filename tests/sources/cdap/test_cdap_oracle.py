@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from fll_hbase import rest_json
+from fll_hbase.queries import rest_json
 from fll_hbase.sources import cdap
 from tests.support.pipelines import ExpectedLineage, Fields, Json, known_pipelines
 

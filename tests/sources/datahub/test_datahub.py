@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import rest_json
-from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources.datahub import AspectCount, AspectCounters, AspectOutcome, MessageFormat
 from tests.support.datahub_messages import (
     DAILY,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InvalidLineage, UnreadableDocument
+from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources.datahub import MessageFormat, ParsedMessage
 from tests.support.datahub_messages import (
     DAILY,

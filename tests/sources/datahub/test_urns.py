@@ -7,7 +7,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.datahub import field_paths, urns
+from fll_hbase.sources.datahub import schema_paths, urns
 from fll_hbase.sources.datahub.urns import FieldUrn, JobUrn
 
 _PIECES = st.sampled_from(
@@ -142,8 +142,8 @@ def test_jobs() -> None:
     ],
 )
 def test_field_paths(path: str, name: str) -> None:
-    assert field_paths.field_name(path) == name
-    assert field_paths.field_name(field_paths.field_path(name)) == name
+    assert schema_paths.field_name(path) == name
+    assert schema_paths.field_name(schema_paths.field_path(name)) == name
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_field_paths(path: str, name: str) -> None:
     ],
 )
 def test_paths_of_names_are_as_plain_as_can_be(name: str, path: str) -> None:
-    assert field_paths.field_path(name) == path
+    assert schema_paths.field_path(name) == path
 
 
 @given(texts | st.lists(st.sampled_from(["a", "/", ".", "[key]", "b", ".."]), min_size=1).map("".join))
@@ -167,7 +167,7 @@ def test_paths_of_names_are_as_plain_as_can_be(name: str, path: str) -> None:
 @example("[version=2.0].[type=string]")
 def test_every_name_comes_back(name: str) -> None:
     assume("[type=" not in name or name == "[version=2.0].[type=string]")
-    assert field_paths.field_name(field_paths.field_path(name)) == name
+    assert schema_paths.field_name(schema_paths.field_path(name)) == name
 
 
 names = st.lists(st.text("ab.- é", min_size=1, max_size=5), min_size=1, max_size=4)
@@ -177,4 +177,4 @@ tokens = st.lists(st.sampled_from(["[type=struct]", "[type=array]", "[type=a.B]"
 @given(names, st.data())
 def test_version_two_loses_no_name(names: list[str], data: st.DataObject) -> None:
     steps = [f"{'.'.join(data.draw(tokens))}.{name}" for name in names]
-    assert field_paths.field_name(".".join([field_paths.VERSION, *steps])) == "/".join(names)
+    assert schema_paths.field_name(".".join([schema_paths.VERSION, *steps])) == "/".join(names)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.errors import InputError, TooLarge, UnreadableDocument
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read, Write
 from fll_hbase.model.runs import State
+from fll_hbase.runtime.errors import InputError, TooLarge, UnreadableDocument
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt.adapters import unquote_relation
 from tests.support.dbt_artifacts import (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
+from fll_hbase.runtime.errors import InputError
 from fll_hbase.sources import dbt, strict_json
 from tests.support.dbt_artifacts import OK, SNAPSHOT, SOURCE, A, B, catalog, document, node, read
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api import create_app
-from fll_hbase.config import Settings
-from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.name_rules import NameRules, parse_rules
 from fll_hbase.sources.openlineage import ParsedEvent

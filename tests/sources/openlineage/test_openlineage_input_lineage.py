@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from api.environ import PRINCIPAL
+from api.wire.environ import PRINCIPAL
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import rest_json
-from fll_hbase.errors import NotFound
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import START_LIMIT_MS, Window
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime.errors import NotFound
 from fll_hbase.sources import openlineage
-from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Table, open_table
 from tests.support.openlineage_events import DATASETS, RUNS, run_events
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.errors import UnreadableDocument
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources.sql import dialects
 from tests.support.sql_readings import direct, read, warnings
 

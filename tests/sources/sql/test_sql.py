@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read, Write
+from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 from tests.support.sql_readings import Edges, _edges, _is_indirect, _reads, direct, document, read, warnings

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
+from fll_hbase.runtime.errors import InputError
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 from tests.support import golden_sql

@@ -18,7 +18,7 @@ from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
 from fll_hbase.spark import datasource
 from fll_hbase.spark.datasource import schemas
-from fll_hbase.spark.datasource.options import TableName
+from fll_hbase.spark.datasource.reader_options import TableName
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
 from tests.spark.conftest import SAMPLE_END_MS

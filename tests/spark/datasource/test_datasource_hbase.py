@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
 from fll_hbase.spark import datasource
-from fll_hbase.spark.datasource.options import TableName
+from fll_hbase.spark.datasource.reader_options import TableName
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.clusters import Cluster
 

@@ -15,7 +15,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
-from fll_hbase.spark.datasource.options import OPTIONS
+from fll_hbase.spark.datasource.reader_options import OPTIONS
 from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

@@ -24,8 +24,6 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, CorruptRow, InvalidQuery
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineage
@@ -33,9 +31,12 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
-from fll_hbase.spark.arrow_batches import Row as TableRow
-from fll_hbase.spark.datasource import partitions, rows, schemas
-from fll_hbase.spark.datasource.options import (
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError, CorruptRow, InvalidQuery
+from fll_hbase.spark.datasource import partitions, schemas
+from fll_hbase.spark.datasource import row_tuples as rows
+from fll_hbase.spark.datasource.pushdown import push_down
+from fll_hbase.spark.datasource.reader_options import (
     ALWAYS,
     DatasetFilter,
     ReadRequest,
@@ -43,8 +44,8 @@ from fll_hbase.spark.datasource.options import (
     TableName,
     parse_options,
 )
-from fll_hbase.spark.datasource.pushdown import push_down
 from fll_hbase.spark.datasource.writer import write_target
+from fll_hbase.spark.lines.arrow_batches import Row as TableRow
 from fll_hbase.store.components import build_components
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table

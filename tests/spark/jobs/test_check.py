@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli.commands.spark import spark as group
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
-from fll_hbase.spark import hash_filter
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.hashes import hash_filter
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.spark.jobs import check_report
-from fll_hbase.store import calendar_mark
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, open_table
 from tests.support.audit_histories import HISTORIES, essential
@@ -84,7 +84,7 @@ def essential_cells(url: str) -> object:
 
 @pytest.fixture(autouse=True)
 def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fll_hbase.spark.range_scan.PARTITIONS_PER_CORE", 1)
+    monkeypatch.setattr("fll_hbase.spark.hashes.range_scan.PARTITIONS_PER_CORE", 1)
 
 
 def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: str) -> None:

@@ -16,11 +16,9 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from fll_hbase import field_graph_json, rest_json
 from fll_hbase.cli import main
-from fll_hbase.client import WindowText
-from fll_hbase.client.local import LocalClient
-from fll_hbase.config import Settings
+from fll_hbase.client.base import WindowText
+from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest import ingest
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
@@ -29,10 +27,12 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.queries import field_graph_json, rest_json
+from fll_hbase.runtime.config import Settings
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.spark.datasource import schemas
-from fll_hbase.spark.export_files import Format
+from fll_hbase.spark.exports.export_files import Format
 from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

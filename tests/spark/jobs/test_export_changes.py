@@ -15,15 +15,15 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli import main
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import lineage
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS
-from fll_hbase.spark.export_log import ExportLog
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.export_log import ExportLog
+from fll_hbase.spark.exports.lake_tables import LakeFormat, ParquetTables
 from fll_hbase.spark.jobs.export_changes import ChangesReport, ChangesSpec, export_changes
-from fll_hbase.spark.lake_tables import LakeFormat, ParquetTables
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.strategies import chain

@@ -19,11 +19,11 @@ from pyspark.sql import SparkSession
 from api import create_app
 from api.routes import blueprint
 from fll_hbase import sample
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import rejects
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.jobs.load import PARQUET
-from fll_hbase.spark.reject_limit import RejectLimit
-from fll_hbase.spark.rejects import FIRST_BYTES
+from fll_hbase.spark.lines import rejects
+from fll_hbase.spark.lines.reject_limit import RejectLimit
+from fll_hbase.spark.lines.rejects import FIRST_BYTES
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -319,7 +319,9 @@ def test_too_many_rejects_end_the_load_with_examples(loads: Loads, tmp_path: Pat
     with pytest.raises(PySparkException) as error:
         loads.load(tmp_path / "bad", rejects_max=RejectLimit(1))
     (line,) = {
-        line for line in str(error.value).splitlines() if line.startswith("fll_hbase.errors.TooManyRejects")
+        line
+        for line in str(error.value).splitlines()
+        if line.startswith("fll_hbase.runtime.errors.TooManyRejects")
     }
     assert "more lines are rejected than 1, such as file:" in line
     assert "/bad: b'{}': namespace: missing" in line

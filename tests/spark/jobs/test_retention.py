@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from fll_hbase.config import Settings
 from fll_hbase.keys import calendars
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.jobs import retention
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection

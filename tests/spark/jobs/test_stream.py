@@ -11,13 +11,13 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from fll_hbase.errors import ConfigurationError, TooManyRejects
-from fll_hbase.spark.reject_limit import parse_limit
-from fll_hbase.spark.shutdown import StopFlag
+from fll_hbase.runtime.errors import ConfigurationError, TooManyRejects
+from fll_hbase.spark.lines.reject_limit import parse_limit
 from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.stream_options import parse_source
-from fll_hbase.spark.stream_rejects import Rejection
-from fll_hbase.spark.stream_sources import open_source
+from fll_hbase.spark.streams.shutdown import StopFlag
+from fll_hbase.spark.streams.stream_options import parse_source
+from fll_hbase.spark.streams.stream_rejects import Rejection
+from fll_hbase.spark.streams.stream_sources import open_source
 from fll_hbase.tables import open_table
 from tests.support.small_documents import document
 from tests.support.stream_process import (

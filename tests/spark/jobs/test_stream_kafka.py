@@ -11,13 +11,18 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from fll_hbase.clock import now_ms
-from fll_hbase.errors import ConfigurationError, LineageError
-from fll_hbase.spark.kafka_lag import ConsumerLag
-from fll_hbase.spark.rejects import FIRST_BYTES
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import ConfigurationError, LineageError
+from fll_hbase.spark.lines.rejects import FIRST_BYTES
 from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.stream_options import ValueFormat, parse_dead_letter, parse_position, parse_source
-from fll_hbase.spark.stream_rejects import Rejection
+from fll_hbase.spark.streams.kafka_lag import ConsumerLag
+from fll_hbase.spark.streams.stream_options import (
+    ValueFormat,
+    parse_dead_letter,
+    parse_position,
+    parse_source,
+)
+from fll_hbase.spark.streams.stream_rejects import Rejection
 from tests.support.kafka.broker import Broker, connector
 from tests.support.kafka_topics import Message, Topics
 from tests.support.stream_process import (

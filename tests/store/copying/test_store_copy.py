@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.row_kinds import COPY_ORDER, EVERYTHING
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import CellKey, Put, Row, Table
 from tests.support.retained_histories import HISTORIES, HORIZONS, recorded, swept
 from tests.support.small_world import CONTENTS, STARTS_MS
@@ -156,7 +156,7 @@ def test_a_run_recorded_after_a_kill_has_its_content(monkeypatch: pytest.MonkeyP
     source, store = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "1", 5), CONTENTS[0])])
     target = _interrupted_at(source, "run index rows")
     store.record([RecordedRun(ProgramRun("n", "a", "", "t", "p", "2", 5), CONTENTS[1])])
-    monkeypatch.setattr("fll_hbase.clock.now_ms", lambda: 4_000_000_000_000)
+    monkeypatch.setattr("fll_hbase.runtime.clock.now_ms", lambda: 4_000_000_000_000)
     # The first writes are those of the kind at which it goes on, then come the runs.
     for writes in range(1, 20):
         with pytest.raises(StoreUnavailable):

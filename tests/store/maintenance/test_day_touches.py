@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.runs import ProgramRun, RecordedRun
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.day_touches import TRIES_MAX, days_of_commits, touch_days
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Cell, CellKey, Put, Table
 from tests.support.journals import Journal
 from tests.support.retained_histories import LATER_MS, cells, recorded

@@ -14,10 +14,10 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.store import calendar_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import open_table
 from fll_hbase.tables.base import StampedPut
 from tests.support.journals import Journal

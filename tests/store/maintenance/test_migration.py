@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.window import DAY_MS
-from fll_hbase.store import calendar_mark
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.store.copying import progress
 from fll_hbase.store.copying.progress import Progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection, migration
 from fll_hbase.store.maintenance.migration import MigrationReport
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 from tests.support.audit_histories import HISTORIES

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.keys import calendars
 from fll_hbase.keys.retention import RetentionRequest, parse_request, request_column
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Window
-from fll_hbase.store import calendar_mark
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.store.maintenance.retention_counts import FORMER_INDEXES
 from fll_hbase.store.read.requested_horizons import Horizons
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.audit_runner import findings
 from tests.support.retained_histories import (

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import content_cache
 from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX

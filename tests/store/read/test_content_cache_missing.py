@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
-from fll_hbase.errors import NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import ATTEMPTS_MAX, ContentMissing
 from fll_hbase.store.read.reach_walk import ReachQuery

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
-from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import State
 from fll_hbase.model.simple_view import derivation_signature
 from fll_hbase.model.window import Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.results import DatasetDiff

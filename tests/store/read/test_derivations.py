@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.store.calendar_rows import INLINE_RUNS_MAX
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Derivation
+from fll_hbase.store.rows.calendar_rows import INLINE_RUNS_MAX
 from fll_hbase.tables import open_table
 from tests.support.cancellation import cancelled_after
 from tests.support.sealing import seal_all

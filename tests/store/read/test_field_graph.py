@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import deadline
-from fll_hbase.config import Settings
-from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import StoreComponents, build_components
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.read import field_graph

@@ -10,10 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import deadline
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
-from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.keys.codec import escape
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import DatasetField, Field
@@ -32,11 +28,15 @@ from fll_hbase.model.operations import (
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.store import calendar_rows
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.store.results import Stretch
+from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import open_table
 from tests.support.cancellation import cancelled_after
 from tests.support.field_histories import (

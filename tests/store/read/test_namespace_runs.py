@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import deadline
-from fll_hbase.errors import CorruptRow, DeadlineExceeded, NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model import run_events
 from fll_hbase.model.retention_policy import RetentionPolicy
@@ -23,6 +21,8 @@ from fll_hbase.model.run_events import (
 )
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read import namespace_runs

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.lineage import build_lineage
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.store.results import Reach

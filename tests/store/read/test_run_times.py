@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import DEFAULTS
-from fll_hbase.errors import CorruptRow, NotFound
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
-from fll_hbase.store import calendar_rows
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import CorruptRow, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.run_times import RunTimes, bound_of
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import RunSpan
+from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest
 from fll_hbase.tables import CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.base import Columns

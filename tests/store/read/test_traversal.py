@@ -8,7 +8,6 @@ from functools import cache
 
 import pytest
 
-from fll_hbase.config import Settings
 from fll_hbase.keys import layout
 from fll_hbase.keys.calendars import PERIOD_DAYS
 from fll_hbase.model import lineage
@@ -16,6 +15,7 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import DATASETS_PER_READ, LineageStore
 from fll_hbase.store.read.content_days import WAYS_MAX
 from fll_hbase.store.results import DatasetLineageResult

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from fll_hbase import deadline
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.batching import RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN
 from fll_hbase.store.write.pending_run import CommitResult

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.runtime.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, Table, open_table

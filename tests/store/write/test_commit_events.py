@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import event_operations, lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
@@ -17,8 +16,9 @@ from fll_hbase.model.run_events import (
 )
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.runtime.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.run_rows import CELL_BYTES_MAX
+from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, open_table
 from tests.support.event_runs import ALIAS, NOW_MS, SOURCE, TARGET, event, part

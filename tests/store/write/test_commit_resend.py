@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import DEFAULTS
-from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, Table, open_table

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fll_hbase.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write import group_commit
 from fll_hbase.store.write.group_commit import GROUP_RUNS_MAX, GroupCommit

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import RunIdConflict
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import RunIdConflict
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult

@@ -9,17 +9,17 @@ from dataclasses import replace
 
 import pytest
 
-from fll_hbase.clock import now_ms
-from fll_hbase.config import Settings
-from fll_hbase.errors import CorruptRow, StoreUnavailable
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.store import calendar_rows
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import CorruptRow, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.write import sealing
 from fll_hbase.store.write.sealing import GRACES, BackgroundSealer, DaySealer, SealRequest
 from fll_hbase.tables import Batch, Put, Table, open_table

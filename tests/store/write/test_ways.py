@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.keys import calendars, layout, ranges
-from fll_hbase.store import calendar_mark
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.base import Columns
 from tests.support.copy_runs import DAY, DESTINATION, copying

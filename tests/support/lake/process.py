@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.config import Settings
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.exports.lake_tables import DeltaTables, IcebergTables, LakeFormat
 from fll_hbase.spark.jobs.export_changes import ChangesSpec, export_changes
-from fll_hbase.spark.lake_tables import DeltaTables, IcebergTables, LakeFormat
 from fll_hbase.spark.session import session
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import requests
 
 from bench.layers import LARGE, NAMESPACE
-from fll_hbase.json_types import Json
+from fll_hbase.runtime.json_types import Json
 from tests.support.page.site import Site
 
 WIDE_FIELDS = [f"parent_{number % 40:02}/column_{number:04}" for number in range(1_000)]

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import click
 
-from fll_hbase import config
+from fll_hbase.capture.capture_settings import CaptureSettings, read_settings
 from fll_hbase.capture.plan_spool import open_plan_spool
-from fll_hbase.capture.settings import CaptureSettings, read_settings
-from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS, SPOOL, query_read_seconds
-from fll_hbase.client import HttpClient
-from fll_hbase.errors import LineageError
-from fll_hbase.escape import escape_control
-from fll_hbase.http.session import HttpSession
+from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.client.remote.remote_client import HttpClient
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import LineageError
+from fll_hbase.runtime.escape import escape_control
 
 SPARK_SECONDS_MAX = 180.0
 

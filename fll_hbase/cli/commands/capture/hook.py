@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fll_hbase.capture import launch
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 
 
 @click.command(

@@ -10,7 +10,7 @@ import click
 
 from fll_hbase.capture import launch
 from fll_hbase.cli.options import NAMESPACE, SPOOL
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError
 
 SERVER_HELP = "URL of the server (default: FLL_CAPTURE_URL, else FLL_SERVER)."
 SPOOL_HELP = "Directory of plans that wait to be sent (default: FLL_CAPTURE_SPOOL)."

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import click
 
-from fll_hbase import config
-from fll_hbase.capture.delivery import PlanDelivery
+from fll_hbase.capture.capture_session import make_resolver
+from fll_hbase.capture.capture_settings import default_spool
 from fll_hbase.capture.left_plans import send_left
+from fll_hbase.capture.plan_delivery import PlanDelivery
 from fll_hbase.capture.plan_spool import open_plan_spool
-from fll_hbase.capture.session import make_resolver
-from fll_hbase.capture.settings import default_spool
-from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import RECORD_TIMEOUT_SECONDS
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.errors import LineageError
-from fll_hbase.escape import escape_control
-from fll_hbase.http.session import HttpSession
+from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import LineageError
+from fll_hbase.runtime.escape import escape_control
 
 
 @click.command(

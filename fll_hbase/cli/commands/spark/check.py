@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.errors import FAILURE
-from fll_hbase.config import Settings
+from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.runtime.config import Settings
 
 
 @click.command(

@@ -19,16 +19,16 @@ from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
 from fll_hbase.cli.commands.spark.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.options import STORE_HELP, Command
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
-from fll_hbase.retry import RetryPolicy
-from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit, parse_limit
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.runtime.retry import RetryPolicy
+from fll_hbase.runtime.threads import call_bounded
+from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit, parse_limit
 from fll_hbase.spark.session import DRIVER_MEMORY, session
 from fll_hbase.spark.settings import job_settings
-from fll_hbase.store import calendar_mark
 from fll_hbase.store.factory import open_store_table
+from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables.factory import check_creatable, store_exists
-from fll_hbase.threads import call_bounded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

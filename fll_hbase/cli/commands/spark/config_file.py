@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
-from fll_hbase.config import Settings
+from fll_hbase.runtime.config import Settings
 
 FILE_BYTES_MAX = 2**20
 

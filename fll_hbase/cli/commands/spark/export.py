@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import click
 
-from fll_hbase import time_window
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE, now_ms
 from fll_hbase.cli.time_options import resolve_option, time_options
-from fll_hbase.config import Settings
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.queries import time_window
+from fll_hbase.runtime.config import Settings
 
 FORMATS = ("openlineage", "parquet", "csv", "delta", "iceberg")
 LAKE_FORMATS = ("parquet", "delta", "iceberg")
@@ -94,7 +94,7 @@ def export(
         resolve_option("start", start), resolve_option("end", end or str(START_LIMIT_MS)), now_ms=now_ms()
     )
     with common.spark_job("export", settings, launch) as spark:
-        from fll_hbase.spark.export_files import Format
+        from fll_hbase.spark.exports.export_files import Format
         from fll_hbase.spark.jobs import export as job
 
         spec = job.ExportSpec(settings, window, namespace or "", distinct, file_bytes)
@@ -127,8 +127,8 @@ def _export_changes(
 ) -> None:
     spark_settings = _DELTA_SETTINGS if file_format == "delta" else {}
     with common.spark_job("export", settings, launch, defaults=spark_settings) as spark:
+        from fll_hbase.spark.exports.lake_tables import LakeFormat
         from fll_hbase.spark.jobs import export_changes as job
-        from fll_hbase.spark.lake_tables import LakeFormat
 
         spec = job.ChangesSpec(settings, out, state, LakeFormat(file_format), file_bytes)
         report = job.export_changes(spark, spec)

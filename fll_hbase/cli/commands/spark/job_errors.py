@@ -8,14 +8,14 @@ import tempfile
 import click
 
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.escape import escape_control
+from fll_hbase.runtime.escape import escape_control
 
 TRACE_CHARACTERS_MAX = 2**20
 """Of a longer trace the end is left out: causes repeat there."""
 
 _JAVA_CAUSE = re.compile("(Caused by)?: ")
 _TRACEBACK = "Traceback (most recent call last):"
-_ERRORS_MODULE = "fll_hbase.errors."
+_ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 def find_cause(text: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.errors import PARTIAL
+from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
-from fll_hbase.config import Settings
-from fll_hbase.errors import TooManyRejects
-from fll_hbase.spark.reject_limit import RejectLimit
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import TooManyRejects
+from fll_hbase.spark.lines.reject_limit import RejectLimit
 
 FORMATS = ("text", "parquet")
 
@@ -67,7 +67,7 @@ def load(
     """
     with common.spark_job("load", settings, launch, create=True) as spark:
         from fll_hbase.spark.jobs import load as job
-        from fll_hbase.spark.worker_ingest import Target
+        from fll_hbase.spark.lines.worker_ingest import Target
 
         target = Target(settings, namespace or "", rejects_max, take_over)
         report = job.load(spark, paths, target, rejects=rejects, form=input_format)

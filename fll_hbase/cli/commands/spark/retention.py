@@ -6,8 +6,8 @@ import click
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.retention_options import compaction_hint, policy_options
-from fll_hbase.config import Settings
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import check_grace
 
 

@@ -8,12 +8,12 @@ import click
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.commands.spark.stream_source import source_options
-from fll_hbase.cli.errors import PARTIAL
+from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
-from fll_hbase.config import Settings
-from fll_hbase.spark.reject_limit import RejectLimit
-from fll_hbase.spark.shutdown import StopFlag, stop_on_signals
-from fll_hbase.spark.stream_options import DeadLetterTopic, SourceOptions
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.lines.reject_limit import RejectLimit
+from fll_hbase.spark.streams.shutdown import StopFlag, stop_on_signals
+from fll_hbase.spark.streams.stream_options import DeadLetterTopic, SourceOptions
 
 if TYPE_CHECKING:
     from fll_hbase.spark.stats import BatchReport
@@ -85,10 +85,10 @@ def stream(
     session = common.spark_job("stream", settings, launch, create=True, defaults=_SETTINGS | libraries)
     # In this order: a SparkContext installs its own handler of SIGINT, which cancels all jobs.
     with session as spark, stop_on_signals(stop):
-        from fll_hbase.spark import stream_sources
         from fll_hbase.spark.jobs import stream as job
-        from fll_hbase.spark.stream_rejects import Rejection
-        from fll_hbase.spark.worker_ingest import Target
+        from fll_hbase.spark.lines.worker_ingest import Target
+        from fll_hbase.spark.streams import stream_sources
+        from fll_hbase.spark.streams.stream_rejects import Rejection
 
         stream_report = job.stream(
             spark,

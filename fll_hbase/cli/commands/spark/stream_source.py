@@ -10,8 +10,8 @@ import click
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import Command, now_ms
-from fll_hbase.spark import kafka_connector, stream_options
-from fll_hbase.spark.stream_options import KafkaOptions, ValueFormat
+from fll_hbase.spark.streams import kafka_connector, stream_options
+from fll_hbase.spark.streams.stream_options import KafkaOptions, ValueFormat
 
 FORMATS = [value.value for value in ValueFormat if value is not ValueFormat.DETECT]
 

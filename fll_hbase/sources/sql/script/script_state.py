@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.runtime.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.parser import REPLACEMENT, Procedure, Script, Statement

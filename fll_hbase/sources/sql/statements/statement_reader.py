@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from sqlglot import exp
 
-from fll_hbase import deadline
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Rows, ScriptItem, Statement
 from fll_hbase.sources.sql.queries.column_provenance import GENERATED, QueryResult
 from fll_hbase.sources.sql.queries.query_results import (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import TOKEN_BYTES, ContentDay, SealedRun
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.maintenance.audit.check_indexes import known_cells
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, token_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import TOKEN_BYTES, ContentDay, SealedRun
 from fll_hbase.tables import Row
 
 SEALS = calendars.SEAL, calendars.STARTS

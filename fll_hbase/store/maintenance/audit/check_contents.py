@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fll_hbase.errors import CorruptRow, InputError, TooLarge
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
 from fll_hbase.model.field_relations import is_same_lineage
-from fll_hbase.store import content_rows
-from fll_hbase.store.content_rows import EncodedContent
-from fll_hbase.store.field_map_codec import FORM_1, decode_field_map
+from fll_hbase.runtime.errors import CorruptRow, InputError, TooLarge
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
 from fll_hbase.store.maintenance.liveness import catalogue_keys
+from fll_hbase.store.rows import content_rows
+from fll_hbase.store.rows.content_rows import EncodedContent
+from fll_hbase.store.rows.field_map_codec import FORM_1, decode_field_map
 from fll_hbase.tables import Cell, Row
 
 

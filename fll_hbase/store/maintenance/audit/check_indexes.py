@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars, layout, ranges, retention
 from fll_hbase.keys.codec import SEPARATOR
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.copying import progress
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, unknown_columns

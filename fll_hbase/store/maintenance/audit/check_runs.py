@@ -8,19 +8,19 @@ from typing import NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_start
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS
-from fll_hbase.store import run_rows
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import EndpointKeys
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text, token_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
 from fll_hbase.store.maintenance.liveness import run_index_cell
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row
 
 CACHED_MAX = 100_000

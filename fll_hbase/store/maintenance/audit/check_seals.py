@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import ContentDay
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.maintenance.audit import check_calendars
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.row_facts import KeyedRow
 from fll_hbase.store.maintenance.old_days import counting_requests, dataset_horizons
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write.sealing import count_runs
 from fll_hbase.tables import Row, Table
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import access_rows, layout
-from fll_hbase.store import tag_rows
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.access import decode_grants, decode_token
 from fll_hbase.store.maintenance.audit.check_indexes import known_cells
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.policies import decode_policy
+from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Row
 
 

@@ -11,11 +11,10 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.model.window import Direction
-from fll_hbase.store import run_rows
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.maintenance.audit.expectations import (
     EXPECTED,
     FAULT,
@@ -29,6 +28,7 @@ from fll_hbase.store.maintenance.audit.expectations import (
 )
 from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, KeyedRow
+from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row, Table
 
 _MISSING = {

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.keys import layout, ranges
-from fll_hbase.store import calendar_rows, tag_rows
+from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import check_calendars, check_contents
 from fll_hbase.store.maintenance.audit.findings import Repair
+from fll_hbase.store.rows import calendar_rows, tag_rows
 from fll_hbase.tables import Batch, Put, Row, Table
 
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import CACHED_CONTENTS_MAX, EndpointCache
 from fll_hbase.store.maintenance.audit import (
     check_calendars,

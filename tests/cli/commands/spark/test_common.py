@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.commands.spark.summary_file import write_summary
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.session import _merge_settings, session
 from fll_hbase.tables import open_table
 from tests.support.commands import complaint

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.cli.commands.spark.common import reach_store
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.store.factory import check_grace
 from fll_hbase.tables import open_table
 

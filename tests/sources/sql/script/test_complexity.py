@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.errors import UnreadableDocument
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources.sql.parser import Statement, parse_script
 from fll_hbase.sources.sql.script.complexity import JOINS_MAX, TYPES_MAX
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.operations import Operation
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import sql
 from tests.support import sql_readings
 from tests.support.work import count_calls

@@ -13,13 +13,13 @@ from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction
-from fll_hbase.store import calendar_rows
-from fll_hbase.store.calendar_rows import ContentDay
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import check_seals
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 from tests.support.audit_histories import HISTORIES

@@ -1,0 +1,1 @@
+"""Batches of queries, each answered as its own request."""

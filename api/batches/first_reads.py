@@ -1,0 +1,85 @@
+"""The windows that a question of a batch reads first, by its route: those of a batch are read together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import marshmallow as ma
+from flask import request
+
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction
+from fll_hbase.queries.base_window import base_window
+from fll_hbase.runtime.errors import LineageError
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.read.window_query import WindowQuery
+
+from ..wire.change_params import DiffParams
+from ..wire.query_params import FieldLineageParams, FieldTagsParams, LineageParams, QueryParser, ReachParams
+from ..wire.report_params import ConsumptionParams, ProvenanceParams
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstRead:
+    """The parameters of a route, and the windows that it reads for them and the dataset of its path.
+
+    `times` is whether it reads when contents ran, not only which ones did.
+    """
+
+    params: type[ma.Schema]
+    windows: Callable[[Json, Dataset], list[WindowQuery]]
+    times: bool = False
+
+
+def first_reads(*, times: bool) -> list[WindowQuery]:
+    """Return the windows of which the current request reads contents first, or when contents ran.
+
+    None for an invalid request.
+    """
+    route = _ROUTES.get(request.endpoint or "")
+    if route is None or request.view_args is None or route.times is not times:
+        return []
+    try:
+        query: Json = QueryParser().parse(route.params(), request, location="query")
+    except LineageError:
+        # The question itself is answered with this error.
+        return []
+    dataset = Dataset(request.view_args.get("namespace", ""), request.view_args.get("name", ""))
+    return route.windows(query, dataset)
+
+
+def _windows_by_direction(query: Json, dataset: Dataset) -> list[WindowQuery]:
+    directions = query.get("directions") or [query["direction"]]
+    return [WindowQuery(direction, dataset, query["window"], query["failed"]) for direction in directions]
+
+
+def _both_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
+    base = base_window(query["window"], query["base_start"], query["base_end"])
+    windows = (query["window"], base)
+    return [WindowQuery(Direction.BACKWARD, dataset, window, query["failed"]) for window in windows]
+
+
+def _inherited_tag_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
+    return [WindowQuery(Direction.BACKWARD, dataset, query["window"])] if query["inherited"] else []
+
+
+def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[WindowQuery]]:
+    def windows(query: Json, _: Dataset) -> list[WindowQuery]:
+        dataset = Dataset(query["namespace"], query["endpoint"])
+        return [WindowQuery(direction, dataset, query["window"], query["failed"])]
+
+    return windows
+
+
+_ROUTES: Mapping[str, _FirstRead] = {
+    "questions.lineage": _FirstRead(LineageParams, _windows_by_direction),
+    "questions.field_lineage": _FirstRead(FieldLineageParams, _windows_by_direction),
+    "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
+    "changes.diff": _FirstRead(DiffParams, _both_windows),
+    "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),
+    "tags.field_tags": _FirstRead(FieldTagsParams, _inherited_tag_windows, times=True),
+    "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD), times=True),
+    "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD), times=True),
+}
+"""Routes that begin with the contents of one dataset in a window; lists of runs, and histories, do not."""

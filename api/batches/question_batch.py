@@ -1,0 +1,213 @@
+"""Batches of questions: each is answered as its own GET request would be, and all share what they read.
+
+A question goes through the app like a request, with the headers of the batch, so that every check of a
+request is one of a question, too (decision 35).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+from flask import Flask, Response, g, request
+
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, TooLarge, UnreadableDocument
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.sources import strict_json
+from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read import shared_reads
+from fll_hbase.store.read.window_query import WindowQuery
+
+from ..openapi.batch_schemas import QUESTIONS_MAX
+from ..wire import problems, responses
+from ..wire.budget import QUESTIONS_PATH
+from ..wire.query_params import now_ms
+from .first_reads import first_reads
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+ANSWER_BYTES_MAX = 2**26
+"""64 MiB of answers, beyond which further questions are not asked; the first may have more."""
+
+ANSWER_HEADERS = (
+    "Link",
+    "Truncated",
+    "Truncated-By",
+    "Window-Start",
+    "Window-End",
+    "Retained-From",
+    "Retry-After",
+)
+"""Headers about an answer, which are listed with it."""
+
+_PREFIX = "/v3/"
+# Of the batch alone: its body, what it accepts, and its conditions.
+_BATCH_VARIABLES = (
+    *("CONTENT_", "HTTP_CONTENT_", "HTTP_TRANSFER_", "HTTP_ACCEPT", "HTTP_IF_", "HTTP_RANGE"),
+    *("wsgi.input", "werkzeug."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of a batch: its path with its query string, and the id to answer with, "" for none."""
+
+    path: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Status, headers and JSON of an answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def parse_questions(raw: bytes) -> list[Question]:
+    """Return the questions of a batch. Raises UnreadableDocument with every error."""
+    validator = Validator()
+    document = _members(validator, strict_json.parse(raw), "", ("questions",))
+    items = validator.items(document, "questions", "", required=not validator.errors)
+    if len(items) > QUESTIONS_MAX:
+        validator.error("questions", f"has {len(items)} items, the limit is {QUESTIONS_MAX}; split it")
+    elif document.get("questions") == []:
+        validator.error("questions", "must not be empty")
+    questions = [
+        _question(validator, item, f"questions.{number}") for number, item in enumerate(items[:QUESTIONS_MAX])
+    ]
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    return questions
+
+
+def answer_questions(app: Flask, store: LineageStore, questions: Sequence[Question]) -> Json:
+    """Return the answers of a batch, in order; equal questions are asked once.
+
+    At the deadline, and beyond ANSWER_BYTES_MAX, the remaining ones are answered with a problem.
+    """
+    asker = _Asker(app, request.environ, clock_ms=now_ms())
+    paths = list(dict.fromkeys(question.path for question in questions))
+    with shared_reads.shared():
+        # Each question reads again what could not be read here, and answers with its own error.
+        with suppress(LineageError):
+            store.read_ahead(
+                *(
+                    [query for path in paths for query in asker.first_reads(path, times=times)]
+                    for times in (False, True)
+                )
+            )
+        body: Json = {"answers": [_to_json(question, asker.answer(question.path)) for question in questions]}
+    body["truncated"] = bool(asker.truncated_by)
+    return body | ({"truncatedBy": sorted(asker.truncated_by)} if asker.truncated_by else {})
+
+
+class _Asker:
+    """Asks the app questions in place of a client, until a bound of the batch; `truncated_by` names it."""
+
+    def __init__(self, app: Flask, environ: WSGIEnvironment, *, clock_ms: int) -> None:
+        self.truncated_by: set[str] = set()
+        self._app = app
+        self._environ = environ
+        self._clock_ms = clock_ms
+        self._size_bytes = 0
+        self._answers: dict[str, _Answer] = {}
+
+    def first_reads(self, path: str, *, times: bool) -> list[WindowQuery]:
+        """Return the windows that a question reads first; none for one that is invalid."""
+        with self._context(path):
+            return first_reads(times=times)
+
+    def answer(self, path: str) -> _Answer:
+        """Return the answer to a question, a problem beyond a bound."""
+        # Equal questions have one answer, which is sent for each of them.
+        if self._size_bytes > ANSWER_BYTES_MAX:
+            self.truncated_by.add(f"answer_bytes_max={ANSWER_BYTES_MAX}")
+            return self._refusal(
+                TooLarge(f"the answers before have over {ANSWER_BYTES_MAX} bytes; ask in a batch of its own")
+            )
+        if path not in self._answers:
+            self._answers[path] = self._ask(path)
+        self._size_bytes += len(self._answers[path].body)
+        return self._answers[path]
+
+    def _ask(self, path: str) -> _Answer:
+        if deadline.is_over():
+            self.truncated_by.add(deadline.limit())
+            return self._refusal(
+                DeadlineExceeded("the time of the batch was over before this question; ask it again")
+            )
+        with self._context(path):
+            return _to_answer(self._app.full_dispatch_request())
+
+    def _refusal(self, error: LineageError) -> _Answer:
+        is_retryable = error.status == HTTPStatus.SERVICE_UNAVAILABLE
+        seconds = str(self._app.config["FLL_RETRY_AFTER_SECONDS"])
+        headers = {"Retry-After": seconds} if is_retryable else {}
+        return _Answer(error.status.value, headers, responses.to_json(problems.problem_body(error)))
+
+    @contextmanager
+    def _context(self, path: str) -> Iterator[None]:
+        """Return a context in which the question is the request; `now` is that of the batch."""
+        # An app context of its own: its `g` has what belongs to one request.
+        with self._app.app_context():
+            g.now_ms = self._clock_ms
+            with self._app.request_context(_question_environ(self._environ, path)):
+                yield
+
+
+def _question_environ(environ: WSGIEnvironment, path: str) -> WSGIEnvironment:
+    """Return the environment of a GET request for a path, with the other headers of the batch."""
+    others = {name: value for name, value in environ.items() if not name.startswith(_BATCH_VARIABLES)}
+    # Bytes beyond ASCII become escapes of UTF-8; escapes stay as they are, `%` being safe.
+    raw, _, query = quote(path, safe="/%:@!$&'()*+,;=?-._~").partition("?")
+    target = {"REQUEST_METHOD": "GET", "PATH_INFO": raw, "QUERY_STRING": query, "REQUEST_URI": path}
+    ids = {"HTTP_X_REQUEST_ID": g.get("request_id", "")} if "request_id" in g else {}
+    return {**others, **target, **ids, "HTTP_ACCEPT": "application/json", "wsgi.input": BytesIO()}
+
+
+def _to_answer(response: Response) -> _Answer:
+    """Return a response as an answer; 406 for one that is no JSON, such as a page."""
+    if not response.is_json:
+        detail = (
+            f"the answer is {response.mimetype}, which a batch cannot hold; ask it in a request of its own"
+        )
+        body = responses.to_json(problems.status_problem(HTTPStatus.NOT_ACCEPTABLE, detail))
+        return _Answer(HTTPStatus.NOT_ACCEPTABLE.value, {}, body)
+    headers = {name: response.headers[name] for name in ANSWER_HEADERS if name in response.headers}
+    return _Answer(response.status_code, headers, response.get_data())
+
+
+def _to_json(question: Question, answer: _Answer) -> Json:
+    members: Json = {"status": answer.status, "headers": answer.headers, "body": msgspec.Raw(answer.body)}
+    return {"id": question.id, **members} if question.id else members
+
+
+def _question(validator: Validator, item: object, path: str) -> Question:
+    """Return one question; a wrong one is an error of the batch, a path without a route is not."""
+    members = _members(validator, item, path, ("id", "path"))
+    target = validator.required(members, "path", path) if isinstance(item, dict) else ""
+    if target not in ("", "?") and not target.startswith(_PREFIX):
+        validator.error(child_path(path, "path"), f"must begin with {_PREFIX}: the path of a GET request")
+    elif target.partition("?")[0] == QUESTIONS_PATH:
+        validator.error(child_path(path, "path"), "is that of a batch, which no batch contains")
+    return Question(target, validator.optional(members, "id", path, bytes_max=ID_BYTES_MAX))
+
+
+def _members(validator: Validator, value: object, path: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the members of an object; one with another name is an error, as a parameter would be."""
+    members = validator.members(value, path, names)
+    for name in members:
+        if name not in names:
+            validator.error(child_path(path, name), f"unknown member; members here: {', '.join(names)}")
+    return members

@@ -1,0 +1,1 @@
+"""Logs, audit, metrics, traces, readiness and recent activity of a server."""

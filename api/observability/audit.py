@@ -1,0 +1,128 @@
+"""The audit log: a line for each write, each denied request and each question about a tagged field.
+
+A line names the principal, the path and the status, but has neither a token nor a body. That it cannot be
+written stops no request: it is an error in the log and a metric (decision 45).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from flask import Flask, request
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import LineageError, NotFound
+from fll_hbase.runtime.metrics import Counter
+from fll_hbase.store.tags import TagStore
+
+from ..wire.budget import is_read
+from ..wire.environ import QUESTIONED
+from ..wire.paths import raw_uri
+from .log_file import LogFile
+from .logs import line_format
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+TAG_SECONDS = 2.0
+"""How long the tags of what a request asked about may take to read, beyond the time of the request."""
+
+TAGS_MAX = 100
+"""Tagged fields of a dataset whose tags are listed."""
+
+FAILURE_PAUSE_SECONDS = 60.0
+"""How often a log that cannot be written is reported."""
+
+LINES = Counter("fll_audit_lines_total", "Lines that were written to the audit log.", ["event"])
+FAILURES = Counter("fll_audit_failures_total", "Lines that could not be written to the audit log.")
+
+_DENIED = ("401", "403")
+_log = logging.getLogger(__name__)
+
+
+class Questioned(NamedTuple):
+    """The subject of a question: a field of a dataset, or with an empty name all of them."""
+
+    dataset: Dataset
+    field: str
+
+
+def note_question(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> None:
+    """Note what a request asks about, for the audit log."""
+    noted = environ.get(QUESTIONED)
+    if noted is not None and Questioned(dataset, field) not in noted:
+        noted.append(Questioned(dataset, field))
+
+
+def register_question_hook(app: Flask) -> None:
+    """Register a hook on the app that notes what each GET asks about, also those of a batch of questions."""
+    app.before_request(_note_request)
+
+
+def _note_request() -> None:
+    path = request.view_args or {}
+    # Reports name their dataset in parameters; lists of runs and programs may name a field there.
+    names = {**request.args.to_dict(), **path}
+    name = path.get("name") or request.args.get("endpoint", "")
+    if request.method == "GET" and name and names.get("namespace"):
+        note_question(request.environ, Dataset(names["namespace"], name), names.get("field", ""))
+
+
+class AuditLog:
+    """Writes the audit log. Threads may share it; it reads tags from the store of the app."""
+
+    def __init__(self, file: LogFile, tags: TagStore) -> None:
+        self._file = file
+        self._format = line_format(file)
+        self._tags = tags
+        self._reported_at = -FAILURE_PAUSE_SECONDS
+
+    def note(self, environ: WSGIEnvironment, status: str, members: Mapping[str, str | int]) -> None:
+        """Write the lines of a request; `members` are those of the access log. Raises nothing."""
+        described = {**members, "path": raw_uri(environ).partition("?")[0]}
+        if status in _DENIED:
+            self._write("denied", described)
+            return
+        if not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
+            self._write("write", described)
+        # An invalid question is about nothing: its names need not even be names.
+        questions = () if status == "400" else environ.get(QUESTIONED, ())
+        # One limit for all questions of a batch: the thread that answered it is needed.
+        with deadline.limited(TAG_SECONDS):
+            for questioned in questions:
+                tags = self._tags_of(questioned)
+                if tags:
+                    about = {"dataset": str(questioned.dataset), "field": questioned.field, "tags": tags}
+                    self._write("question", {**described, **about})
+
+    def _tags_of(self, questioned: Questioned) -> str:
+        """Return the tags of a field, or of any field of a dataset, separated by commas; empty for none."""
+        try:
+            if questioned.field:
+                stored = self._tags.field_tags(DatasetField(questioned.dataset, questioned.field))
+            else:
+                stored = list(islice(self._tags.dataset_tags(questioned.dataset), TAGS_MAX))
+        except NotFound:
+            return ""
+        except LineageError as error:
+            # Rather a line too many: the store may have answered the question before it failed.
+            _log.warning("the audit log does not know the tags of a question: %s", error)
+            return "unknown"
+        return ", ".join(sorted({entry.tag for entry in stored}))
+
+    def _write(self, event: str, members: Mapping[str, str | int]) -> None:
+        try:
+            self._file.write(self._format({"event": event, **members}))
+        except OSError as error:
+            FAILURES.add()
+            now = time.monotonic()
+            if now - self._reported_at >= FAILURE_PAUSE_SECONDS:
+                self._reported_at = now
+                _log.error("the audit log cannot be written, lines are lost: %s", error)
+        else:
+            LINES.add(1, event)

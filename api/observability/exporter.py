@@ -1,0 +1,194 @@
+"""Metrics for Prometheus: what the metrics of the package record, summed over the processes of the server.
+
+Each process writes its values into files of its own in one directory; whichever process is asked reads the
+files of all (decision 93). prometheus_client decides when it is imported whether values are in files, so this
+module imports it in functions: the server names the directory first.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fll_hbase.runtime import metrics
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+_PREFIX, _OWNER = "fll-metrics-", "owner"
+"""Beginning of the name of the directory, and the file in it that the server has locked while it runs."""
+
+_slot = 0
+"""Number in the names of this process's files; 0 is the process that starts the workers."""
+
+WORKERS = metrics.Gauge("fll_workers", "Worker processes that serve.")
+WORKER_EXITS = metrics.Counter("fll_worker_exits_total", "Worker processes that ended, for whatever reason.")
+
+
+@contextmanager
+def shared_directory() -> Iterator[Path]:
+    """Return a context with a directory in which this process and those it forks share their metrics."""
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    owner = os.getpid()
+    os.environ[_VARIABLE] = str(directory)
+    try:
+        with (directory / "new").open("w") as lock:
+            # Inherited by the processes that are forked: free once all of them have ended.
+            fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+            (directory / "new").rename(directory / _OWNER)
+            yield directory
+    finally:
+        # The processes that were forked meanwhile end here, too.
+        if os.getpid() == owner:
+            del os.environ[_VARIABLE]
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def process_directory() -> Path | None:
+    """Return the directory that the processes of this server share; None outside of a server."""
+    directory = os.environ.get(_VARIABLE)
+    return None if directory is None else Path(directory)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the directories of this user's servers that were killed, which could not remove them."""
+    for directory in parent.glob(f"{_PREFIX}*"):
+        # The next start tries again; a directory may also vanish meanwhile.
+        with suppress(OSError):
+            if directory.lstat().st_uid != os.getuid():
+                continue
+            with (directory / _OWNER).open() as lock:
+                if _try_lock(lock.fileno(), fcntl.LOCK_EX):
+                    shutil.rmtree(directory)
+
+
+@cache
+def connect() -> CollectorRegistry:
+    """Connect every metric of the package to Prometheus, once in a process; return what collects them."""
+    import prometheus_client
+    from prometheus_client import values
+
+    # A gauge of its own for each counter, with the time of its first value: nothing reads them.
+    prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+    if process_directory() is not None:
+        values.ValueClass = values.MultiProcessValue(lambda: _slot)  # type: ignore[no-untyped-call]
+    registry = prometheus_client.CollectorRegistry()
+    metrics.export(lambda metric: _recorder(metric, registry))
+    build = prometheus_client.Gauge(
+        "fll_build_info",
+        "The release that serves, as labels of the value 1.",
+        ["version", "python"],
+        registry=registry,
+        multiprocess_mode="livemax",
+    )
+    build.labels(version("fll-hbase"), platform.python_version()).set(1)
+    return registry
+
+
+def exposition() -> bytes:
+    """Return all metrics in the text format of Prometheus."""
+    from prometheus_client import generate_latest
+
+    registry = connect()
+    directory = process_directory()
+    if directory is None:
+        return generate_latest(registry)
+    return generate_latest(_SharedFiles(directory))
+
+
+class _SharedFiles:
+    """The metrics in the files of all processes, as prometheus_client collects them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def collect(self) -> Iterable[Metric]:
+        """Return each metric once, summed over the processes."""
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        paths = [str(path) for path in self._directory.glob("*.db") if _has_values(path)]
+        return MultiProcessCollector.merge(paths)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def use_slot(slot: int) -> None:
+    """Record the values of this process in the files of a slot, and add to what is in them.
+
+    Two running processes never have one slot. The process that replaces another continues its counters,
+    and no file is left over.
+    """
+    global _slot
+    _slot = slot
+
+
+def free_slot(directory: Path, slot: int) -> None:
+    """Remove what is true only while a process runs, of one that has ended."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(slot, str(directory))  # type: ignore[no-untyped-call]
+
+
+def _has_values(path: Path) -> bool:
+    """Return whether a file can be read: prometheus_client fails on one that its process has just created.
+
+    Such a file stays empty if its process was killed at that moment.
+    """
+    with suppress(FileNotFoundError):
+        return path.stat().st_size > 0
+    return False
+
+
+def _try_lock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _recorder(metric: metrics.Metric, registry: CollectorRegistry) -> metrics.Record:
+    """Return what records values of a metric."""
+    add = _adder(metric, registry)
+    # Not prometheus_client's own lookup by labels, which takes as long as all the rest.
+    by_labels: dict[tuple[str, ...], Callable[[float], None]] = {}
+
+    def record(value: float, labels: tuple[str, ...]) -> None:
+        child = by_labels.get(labels)
+        if child is None:
+            child = by_labels[labels] = add(labels)
+        child(value)
+
+    return record
+
+
+def _adder(
+    metric: metrics.Metric, registry: CollectorRegistry
+) -> Callable[[tuple[str, ...]], Callable[[float], None]]:
+    """Return a function from values of the labels to what adds a value."""
+    import prometheus_client
+
+    if isinstance(metric, metrics.Histogram):
+        histogram = prometheus_client.Histogram(
+            metric.name, metric.description, metric.labels, registry=registry, buckets=metric.buckets
+        )
+        return lambda labels: (histogram.labels(*labels) if labels else histogram).observe
+    if isinstance(metric, metrics.Gauge):
+        gauge = prometheus_client.Gauge(
+            metric.name, metric.description, metric.labels, registry=registry, multiprocess_mode="livesum"
+        )
+        return lambda labels: (gauge.labels(*labels) if labels else gauge).inc
+    counter = prometheus_client.Counter(metric.name, metric.description, metric.labels, registry=registry)
+    return lambda labels: (counter.labels(*labels) if labels else counter).inc

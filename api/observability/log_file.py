@@ -1,0 +1,82 @@
+"""Files of lines that several processes append to: lines are whole, and a file that was renamed is left."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from functools import partial
+from io import FileIO
+from logging.handlers import WatchedFileHandler
+from typing import Any
+
+from fll_hbase.runtime.errors import ConfigurationError
+
+STANDARD_ERROR = "-"
+
+
+class LogFile(WatchedFileHandler):
+    """A file of lines, or standard error as `-`. Threads may share it, and processes the file.
+
+    A file that was renamed or removed, as log rotation does, is created again by the next line.
+    """
+
+    stream: Any
+
+    def __init__(self, path: str) -> None:
+        """Open the file; raises OSError."""
+        self._is_standard_error = path == STANDARD_ERROR
+        super().__init__(path, delay=self._is_standard_error)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Return whether a person reads the lines as they are written."""
+        return self._is_standard_error and os.isatty(2)
+
+    def write(self, line: bytes) -> None:
+        """Append a line. Raises OSError; then nothing of the line is in the file."""
+        self.acquire()
+        try:
+            if self._is_standard_error:
+                _write_all(2, line)
+                return
+            self.reopenIfNeeded()
+            self.stream = self.stream or self._open()
+            _append(self.stream, line)
+        finally:
+            self.release()
+
+    def _open(self) -> Any:
+        # Names of datasets and users: for the owner and its group.
+        return open(self.baseFilename, "ab", buffering=0, opener=partial(os.open, mode=0o640))
+
+
+def _append(file: FileIO, line: bytes) -> None:
+    # One call appends all of it, unless the disk becomes full. The lock of the file is for that case
+    # alone: without it, the part of this line would be mixed with what others append to it.
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        written = file.write(line)
+        if written < len(line):
+            file.truncate(os.fstat(file.fileno()).st_size - written)
+            raise OSError(errno.ENOSPC, "no room for a whole line", file.name)
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def open_log(path: str, *, setting: str) -> LogFile | None:
+    """Return the log file of a setting, None for an empty one. Raises ConfigurationError."""
+    if not path:
+        return None
+    try:
+        return LogFile(path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{setting}={path!r} cannot be opened: {error.strerror}; name a file in a directory that may be"
+            f" written, or {STANDARD_ERROR} for standard error"
+        ) from error
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

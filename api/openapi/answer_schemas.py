@@ -1,0 +1,394 @@
+"""Shapes of answers, for the OpenAPI document alone: the answers themselves are built by `rest_json`."""
+
+from __future__ import annotations
+
+import marshmallow as ma
+from marshmallow import fields, validate
+
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import Direction
+
+from .document_schemas import INFLUENCES, OPERATIONS
+from .recorded_operations import RecordedOperationSchema
+
+# Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
+
+FAILED = {"description": "With `failed=true`: true if failed and aborted runs alone have it"}
+_DIRECTIONS = [direction.value for direction in Direction]
+
+
+class FaultSchema(ma.Schema):
+    """One error in a document or query."""
+
+    path = fields.String(
+        data_key="at", required=True, metadata={"description": "A path such as `operations.2.inputs.0`"}
+    )
+    detail = fields.String(required=True)
+
+
+class ProblemSchema(ma.Schema):
+    """A problem of RFC 9457, the body of every error."""
+
+    type = fields.String(required=True)
+    title = fields.String(required=True)
+    status = fields.Integer(required=True)
+    detail = fields.String(required=True)
+    errors = fields.List(fields.Nested(FaultSchema))
+    message = fields.String(metadata={"description": "The detail again, for DataHub's clients"})
+
+
+class EndPointSchema(ma.Schema):
+    """A dataset by name."""
+
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+
+
+class RecordedSchema(ma.Schema):
+    """The acknowledgement of one run."""
+
+    checksum = fields.String(required=True)
+    run = fields.String(required=True)
+    recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
+    replaced = fields.Boolean()
+    warnings = fields.List(fields.Nested(FaultSchema))
+
+
+class RecordedRunsSchema(ma.Schema):
+    """A document of several runs: the acknowledgement of each, in order."""
+
+    runs = fields.List(fields.Nested(RecordedSchema), required=True)
+    warnings = fields.List(fields.Nested(FaultSchema))
+
+
+class EventRecordedSchema(ma.Schema):
+    """The acknowledgement of an event: `run` and `checksum`, or `endpoints` for an event without a run."""
+
+    recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
+    run = fields.String()
+    checksum = fields.String(metadata={"description": "Of the merged events of the run so far"})
+    endpoints = fields.List(fields.Nested(EndPointSchema))
+    warnings = fields.List(
+        fields.Nested(FaultSchema), metadata={"description": "Parts that were left out, and why"}
+    )
+
+
+class BatchSummarySchema(ma.Schema):
+    """Counts of a batch of events."""
+
+    # The names in snake case here and below are those of OpenLineage's API.
+    received = fields.Integer(required=True)
+    successful = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    retriable = fields.Integer(required=True)
+    non_retriable = fields.Integer(required=True)
+
+
+class FailedEventSchema(ma.Schema):
+    """A refused event of a batch."""
+
+    index = fields.Integer(required=True)
+    reason = fields.String(required=True)
+    retriable = fields.Boolean(required=True)
+    problem = fields.Nested(ProblemSchema, required=True)
+
+
+class WarnedEventSchema(ma.Schema):
+    """A recorded event of a batch with parts that were left out."""
+
+    index = fields.Integer(required=True)
+    warnings = fields.List(fields.Nested(FaultSchema), required=True)
+
+
+class EventsRecordedSchema(ma.Schema):
+    """The result of a batch of events."""
+
+    status = fields.String(required=True, validate=validate.OneOf(["success", "partial_success", "failure"]))
+    summary = fields.Nested(BatchSummarySchema, required=True)
+    accepted = fields.Integer(required=True)
+    refused = fields.Integer(required=True)
+    failed_events = fields.List(fields.Nested(FailedEventSchema), required=True)
+    warned_events = fields.List(fields.Nested(WarnedEventSchema))
+
+
+class PairSchema(ma.Schema):
+    """A source field and a destination field; null for a generated or a dropped one."""
+
+    # `from` is a keyword of Python.
+    from_ = fields.String(data_key="from", required=True, allow_none=True)
+    to = fields.String(required=True, allow_none=True)
+    influence = fields.String(validate=validate.OneOf(INFLUENCES))
+    scope = fields.String(validate=validate.OneOf(["dataset"]))
+    failed = fields.Boolean(metadata=FAILED)
+
+
+class EntrySchema(ma.Schema):
+    """The field pairs between two datasets; `level` is the hop, from 1, at which they were reached."""
+
+    source = fields.Nested(EndPointSchema, required=True, allow_none=True)
+    destination = fields.Nested(EndPointSchema, required=True, allow_none=True)
+    fieldmap = fields.List(fields.Nested(PairSchema), required=True)
+    level = fields.Integer(required=True)
+    direction = fields.String(required=True, validate=validate.OneOf(_DIRECTIONS))
+    is_unknown = fields.Boolean(data_key="unknown")
+
+
+class DryRunSchema(ma.Schema):
+    """The dry run of one run."""
+
+    operations = fields.List(fields.Dict(), required=True)
+    checksum = fields.String(required=True)
+    lineage = fields.List(fields.Nested(EntrySchema), required=True)
+    warnings = fields.List(fields.Nested(FaultSchema), required=True)
+    truncated = fields.Boolean()
+    truncatedBy = fields.List(fields.String())
+
+
+class NodeSchema(ma.Schema):
+    """A field as the output of one operation."""
+
+    id = fields.String(required=True)
+    label = fields.String(required=True)
+    origin = fields.String(required=True, metadata={"description": "Name of the operation"})
+    failed = fields.Boolean(metadata=FAILED)
+    type = fields.String()
+    sourceEndPoint = fields.Nested(EndPointSchema)
+    destinationEndPoint = fields.Nested(EndPointSchema)
+    destinationEndPoints = fields.List(fields.Nested(EndPointSchema))
+
+
+class OperationSchema(ma.Schema):
+    """An operation of a graph; `endPoint` is the dataset of a READ or WRITE."""
+
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+    type = fields.String(required=True, validate=validate.OneOf(sorted(OPERATIONS)))
+    endPoint = fields.Nested(EndPointSchema)
+    failed = fields.Boolean(metadata=FAILED)
+
+
+class ConnectionSchema(ma.Schema):
+    """A dependency between two nodes, through one operation or, in the simple view, several."""
+
+    from_ = fields.String(data_key="from", required=True)
+    to = fields.String(required=True)
+    operation = fields.String(required=True)
+    operations = fields.List(fields.String())
+    influence = fields.String(validate=validate.OneOf(INFLUENCES))
+    failed = fields.Boolean(metadata=FAILED)
+
+
+class _Bounded(ma.Schema):
+    """An answer that reports whether a limit truncated it, and which (decision 8)."""
+
+    truncated = fields.Boolean(required=True)
+    truncatedBy = fields.List(fields.String())
+
+
+class FieldLineageSchema(_Bounded):
+    """The operation graph of a field."""
+
+    nodes = fields.List(fields.Nested(NodeSchema), required=True)
+    operations = fields.List(fields.Nested(OperationSchema), required=True)
+    connections = fields.List(fields.Nested(ConnectionSchema), required=True)
+    checksums = fields.List(fields.String(), required=True)
+
+
+class StepSchema(ma.Schema):
+    """An operation of a path."""
+
+    inputs = fields.List(fields.String(), required=True)
+    outputs = fields.List(fields.String(), required=True)
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+
+
+class PathSchema(ma.Schema):
+    """One derivation of a field with its runs: how many, first and last start in ms, the newest ids."""
+
+    operations = fields.List(fields.Nested(StepSchema), required=True)
+    runs = fields.List(fields.String(), required=True)
+    runCount = fields.Integer(required=True)
+    firstStart = fields.Integer(required=True)
+    lastStart = fields.Integer(required=True)
+
+
+class FieldDerivationsSchema(_Bounded):
+    """All derivations of a field."""
+
+    fieldName = fields.String(required=True)
+    startTimeInSeconds = fields.Float(required=True)
+    endTimeInSeconds = fields.Float(required=True)
+    paths = fields.List(fields.Nested(PathSchema), required=True)
+
+
+class NamespacesSchema(ma.Schema):
+    """A page of namespaces."""
+
+    namespaces = fields.List(fields.String(), required=True)
+
+
+class ListedEndPointSchema(EndPointSchema):
+    """A dataset of a page."""
+
+    description = fields.String()
+
+
+class EndPointsSchema(ma.Schema):
+    """A page of datasets."""
+
+    endpoints = fields.List(fields.Nested(ListedEndPointSchema), required=True)
+
+
+class ListedFieldSchema(ma.Schema):
+    """A field of a page."""
+
+    name = fields.String(required=True)
+    type = fields.String()
+    read = fields.Boolean(required=True)
+    written = fields.Boolean(required=True)
+    lastWritten = fields.Integer()
+    dropped = fields.Boolean()
+
+
+class FieldsSchema(ma.Schema):
+    """A page of fields."""
+
+    # An attribute `fields` would hide the one in which marshmallow keeps the members of a schema.
+    dataset_fields = fields.List(fields.Nested(ListedFieldSchema), data_key="fields", required=True)
+
+
+class ResultSchema(EndPointSchema):
+    """A search hit."""
+
+    field = fields.String()
+
+
+class ResultsSchema(ma.Schema):
+    """A page of search hits."""
+
+    results = fields.List(fields.Nested(ResultSchema), required=True)
+
+
+class RunOfProgramSchema(ma.Schema):
+    """A run of a program; times are in milliseconds since 1970."""
+
+    run = fields.String(required=True)
+    namespace = fields.String(required=True)
+    application = fields.String(required=True)
+    version = fields.String(required=True)
+    type = fields.String(required=True)
+    program = fields.String(required=True)
+    startTime = fields.Integer(required=True)
+    checksum = fields.String(required=True)
+    state = fields.String(
+        validate=validate.OneOf([state.value for state in State]),
+        metadata={"description": "Left out where no end was recorded and the last event is a day old"},
+    )
+    parent = fields.String(metadata={"description": "The run that started this one"})
+    lastEventTime = fields.Integer(metadata={"description": "Of a run without a recorded end"})
+
+
+class ListedRunSchema(RunOfProgramSchema):
+    """A run of a page."""
+
+    direction = fields.String(required=True, validate=validate.OneOf(["both", *_DIRECTIONS]))
+
+
+class OpenLineageEventSchema(ma.Schema):
+    """A run event of OpenLineage 2-0-2."""
+
+    eventType = fields.String(required=True, validate=validate.OneOf([state.value for state in State]))
+    eventTime = fields.String(required=True)
+    producer = fields.String(required=True)
+    schemaURL = fields.String(required=True)
+    run = fields.Dict(required=True)
+    job = fields.Dict(required=True)
+    inputs = fields.List(fields.Dict(), required=True)
+    outputs = fields.List(fields.Dict(), required=True)
+
+
+class JobReferenceSchema(ma.Schema):
+    """A job and one run of it."""
+
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    run = fields.String(required=True)
+
+
+class PhysicalNameSchema(ma.Schema):
+    """The physical name of a dataset."""
+
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    physicalName = fields.String(required=True)
+
+
+class EventOfRunSchema(ma.Schema):
+    """An event of a run."""
+
+    eventTime = fields.Integer(required=True)
+    eventType = fields.String(required=True)
+
+
+class EndPointOfContentSchema(EndPointSchema):
+    """A dataset that a content writes (backward), reads (forward), or both."""
+
+    direction = fields.String(required=True, validate=validate.OneOf(["backward", "forward", "both"]))
+
+
+class ContentSchema(ma.Schema):
+    """The operations that all runs with one checksum performed, as they are recorded, by name."""
+
+    checksum = fields.String(required=True)
+    endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
+    operations = fields.List(fields.Nested(RecordedOperationSchema), required=True)
+
+
+class RunDetailsSchema(RunOfProgramSchema):
+    """One run with everything recorded of it; further members are facts from its source."""
+
+    endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
+    operations = fields.List(
+        fields.Nested(RecordedOperationSchema),
+        required=True,
+        metadata={"description": "As the content of its checksum has them"},
+    )
+    parentJob = fields.Nested(JobReferenceSchema)
+    root = fields.Nested(JobReferenceSchema)
+    nominalStartTime = fields.String()
+    nominalEndTime = fields.String()
+    errorMessage = fields.String()
+    sql = fields.String()
+    physicalNames = fields.List(fields.Nested(PhysicalNameSchema))
+    events = fields.List(fields.Nested(EventOfRunSchema), metadata={"description": "In order of time"})
+
+
+class RunsSchema(ma.Schema):
+    """A page of runs."""
+
+    runs = fields.List(fields.Nested(ListedRunSchema), required=True)
+
+
+class HealthSchema(ma.Schema):
+    """The state of the process or of its store."""
+
+    status = fields.String(required=True)
+
+
+class DryRunsSchema(ma.Schema):
+    """The dry runs of a document of several runs, in order."""
+
+    runs = fields.List(fields.Dict(), required=True)
+    warnings = fields.List(fields.Nested(FaultSchema))
+
+
+# Names are part of the published document: generated clients name their classes after them.
+COMPONENTS = {
+    "DryRun": DryRunSchema,
+    "DryRuns": DryRunsSchema,
+    "RecordedRuns": RecordedRunsSchema,
+    "RunTold": RunDetailsSchema,
+    "FieldWays": FieldDerivationsSchema,
+}
+"""Schemas that are referred to by name, or whose name differs from that of the class."""

@@ -1,0 +1,154 @@
+"""Shapes and examples of the history of a field and of diffs, for the OpenAPI document alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import marshmallow as ma
+from marshmallow import fields, validate
+
+from .answer_schemas import EndPointSchema, OperationSchema
+
+
+class StretchSchema(ma.Schema):
+    """Consecutive runs that derived a field in the same way; starts are in milliseconds since 1970."""
+
+    checksum = fields.String(required=True, metadata={"description": "Of the content of the newest run"})
+    firstRun = fields.String(required=True)
+    lastRun = fields.String(required=True)
+    firstStart = fields.Integer(required=True)
+    lastStart = fields.Integer(required=True)
+    runs = fields.Integer(required=True, metadata={"description": "Runs that wrote the field"})
+    missing = fields.Integer(
+        required=True,
+        metadata={"description": "Runs between these that wrote the dataset without the field"},
+    )
+    missingAfter = fields.Integer(
+        required=True,
+        metadata={
+            "description": "Such runs after the newest run, up to the next stretch or the end of the window"
+        },
+    )
+
+
+class HistorySchema(ma.Schema):
+    """The stretches of a field."""
+
+    stretches = fields.List(fields.Nested(StretchSchema), required=True)
+    missingBefore = fields.Integer(
+        required=True,
+        metadata={"description": "Runs before the first stretch that wrote the dataset without the field"},
+    )
+    truncated = fields.Boolean(required=True)
+    truncatedBy = fields.List(fields.String())
+
+
+class EdgeSchema(ma.Schema):
+    """A connection of the graph of a field, or a field that a WRITE takes: `to` is `<WRITE>.<field>`."""
+
+    from_ = fields.String(data_key="from", required=True)
+    to = fields.String(required=True)
+    operation = fields.String(required=True)
+    influence = fields.String(validate=validate.Equal("indirect"))
+
+
+class SourceSchema(EndPointSchema):
+    """A field that is read, at the beginning of a derivation."""
+
+    field = fields.String(required=True)
+
+
+class DerivationPartsSchema(ma.Schema):
+    """Operations, edges and sources of derivations, each sorted."""
+
+    operations = fields.List(fields.Nested(OperationSchema), required=True)
+    edges = fields.List(fields.Nested(EdgeSchema), required=True)
+    sources = fields.List(fields.Nested(SourceSchema), required=True)
+
+
+class DifferenceSchema(ma.Schema):
+    """Parts of the derivations of a field in one of two windows only."""
+
+    gained = fields.Nested(DerivationPartsSchema, required=True)
+    lost = fields.Nested(DerivationPartsSchema, required=True)
+    common = fields.Integer(
+        data_key="kept", required=True, metadata={"description": "Operations and edges in both windows"}
+    )
+    omitted = fields.List(
+        fields.String(validate=validate.OneOf(["gained", "lost"])),
+        metadata={"description": "Members that are empty because a limit cut the window they depend on"},
+    )
+
+
+class DiffSchema(DifferenceSchema):
+    """Differences between the derivations of a field in two windows."""
+
+    truncated = fields.Boolean(required=True)
+    truncatedBy = fields.List(fields.String())
+
+
+class ChangedFieldSchema(DifferenceSchema):
+    """A field whose derivations differ."""
+
+    field = fields.String(required=True)
+
+
+class DatasetDiffSchema(ma.Schema):
+    """The fields of a dataset whose derivations differ between two windows."""
+
+    changed = fields.List(fields.Nested(ChangedFieldSchema), data_key="fields", required=True)
+    truncated = fields.Boolean(required=True)
+    truncatedBy = fields.List(fields.String())
+
+
+HISTORY_EXAMPLE: dict[str, Any] = {
+    "stretches": [
+        {
+            "checksum": "ece74472f39e798217abf807fc7740f5",
+            "firstRun": "65e3088a-fe6c-54e0-8353-d756eed92917",
+            "lastRun": "8038bff3-25ee-5731-baeb-7b81313322a9",
+            "firstStart": 1756097118743,
+            "lastStart": 1759985114185,
+            "runs": 45,
+            "missing": 0,
+            "missingAfter": 0,
+        }
+    ],
+    "missingBefore": 0,
+    "truncated": False,
+}
+
+HISTORY_CSV = (
+    "checksum,firstRun,lastRun,firstStart,lastStart,runs,missing,missingAfter\r\n"
+    "ece74472f39e798217abf807fc7740f5,65e3088a-fe6c-54e0-8353-d756eed92917,"
+    "8038bff3-25ee-5731-baeb-7b81313322a9,1756097118743,1759985114185,45,0,0\r\n"
+)
+
+DIFF_EXAMPLE: dict[str, Any] = {
+    "gained": {
+        "operations": [
+            {"name": "inflammation", "description": "C-reactive protein, scaled", "type": "TRANSFORM"}
+        ],
+        "edges": [
+            {
+                "from": "read_labs.crp",
+                "to": "inflammation.inflammation_index",
+                "operation": "inflammation",
+            }
+        ],
+        "sources": [{"namespace": "hospital", "name": "LabResults", "field": "crp"}],
+    },
+    "lost": {"operations": [], "edges": [], "sources": []},
+    "kept": 19,
+    "truncated": False,
+}
+
+DATASET_DIFF_EXAMPLE: dict[str, Any] = {
+    "fields": [
+        {
+            "field": "patient_medical_score",
+            **{name: value for name, value in DIFF_EXAMPLE.items() if name != "truncated"},
+        }
+    ],
+    "truncated": False,
+}

@@ -1,0 +1,1 @@
+"""Access to the API: hosts, origins, credentials, rights and limits."""

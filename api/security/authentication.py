@@ -1,0 +1,226 @@
+"""Authentication: WSGI middleware that finds the principal of each request, or refuses it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cachetools import LRUCache
+
+from fll_hbase.model.access_tokens import PREFIX
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import (
+    ConfigurationError,
+    LineageError,
+    StoreUnavailable,
+    TooManyRequests,
+    Unauthenticated,
+)
+from fll_hbase.store.access import AccessStore
+
+from ..wire.environ import PRINCIPAL
+from ..wire.paths import raw_path
+from ..wire.peers import peer
+from ..wire.problems import refuse
+from .buckets import TokenBuckets
+from .credentials.verifier import TokenVerifier, Verified, Verifier
+from .hosts import is_loopback
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+NONE, TOKENS, JWT = "none", "tokens", "jwt"
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/", "/page.js", "/details.js", "/page.css"})
+"""Answered to anyone: probes, and the files of the page, which contain nothing of the store."""
+
+CACHE_SECONDS, CHECK_SECONDS_MAX = 5.0, 4.0
+"""How long a result counts, and how long a check may take: a revoked token ends within the sum."""
+
+CACHED_MAX = 10_000
+CREDENTIALS_CHARACTERS_MAX = 16_384
+_CREDENTIALS = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
+
+ATTEMPTS_BURST, ATTEMPTS_PER_SECOND = 20, 1.0
+"""Wrong credentials that one address may send at once, and on average."""
+
+_ADVICE = "send a token as `Authorization: Bearer <token>`; clients of fll take it from FLL_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The outcome of a check of credentials, and the time it began, in monotonic seconds."""
+
+    began_at: float
+    verified: Verified | None
+    detail: str = ""
+
+
+class Authentication:
+    """WSGI middleware that sets PRINCIPAL, or answers 401, 429 for guesses, or 503 if it cannot know.
+
+    Results are cached by the hash of the credentials for CACHE_SECONDS, counted from before the check. Cached
+    results are the only ones that count without the store; a store that is away lets no one through.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        verifiers: Mapping[str, Verifier],
+        *,
+        retry_after_seconds: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._verifiers = verifiers
+        self._retry_after_seconds = retry_after_seconds
+        self._clock = clock
+        self._lock = Lock()
+        self._results: LRUCache[bytes, _Result] = LRUCache(CACHED_MAX)
+        self._attempts = TokenBuckets(per_second=ATTEMPTS_PER_SECOND, burst=ATTEMPTS_BURST, clock=clock)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        # Nothing but this middleware may say who asks.
+        environ.pop(PRINCIPAL, None)
+        if not is_open(environ):
+            try:
+                environ[PRINCIPAL] = self._verified(environ).principal
+            except LineageError as error:
+                seconds = self._retry_after_seconds
+                return refuse(environ, start_response, error, retry_after_seconds=seconds)
+        return self._app(environ, start_response)
+
+    def _verified(self, environ: WSGIEnvironment) -> Verified:
+        """Return whose request it is. Raises Unauthenticated, TooManyRequests, StoreUnavailable."""
+        credentials = _credentials(environ.get("HTTP_AUTHORIZATION"))
+        verifier = self._verifiers.get(TOKENS if credentials.startswith(PREFIX) else JWT)
+        if verifier is None:
+            raise Unauthenticated(f"this server takes no such token; {_ADVICE}")
+        digest = hashlib.sha256(credentials.encode()).digest()
+        with self._lock:
+            cached = self._results.get(digest)
+        if cached is None or self._clock() - cached.began_at > CACHE_SECONDS:
+            # A neighbour behind the same proxy may guess as long as it likes: who had a right is checked.
+            if cached is None or cached.verified is None:
+                self._require_attempt(peer(environ))
+            cached = self._check(verifier, credentials, cached)
+            with self._lock:
+                self._results[digest] = cached
+        return self._valid(cached, environ)
+
+    def _valid(self, result: _Result, environ: WSGIEnvironment) -> Verified:
+        verified = result.verified
+        if verified is None:
+            self._attempts.take(peer(environ))
+            raise Unauthenticated(f"{result.detail}; {_ADVICE}")
+        if verified.until_ms is not None and now_ms() >= verified.until_ms:
+            raise Unauthenticated(f"the token has expired; {_ADVICE}")
+        return verified
+
+    def _check(self, verifier: Verifier, credentials: str, earlier: _Result | None) -> _Result:
+        began_at = self._clock()
+        try:
+            with deadline.limited(deadline.seconds_left(CHECK_SECONDS_MAX)):
+                verified = verifier.verify(credentials)
+        except Unauthenticated as error:
+            return _Result(began_at, None, str(error))
+        except StoreUnavailable as error:
+            raise StoreUnavailable(f"the token cannot be checked now: {error}") from error
+        # The same object, if nothing changed: a principal keeps what it worked out from its grants.
+        if earlier is not None and earlier.verified is not None and earlier.verified == verified:
+            verified = earlier.verified
+        return _Result(began_at, verified)
+
+    def _require_attempt(self, address: str) -> None:
+        seconds = self._attempts.seconds_until(address)
+        if seconds:
+            raise TooManyRequests(
+                "too many wrong tokens come from this address; try again later",
+                retry_after_seconds=math.ceil(seconds),
+            )
+
+
+def is_open(environ: WSGIEnvironment) -> bool:
+    """Return whether a request is answered to anyone, by the very path that routes are matched with."""
+    # The decoded path first, which costs nothing: open paths have no escapes, so both are equal then.
+    may_be_open = environ.get("PATH_INFO") in OPEN_PATHS and environ["REQUEST_METHOD"] in ("GET", "HEAD")
+    return may_be_open and raw_path(environ) in OPEN_PATHS
+
+
+def _credentials(header: str | None) -> str:
+    """Return the credentials of an Authorization header. Raises Unauthenticated."""
+    scheme, _, credentials = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise Unauthenticated(f"this server answers only who is known to it; {_ADVICE}", is_invalid=False)
+    credentials = credentials.strip(" ")
+    if len(credentials) > CREDENTIALS_CHARACTERS_MAX or not _CREDENTIALS.fullmatch(credentials):
+        raise Unauthenticated(f"the token is too long, or no token; {_ADVICE}")
+    return credentials
+
+
+def authentication_kinds(settings: Settings) -> frozenset[str]:
+    """Return the kinds of FLL_AUTH, none for `none`. Raises ConfigurationError naming every fault."""
+    kinds = frozenset(kind.strip() for kind in settings.auth.split(","))
+    faults = [f"FLL_AUTH={settings.auth!r} is not possible; set it to none, tokens, jwt or tokens,jwt"]
+    if kinds <= {TOKENS, JWT} or kinds == {NONE}:
+        faults = _jwt_faults(settings) if JWT in kinds else []
+    if faults:
+        raise ConfigurationError("; ".join(faults))
+    return kinds - {NONE}
+
+
+def _jwt_faults(settings: Settings) -> list[str]:
+    """Return what is missing or wrong in the settings of JWT."""
+    required = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_AUDIENCE": settings.jwt_audience}
+    required["FLL_JWT_GROUPS"] = settings.jwt_groups
+    faults = [f"FLL_AUTH={JWT} needs {name}" for name, value in required.items() if not value]
+    urls = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_JWKS_URL": settings.jwt_jwks_url}
+    faults += [
+        f"{name}={url!r} is not possible; set it to a URL with https, or with http on this machine"
+        for name, url in urls.items()
+        if url and not _is_safe_url(url)
+    ]
+    return faults
+
+
+def _is_safe_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
+
+
+def require_authentication(settings: Settings) -> None:
+    """Raise ConfigurationError for a server that others can reach and that authenticates no one."""
+    is_open_to_all = not authentication_kinds(settings) and not is_loopback(settings.host)
+    if is_open_to_all and not settings.allow_unauthenticated:
+        raise ConfigurationError(
+            f"anyone who reaches {settings.address} could read and change everything: turn on authentication"
+            " with FLL_AUTH (docs/security.md), or allow it with --allow-unauthenticated or"
+            " FLL_ALLOW_UNAUTHENTICATED=1"
+        )
+
+
+def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verifier]:
+    """Return what checks credentials of each kind of FLL_AUTH. Raises ConfigurationError."""
+    kinds = authentication_kinds(settings)
+    verifiers: dict[str, Verifier] = {TOKENS: TokenVerifier(access)} if TOKENS in kinds else {}
+    if JWT in kinds:
+        # Imported on demand: cryptography costs every process a tenth of a second.
+        from .credentials.json_web_tokens import JwtVerifier
+        from .credentials.signing_keys import SigningKeys, key_set_fetcher
+
+        fetch = key_set_fetcher(issuer=settings.jwt_issuer, jwks_url=settings.jwt_jwks_url)
+        verifiers[JWT] = JwtVerifier(SigningKeys(fetch), access, settings)
+    return verifiers

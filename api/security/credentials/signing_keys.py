@@ -1,0 +1,207 @@
+"""Signing keys of an identity provider (RFC 7517): fetched in the background, cached, rotated.
+
+Requests wait for a fetch in bounded time only. Nothing but the configured addresses is ever fetched: neither
+redirects nor addresses in tokens are followed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+import requests
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import StoreUnavailable, Unauthenticated
+
+ALGORITHMS = {"RS256": ("RSA", None), "ES256": ("EC", "P-256"), "EdDSA": ("OKP", "Ed25519")}
+"""Type and curve of the keys of each algorithm that is accepted."""
+
+RSA_BITS_MIN = 2_048
+DOCUMENT_BYTES_MAX, KEYS_MAX = 2**20, 100
+STEP_SECONDS, FETCH_SECONDS_MAX = 3.0, 8.0
+"""How long each step of a fetch may take, and all of it."""
+
+WAIT_SECONDS = 3.0
+"""How long a request waits for a fetch."""
+
+PAUSE_SECONDS = 10.0
+"""Least time between two fetches, whatever tokens name as their key."""
+
+HANGING_SECONDS, FETCHES_MAX = 60.0, 3
+"""After this time another fetch is tried beside one that hangs, of which there may be so many."""
+
+FRESH_SECONDS, USABLE_SECONDS = 300.0, 3_600.0
+"""Age at which keys are fetched again, and until which they count while the provider is away."""
+
+Key = tuple[str | None, str, Any]
+"""The id, the algorithm and the public key."""
+
+_log = logging.getLogger(__name__)
+
+
+class ProviderAway(StoreUnavailable):
+    """The identity provider does not answer, so tokens cannot be checked now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    keys: tuple[Key, ...] = ()
+    fetched_at: float = float("-inf")
+    """In monotonic seconds."""
+
+    def find(self, key_id: str | None, algorithm: str) -> Any | None:
+        """Return a public key; without an id, that of the only key of the algorithm."""
+        wanted = [(name, key) for name, key_algorithm, key in self.keys if key_algorithm == algorithm]
+        matches = [key for name, key in wanted if key_id in (None, name)]
+        return matches[0] if len(matches) == 1 else None
+
+
+@dataclass(slots=True)
+class _Fetch:
+    began_at: float = float("-inf")
+    ended: threading.Event = field(default_factory=threading.Event)
+    error: str = ""
+
+
+class SigningKeys:
+    """The keys that a function fetches, as the decoded set of RFC 7517. Threads may share it."""
+
+    def __init__(
+        self, fetch: Callable[[], Mapping[str, Any]], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._keys = _Keys()
+        self._running = 0
+        self._latest = _Fetch()
+        self._latest.ended.set()
+
+    def find(self, key_id: str | None, algorithm: str) -> Any:
+        """Return the public key of a token. Raises Unauthenticated, or ProviderAway in WAIT_SECONDS."""
+        keys, now = self._keys, self._clock()
+        key = keys.find(key_id, algorithm)
+        if key is not None and now - keys.fetched_at < USABLE_SECONDS:
+            if now - keys.fetched_at >= FRESH_SECONDS:
+                self._begin()
+            return key
+        latest = self._begin()
+        if not latest.ended.wait(deadline.seconds_left(WAIT_SECONDS)):
+            raise ProviderAway("the identity provider does not answer in time; try again")
+        keys = self._keys
+        if self._clock() - keys.fetched_at >= USABLE_SECONDS or latest.error:
+            raise ProviderAway(f"the identity provider is away: {latest.error or 'no keys'}; try again")
+        key = keys.find(key_id, algorithm)
+        if key is None:
+            raise Unauthenticated("the token is signed with a key that its issuer does not have")
+        return key
+
+    def _begin(self) -> _Fetch:
+        """Begin a fetch unless one is under way or ended just now; return the latest one."""
+        with self._lock:
+            now = self._clock()
+            pause = PAUSE_SECONDS if self._latest.ended.is_set() else HANGING_SECONDS
+            # A provider that sends a byte now and then is within the limit of each step for hours.
+            if now - self._latest.began_at >= pause and self._running < FETCHES_MAX:
+                self._running += 1
+                self._latest = _Fetch(now)
+                threading.Thread(target=self._run, args=(self._latest,), daemon=True, name="jwks").start()
+            return self._latest
+
+    def _run(self, fetch: _Fetch) -> None:
+        try:
+            self._keys = _Keys(parse_keys(self._fetch()), fetch.began_at)
+        except (ProviderAway, requests.RequestException, ValueError) as error:
+            fetch.error = str(error) or type(error).__name__
+            _log.warning("the keys of the identity provider cannot be fetched: %s", fetch.error)
+        finally:
+            with self._lock:
+                self._running -= 1
+            fetch.ended.set()
+
+
+def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
+    """Return the signing keys of a key set, without others, such as symmetric ones. Raises ValueError."""
+    items = document.get("keys")
+    if not isinstance(items, list) or len(items) > KEYS_MAX:
+        raise ValueError(f"the key set has no list `keys` of at most {KEYS_MAX}")
+    return tuple(key for item in items if isinstance(item, dict) and (key := _parse_key(item)) is not None)
+
+
+def _parse_key(item: Mapping[str, Any]) -> Key | None:
+    kinds = (item.get("kty"), item.get("crv"))
+    # `alg` and `crv` decide, never the header of a token: a public key is no HMAC secret.
+    algorithm = next((name for name, kind in ALGORITHMS.items() if kind == kinds), None)
+    if algorithm is None or item.get("use", "sig") != "sig" or item.get("alg", algorithm) != algorithm:
+        return None
+    key_id = item.get("kid")
+    try:
+        key = jwt.PyJWK(dict(item), algorithm=algorithm).key
+    # A key that is broken must not take the others away.
+    except (jwt.PyJWTError, ValueError, TypeError) as error:
+        _log.warning("a key of the identity provider cannot be read: %s", error)
+        return None
+    is_weak = isinstance(key, RSAPublicKey) and key.key_size < RSA_BITS_MIN
+    if is_weak or not isinstance(key_id, str | None):
+        _log.warning("a key of the identity provider is not used: below 2,048 bits, or its id is no text")
+        return None
+    return key_id, algorithm, key
+
+
+def key_set_fetcher(*, issuer: str, jwks_url: str) -> Callable[[], Mapping[str, Any]]:
+    """Return a function that fetches the key set of a URL, or of an issuer by its OpenID configuration."""
+
+    def fetch() -> Mapping[str, Any]:
+        if jwks_url:
+            return _fetch_json(jwks_url)
+        document = _fetch_json(issuer.rstrip("/") + "/.well-known/openid-configuration")
+        url = document.get("jwks_uri")
+        if document.get("issuer") != issuer or not isinstance(url, str):
+            raise ValueError(f"the OpenID configuration is not that of {issuer}")
+        if origin(url) != origin(issuer):
+            raise ValueError(f"its keys are at another server: set FLL_JWT_JWKS_URL, if it is {url[:200]!r}")
+        return _fetch_json(url)
+
+    return fetch
+
+
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of a URL. Raises ValueError."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def _fetch_json(url: str) -> dict[str, Any]:
+    """Return the JSON object at a URL. Raises ProviderAway, RequestException, ValueError."""
+    began = time.monotonic()
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    with requests.get(
+        url, headers=headers, timeout=STEP_SECONDS, allow_redirects=False, stream=True
+    ) as response:
+        if response.status_code != 200:
+            raise ProviderAway(f"{url} answers {response.status_code}")
+        body = bytearray()
+        for chunk in response.iter_content(2**14):
+            body += chunk
+            if len(body) > DOCUMENT_BYTES_MAX or time.monotonic() - began > FETCH_SECONDS_MAX:
+                raise ProviderAway(f"{url} answers too much or too slowly")
+    return _parse_object(body, url)
+
+
+def _parse_object(body: bytearray, url: str) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{url} is not JSON") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"{url} is not a JSON object")
+    return document

@@ -1,0 +1,59 @@
+"""Verifiers of credentials: the interface, and that of tokens of the store."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from fll_hbase.model.access import Principal
+from fll_hbase.model.access_tokens import parse_token
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import Unauthenticated
+from fll_hbase.store.access import AccessStore
+
+_NO_DIGEST = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A principal, and until when its credentials are valid: milliseconds since 1970, None for ever."""
+
+    principal: Principal
+    until_ms: int | None
+
+
+class Verifier(Protocol):
+    """Checks credentials of one kind. Threads may share it."""
+
+    def verify(self, credentials: str) -> Verified:
+        """Return whose credentials these are.
+
+        Raises Unauthenticated for those that are not valid, whose text never quotes them; and
+        StoreUnavailable, in bounded time, where it cannot be known.
+        """
+
+
+class TokenVerifier:
+    """Checks tokens against the store, with one read each."""
+
+    def __init__(self, access: AccessStore, *, clock: Callable[[], int] = now_ms) -> None:
+        self._access = access
+        self._clock = clock
+
+    def verify(self, credentials: str) -> Verified:
+        """Return the principal of a token. Raises Unauthenticated, StoreUnavailable."""
+        try:
+            token = parse_token(credentials)
+        except ValueError as error:
+            raise Unauthenticated(f"the token {error}") from error
+        stored = self._access.token(token.id)
+        # Compared also where there is nothing to compare with: the time of an answer shows no id.
+        is_equal = hmac.compare_digest(stored.sha256 if stored else _NO_DIGEST, token.digest())
+        if stored is None or not is_equal:
+            raise Unauthenticated("the token is unknown")
+        # Only its owner learns this much.
+        if not stored.is_valid(self._clock()):
+            raise Unauthenticated("the token was revoked" if stored.revoked_ms else "the token has expired")
+        return Verified(Principal(f"token:{stored.name}", stored.grants), stored.expires_ms)

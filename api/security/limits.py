@@ -1,0 +1,117 @@
+"""Limits of each client: requests a second, bytes a minute, and questions at once, in this process."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
+
+from werkzeug.wsgi import ClosingIterator
+
+from fll_hbase.model.access import Principal
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import TooManyRequests
+
+from ..wire.budget import is_read
+from ..wire.environ import PRINCIPAL
+from ..wire.peers import peer
+from ..wire.problems import refuse
+from .authentication import is_open
+from .buckets import TokenBuckets
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+BURST_SECONDS = 10
+"""So many seconds' worth of requests may come at once, as those of a page do."""
+
+Client: TypeAlias = tuple[str, str]
+"""A kind and a name: a principal is never confused with an address."""
+
+
+def with_limits(app: WSGIApplication, settings: Settings) -> WSGIApplication:
+    """Return the app with the limits of the settings, itself if there are none."""
+    is_limited = settings.rate_requests or settings.rate_bytes or settings.questions_max
+    return RequestLimits(app, settings) if is_limited else app
+
+
+class RequestLimits:
+    """WSGI middleware that answers 429 to a client beyond its limits."""
+
+    def __init__(self, app: WSGIApplication, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        rate = settings.rate_requests
+        self._requests = TokenBuckets(per_second=rate, burst=rate * BURST_SECONDS) if rate else None
+        size = settings.rate_bytes
+        self._bytes = TokenBuckets(per_second=size / 60, burst=size) if size else None
+        self._lock = Lock()
+        self._questions: Counter[Client] = Counter()
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if is_open(environ):
+            return self._app(environ, start_response)
+        client = _client(environ)
+        try:
+            self._take_rates(environ, client)
+            end = self._begin_question(environ, client)
+        except TooManyRequests as error:
+            return refuse(environ, start_response, error, retry_after_seconds=0)
+        if end is None:
+            return self._app(environ, start_response)
+        try:
+            answer = self._app(environ, start_response)
+        except BaseException:
+            end()
+            raise
+        # A question runs until its answer is complete: long ones are made while they are sent.
+        return ClosingIterator(answer, end)
+
+    def _take_rates(self, environ: WSGIEnvironment, client: Client) -> None:
+        """Take a request and its bytes. Raises TooManyRequests."""
+        if self._requests is not None:
+            rate = f"{self._settings.rate_requests} requests a second"
+            _require(self._requests.take(client), rate)
+        if self._bytes is not None and (size := _body_bytes(environ)):
+            _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
+
+    def _begin_question(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
+        """Count a question; return what ends it, None for a request that is none. Raises TooManyRequests."""
+        most = self._settings.questions_max
+        if not most or not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
+            return None
+        with self._lock:
+            if self._questions[client] >= most:
+                raise TooManyRequests(f"{most} questions of this client are being answered; try again later")
+            self._questions[client] += 1
+        return lambda: self._end_question(client)
+
+    def _end_question(self, client: Client) -> None:
+        with self._lock:
+            self._questions[client] -= 1
+            if not self._questions[client]:
+                # As many clients as questions that run: nothing grows.
+                del self._questions[client]
+
+
+def _require(seconds: float, rate: str) -> None:
+    """Raise TooManyRequests if there are seconds to wait."""
+    if seconds:
+        wait = math.ceil(seconds)
+        raise TooManyRequests(
+            f"more than {rate} of this client; try again in {wait} s", retry_after_seconds=wait
+        )
+
+
+def _client(environ: WSGIEnvironment) -> Client:
+    principal: Principal | None = environ.get(PRINCIPAL)
+    return ("address", peer(environ)) if principal is None else ("principal", principal.name)
+
+
+def _body_bytes(environ: WSGIEnvironment) -> int:
+    """Return the size of the body as received; our server knows it also of chunked ones."""
+    text = environ.get("CONTENT_LENGTH") or ""
+    # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

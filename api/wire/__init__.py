@@ -1,0 +1,1 @@
+"""HTTP without any lineage: paths, parameters, bodies, responses, problems and time budgets."""

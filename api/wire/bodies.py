@@ -1,0 +1,100 @@
+"""Request bodies: decompressed, limited in size, read as a whole or by lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from flask import Request
+from werkzeug.exceptions import HTTPException, UnsupportedMediaType
+
+from fll_hbase.ingest import ndjson
+from fll_hbase.ingest.ndjson import GZIP_ERRORS, InputLine
+from fll_hbase.runtime.errors import FieldError, TooLarge, UnreadableDocument
+
+JSON_TYPES = ("application/json",)
+_DISCARDED_BYTES = 2**18
+NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
+
+
+def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
+    """Return the whole body, decompressed.
+
+    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, or gzip of more than `ratio_max`
+    times its size, UnreadableDocument for broken gzip
+    or a broken connection, and UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a
+    Content-Encoding other than gzip.
+    """
+    body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
+    try:
+        # One byte more than allowed shows the excess: 16 MiB of gzip can decompress to 16 GiB.
+        raw = body.read(bytes_max + 1)
+    except GZIP_ERRORS as error:
+        detail = f"the body is not gzip as its Content-Encoding says: {error}"
+        raise UnreadableDocument([FieldError("", detail)]) from error
+    if len(raw) > bytes_max:
+        raise TooLarge(f"the body is larger than {bytes_max} bytes; split it")
+    return raw
+
+
+def read_lines(
+    request: Request, *, line_bytes_max: int, bytes_max: int, ratio_max: int
+) -> Iterator[InputLine]:
+    """Yield the lines of the body that are not blank, decompressed, each with its number or an error.
+
+    A line may have `line_bytes_max` bytes, all together `bytes_max`, gzip `ratio_max` times its size.
+    Raises TooLarge before the first line if Content-Length is above `bytes_max`, UnsupportedMediaType for a
+    Content-Type that is neither JSON nor NDJSON in UTF-8 or a Content-Encoding other than gzip.
+    """
+    body = _open_body(request, NDJSON_TYPES, bytes_max, ratio_max)
+    return ndjson.read_lines(body, line_bytes_max=line_bytes_max, bytes_max=bytes_max)
+
+
+def check_media_type(request: Request, types: tuple[str, ...]) -> None:
+    """Raise UnsupportedMediaType unless the declared type of the body is one of the types, in UTF-8."""
+    # A missing type is refused, too: without it a page of another site can send a body unchecked (CORS).
+    charset = request.mimetype_params.get("charset", "utf-8").lower()
+    if request.mimetype not in types or charset not in ("utf-8", "utf8"):
+        content_type = request.headers.get("Content-Type")
+        fault = f"is {content_type}" if content_type else "has no Content-Type"
+        raise UnsupportedMediaType(f"the body {fault}; send {' or '.join(types)} in UTF-8")
+
+
+def discard_rest(request: Request, *, bytes_max: int) -> None:
+    """Read what is left of a body, at most `bytes_max` bytes as sent, and forget it.
+
+    A client that sends its whole body before it reads would never see an answer that comes earlier.
+    """
+    try:
+        while bytes_max > 0 and (data := request.stream.read(_DISCARDED_BYTES)):
+            bytes_max -= len(data)
+    except (OSError, HTTPException):
+        # The client left, or broke off: the answer is written anyway, and the connection ends.
+        return
+
+
+def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_max: int) -> BinaryIO:
+    """Return the body as a decompressed stream, which raises UnreadableDocument if the connection breaks.
+
+    Raises TooLarge if Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in
+    `types` or a Content-Encoding other than gzip.
+    """
+    check_media_type(request, types)
+    # Refused before a byte is read; what decompression adds is counted while reading.
+    if request.content_length is not None and request.content_length > bytes_max:
+        detail = f"the body is {request.content_length} bytes, the limit is {bytes_max}; split it"
+        raise TooLarge(detail)
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip"):
+        raise UnsupportedMediaType(f"Content-Encoding {encoding!r} is not supported; send gzip or none")
+
+    def read(size_bytes: int) -> bytes:
+        try:
+            return request.stream.read(size_bytes)
+        # An early end is werkzeug's ClientDisconnected,
+        # which Flask would answer with a 500 although the client is at fault.
+        except (OSError, HTTPException) as error:
+            raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
+
+    # `x-gzip` is an alias of `gzip` (RFC 9110, 8.4.1.3).
+    return ndjson.open_stream(read, gzipped="gzip" in encoding, ratio_max=ratio_max)

@@ -1,0 +1,187 @@
+"""Answers to errors: problems of RFC 9457, with type, title and status of the error class."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from flask import Flask, Response, current_app, g, request
+from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed
+from werkzeug.exceptions import NotFound as RouteNotFound
+
+from fll_hbase.queries import rest_json
+from fll_hbase.runtime import metrics
+from fll_hbase.runtime.errors import (
+    ChecksumConflict,
+    FieldError,
+    Forbidden,
+    InputError,
+    InvalidLineage,
+    InvalidQuery,
+    LineageError,
+    NotFound,
+    RequestCancelled,
+    RunIdConflict,
+    TooLarge,
+    TooManyRequests,
+    Unauthenticated,
+    UnreadableDocument,
+)
+from fll_hbase.runtime.json_types import Json
+
+from ..observability import recent_activity
+from . import problems, responses
+from .responses import to_json
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+
+MEDIA_TYPE = "application/problem+json"
+PATH_HINTS: dict[str, str] = {}
+"""What to say of paths that are not served, by what they begin with; modules of routes add theirs."""
+
+NO_ROUTE = "there is no such path; /docs lists the routes, and clients take the URL of the server alone"
+
+METHOD_HINTS: dict[str, str] = {}
+"""What to say of a method that a path does not have, by the path."""
+
+_TYPE = "urn:fll-hbase:problem:"
+_log = logging.getLogger(__name__)
+
+REFUSED = metrics.Counter(
+    "fll_documents_refused_total", "Documents and events that were refused.", ["reason"]
+)
+_DOCUMENT_ERRORS = (UnreadableDocument, InvalidLineage, TooLarge, RunIdConflict, ChecksumConflict)
+
+
+class InvalidName(BadRequest):
+    """A path segment that is not a name; `error` is the InvalidQuery to answer with."""
+
+    # An HTTP error, because Flask hands no other error of path matching to the handlers.
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.error = InvalidQuery(errors)
+        super().__init__(str(self.error))
+
+
+def problem_body(error: LineageError) -> Json:
+    """Return an error as a problem; for an InputError, `errors` lists every FieldError."""
+    problem = _body(error.slug, error.title, error.status, str(error))
+    if isinstance(error, InputError):
+        problem["errors"] = rest_json.field_errors(error.errors)
+    return problem
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Register handlers on the app that answer every error with a problem."""
+    app.register_error_handler(HTTPException, _http_error)
+    # Without it Flask answers HTML to anything unforeseen.
+    app.register_error_handler(Exception, _error)
+
+
+def status_problem(status: HTTPStatus, detail: str) -> Json:
+    """Return a problem without an error class of its own: its type is the name of the status."""
+    return _body(status.phrase.lower().replace(" ", "-"), status.phrase, status, detail)
+
+
+def internal_problem(request_id: str) -> Json:
+    """Return the problem of an unforeseen error; the log has its cause under the request id."""
+    detail = f"internal error; the server's log has its cause under X-Request-ID {request_id}"
+    return _body(LineageError.slug, LineageError.title, LineageError.status, detail)
+
+
+def not_found_problem(detail: str) -> Response:
+    """Return a 404 for a path that is not served; `detail` names the path to use instead."""
+    return _http_error(RouteNotFound(detail))
+
+
+def error_response(error: Exception, *, request_id: str, retry_after_seconds: int) -> Response:
+    """Return an error as a response; the log has those of the server, with the id of the request."""
+    if not isinstance(error, LineageError):
+        # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
+        _log.error("request %s: unexpected error", request_id, exc_info=error)
+        return _response(internal_problem(request_id))
+    report_refused([error])
+    # Errors of the client are in its answer; those of the server concern its operator.
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        level = logging.INFO if isinstance(error, RequestCancelled) else logging.ERROR
+        _log.log(level, "request %s: %s: %s", request_id, type(error).__name__, error)
+    response = _response(problem_body(error))
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(retry_after_seconds)
+    return response
+
+
+def report_refused(errors: Iterable[LineageError]) -> None:
+    """Count and log the documents of a request that have an error; other errors are passed over."""
+    refused = [error for error in errors if isinstance(error, (*_DOCUMENT_ERRORS, Forbidden))]
+    recent_activity.note_refused(refused)
+    counts = Counter(error.slug for error in refused if isinstance(error, _DOCUMENT_ERRORS))
+    for slug, count in counts.items():
+        REFUSED.add(count, slug)
+    if counts:
+        # Without the text of the errors, which has names of the documents: the sender has it.
+        _log.warning("documents refused: %s", ", ".join(f"{count} {slug}" for slug, count in counts.items()))
+
+
+def _error(error: Exception) -> Response:
+    seconds = current_app.config["FLL_RETRY_AFTER_SECONDS"]
+    return error_response(error, request_id=g.get("request_id", ""), retry_after_seconds=seconds)
+
+
+def _http_error(error: HTTPException) -> Response:
+    if isinstance(error, InvalidName):
+        return _error(error.error)
+    status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
+    detail = error.description or status.description
+    if isinstance(error, RouteNotFound):
+        detail = _path_hint() or (NO_ROUTE if detail == RouteNotFound.description else detail)
+        recent_activity.note_refused([NotFound(detail)])
+    if isinstance(error, MethodNotAllowed):
+        detail = METHOD_HINTS.get(request.path, detail)
+    response = _response(status_problem(status, detail))
+    # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
+    for name, value in error.get_headers():
+        if name.lower() not in ("content-type", "content-length"):
+            response.headers[name] = value
+    return response
+
+
+def _path_hint() -> str:
+    """Return what to say of a path that is not served; "" if there is nothing special."""
+    return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(f"{prefix}/")
+
+
+def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:
+    return {"type": _TYPE + slug, "title": title, "status": status.value, "detail": detail}
+
+
+def _response(problem: Json) -> Response:
+    return Response(to_json(problem), status=problem["status"], mimetype=MEDIA_TYPE)
+
+
+def refuse(
+    environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
+) -> Iterable[bytes]:
+    """Answer a request with an error. `retry_after_seconds` is for a server that is busy or away."""
+    request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+    response = problems.error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
+    for name, value in _headers(error).items():
+        response.headers[name] = value
+    return responses.finish(response, environ, request_id)(environ, start_response)
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    if isinstance(error, Unauthenticated):
+        # The code of RFC 6750 only where there were credentials.
+        return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}
+    if isinstance(error, TooManyRequests):
+        return {"Retry-After": str(error.retry_after_seconds)}
+    return {}

@@ -1,0 +1,383 @@
+"""Query parameters: each is checked and given at most once; unknown ones are refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import marshmallow as ma
+from flask import Request, g
+from marshmallow import ValidationError, validate
+from webargs.flaskparser import FlaskParser
+
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.queries import cursors, time_window
+from fll_hbase.queries.cursors import encode_cursor as encode_cursor
+from fll_hbase.runtime import clock
+from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidQuery
+from fll_hbase.store.read.search import SearchKind
+
+from .paths import decode_percent
+from .responses import epoch_seconds
+
+# int() also accepts `1_0`, `+1` and digits of other scripts, and refuses more than 4,300 digits.
+_DIGITS = re.compile(r"[0-9]{1,1000}", re.ASCII)
+_INDIRECT = {"description": "Include indirect dependencies"}
+_PART_OF_NAME = {"description": "Part of a name, in any case"}
+_FIELD = {"description": "Only runs that read or wrote this field"}
+
+
+class TimeParam(ma.fields.String):
+    """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as exact seconds since 1970."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return time_window.parse_seconds(str(value), now_ms=now_ms())
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
+
+
+class CountParam(ma.fields.Integer):
+    """A whole number of at most 1,000 ASCII digits, without a sign."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if not _DIGITS.fullmatch(str(value)):
+            raise ValidationError(f"{str(value)[:100]!r} is not a whole number")
+        return int(value)
+
+
+class FlagParam(ma.fields.Boolean):
+    """`true` or `false`."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        # marshmallow's Boolean also accepts `1`, `yes` and `On`; values are case-sensitive in the contract.
+        if value not in ("true", "false"):
+            raise ValidationError(f"{str(value)[:100]!r} is neither `true` nor `false`")
+        return bool(value == "true")
+
+
+class NoParams(ma.Schema):
+    """No parameters at all."""
+
+    class Meta:
+        # A misspelt parameter must not be ignored: the answer would be to another query.
+        unknown = ma.RAISE
+
+
+class WindowParams(NoParams):
+    """A window on the start of runs, `start` included, `end` excluded; both are loaded as one `window`."""
+
+    start = TimeParam(
+        load_default=None,
+        metadata={"description": "Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`"},
+    )
+    end = TimeParam(
+        load_default=None,
+        metadata={"description": "End of the window, excluded; a time as for `start`; default `now`"},
+    )
+
+    # Also if other parameters are invalid: an answer lists every error of a query.
+    @ma.validates_schema(skip_on_field_errors=False)
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError, by parameter, for a window that ends before it starts; equal times pass.
+
+        A parameter that is absent has its default: `start=now%2B1h` alone is after the end, now.
+        """
+        # A time that could not be parsed is missing here, and is reported already.
+        if "start" in data and "end" in data:
+            try:
+                time_window.to_window(data["start"], data["end"], now_ms=now_ms())
+            except InvalidQuery as error:
+                raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
+
+    @ma.post_load
+    def _load_window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        start, end = data.pop("start"), data.pop("end")
+        return {**data, "window": time_window.to_window(start, end, now_ms=now_ms())}
+
+
+class WindowWithFailedParams(WindowParams):
+    """A window, and whether failed and aborted runs are included."""
+
+    failed = FlagParam(load_default=False, metadata={"description": "Include failed and aborted runs"})
+
+
+class LineageParams(WindowWithFailedParams):
+    """Dataset lineage: hops and direction, which is loaded as a tuple `directions`."""
+
+    level = CountParam(
+        load_default=1, validate=validate.Range(min=1), metadata={"description": "Hops", "minimum": 1}
+    )
+    direction = ma.fields.String(
+        load_default="both", validate=validate.OneOf(["both", *(direction.value for direction in Direction)])
+    )
+    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
+
+    @ma.post_load
+    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return _with_directions(data)
+
+
+class FieldLineageParams(WindowWithFailedParams):
+    """Lineage of one field, one hop."""
+
+    direction = ma.fields.Enum(Direction, by_value=True, load_default=Direction.BACKWARD)
+    view = ma.fields.String(load_default="detailed", validate=validate.OneOf(["detailed", "simple"]))
+    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
+
+
+class ReachParams(WindowWithFailedParams):
+    """Fields within reach of one field; without `level` as many hops as the server allows.
+
+    The direction is loaded as a tuple `directions`.
+    """
+
+    level = CountParam(
+        load_default=None,
+        validate=validate.Range(min=1),
+        metadata={"description": "Hops; default `FLL_LEVEL_MAX` of the server", "minimum": 1},
+    )
+    direction = ma.fields.String(
+        load_default=Direction.BACKWARD.value,
+        validate=validate.OneOf([*(direction.value for direction in Direction), "both"]),
+    )
+    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
+    causal = FlagParam(
+        load_default=False,
+        metadata={"description": "Only what a value can have taken, by the starts of the runs on its way"},
+    )
+    counts = FlagParam(
+        load_default=True, metadata={"description": "Count the runs of each edge, which reads all of them"}
+    )
+
+    @ma.post_load
+    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return _with_directions(data)
+
+
+class PageParams(NoParams):
+    """A page of a list: at most `limit` items after `cursor`; `limit` is None for the default."""
+
+    limit = CountParam(load_default=None, validate=validate.Range(min=1), metadata={"minimum": 1})
+    cursor = ma.fields.String(load_default=None, metadata={"description": "From the link to the next page"})
+
+
+class NamesParams(PageParams):
+    """A page of names with a prefix."""
+
+    prefix = ma.fields.String(load_default="", metadata={"description": "Prefix of the names"})
+
+
+class FieldNamesParams(NamesParams):
+    """A page of field names with a prefix that contain a text."""
+
+    q = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_PART_OF_NAME)
+
+
+class SearchParams(PageParams):
+    """A page of names that contain a text; `kind` is None for both kinds."""
+
+    kind = ma.fields.Enum(
+        SearchKind,
+        by_value=True,
+        load_default=None,
+        metadata={"description": "Only datasets (`endpoint`), or only fields; default both"},
+    )
+
+    q = ma.fields.String(
+        required=True,
+        validate=validate.Length(min=1),
+        metadata=_PART_OF_NAME,
+    )
+
+
+class DerivationsParams(WindowWithFailedParams, PageParams):
+    """A page of the runs of each derivation of a field."""
+
+
+class RunsParams(WindowParams, PageParams):
+    """A page of the runs of a window."""
+
+    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
+    program = ma.fields.String(
+        load_default="",
+        validate=validate.Length(min=1),
+        metadata={"description": "Only runs of programs of this name"},
+    )
+    state = ma.fields.String(
+        load_default="",
+        validate=validate.OneOf([state.value for state in State]),
+        metadata={"description": "Only runs in this state"},
+    )
+
+
+class NamespaceRunsParams(WindowParams, PageParams):
+    """A page of the runs of a window, of programs of a namespace."""
+
+    program = ma.fields.String(
+        load_default="",
+        validate=validate.Length(min=1),
+        metadata={"description": "Only runs of programs of this name"},
+    )
+    state = ma.fields.Enum(
+        State, by_value=True, load_default=None, metadata={"description": "Only runs in this state"}
+    )
+
+
+class ProgramsParams(WindowWithFailedParams):
+    """The programs of the runs of a window; `direction` is loaded as a tuple `directions`."""
+
+    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
+    direction = ma.fields.String(
+        load_default="both", validate=validate.OneOf(["both", *(direction.value for direction in Direction)])
+    )
+
+    @ma.post_load
+    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return _with_directions(data)
+
+
+class RunCountsParams(WindowParams):
+    """Counts of the runs of a window in buckets of equal length."""
+
+    buckets = CountParam(
+        load_default=30,
+        validate=validate.Range(min=1, max=1_000),
+        metadata={"description": "Parts of the window", "minimum": 1, "maximum": 1_000},
+    )
+    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
+
+
+class RecordParams(NoParams):
+    """Whether to record, or only to return what would be recorded."""
+
+    dry_run = FlagParam(
+        data_key="dryRun", load_default=False, metadata={"description": "Store nothing; report the result"}
+    )
+
+
+class RecordRunParams(RecordParams):
+    """Whether to record, and whether runs may replace those of another program with the same id."""
+
+    replace = FlagParam(
+        load_default=False,
+        metadata={"description": "Replace a run that another program recorded under the same id"},
+    )
+
+
+class FieldTagsParams(WindowParams, PageParams):
+    """A page of the tags of a field, with `inherited` also those of fields that it is derived from."""
+
+    inherited = FlagParam(
+        load_default=False,
+        metadata={"description": "Include the tags of fields upstream, over direct edges, in the window"},
+    )
+    level = CountParam(
+        load_default=None,
+        validate=validate.Range(min=1),
+        metadata={"description": "Hops; default `FLL_LEVEL_MAX` of the server", "minimum": 1},
+    )
+
+
+class RetentionParams(WindowWithFailedParams):
+    """A policy and the window of its report; without `start` it begins with the oldest run."""
+
+    policy = ma.fields.String(
+        required=True, validate=validate.Length(min=1), metadata={"description": "Name of the policy"}
+    )
+    start = TimeParam(
+        load_default=0,
+        metadata={"description": "A time as for `end`; default 0, for old data is what the report is about"},
+    )
+    indirect = FlagParam(load_default=False, metadata=_INDIRECT)
+
+
+class QueryParser(FlaskParser):
+    """webargs' parser with the query strings of the contract; raises InvalidQuery for invalid ones."""
+
+    # webargs' default, 422, would be documented for every route; here it is for invalid lineage only.
+    DEFAULT_VALIDATION_STATUS = 400
+    # None leaves unknown parameters to the schema; webargs would drop them from a query.
+    DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
+
+    def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
+        """Return the parameters of the query string as text, by name.
+
+        Raises InvalidQuery if any is unknown, repeated or not decodable, then with those of the schema, too.
+        """
+        # Not werkzeug's `args`, in which repeated parameters and broken escapes no longer show.
+        names = {field.data_key or name for name, field in schema.fields.items()}
+        g.query_params, errors = parse_query_string(req.environ.get("QUERY_STRING", ""), names)
+        if errors:
+            # A parameter that cannot be decoded would also be reported as missing.
+            paths = {error.path for error in errors}
+            schema_errors = _field_errors(schema.validate(g.query_params))
+            raise InvalidQuery([*errors, *(error for error in schema_errors if error.path not in paths)])
+        return dict(g.query_params)
+
+    def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:
+        """Raise InvalidQuery with the errors of the schema."""
+        raise InvalidQuery(_field_errors(error.messages_dict.get("query", {}))) from error
+
+
+def _with_directions(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters with `directions` in place of `direction`."""
+    direction = data.pop("direction")
+    return {**data, "directions": BOTH if direction == "both" else (Direction(direction),)}
+
+
+def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], ErrorList]:
+    """Return the decoded parameters with one of the names, and an error for each of the other pairs.
+
+    Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, of which the
+    first value is returned. A name without `=` has the value "". The empty text has neither.
+    """
+    errors = ErrorList()
+    params: dict[str, str] = {}
+    valid_names = f"parameters here: {', '.join(sorted(names)) or 'none'}"
+    for pair in filter(None, raw.split("&")):
+        if errors.is_full:
+            break
+        name, _, value = pair.partition("=")
+        try:
+            name, value = (decode_percent(_to_ascii(text).replace("+", " ")) for text in (name, value))
+        except ValueError as error:
+            errors.append(FieldError(name, str(error)))
+            continue
+        if name not in names:
+            errors.append(FieldError(name, f"unknown parameter; {valid_names}"))
+        elif name in params:
+            errors.append(FieldError(name, f"given more than once; {valid_names}"))
+        else:
+            params[name] = value
+    return params, errors
+
+
+def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
+    return [FieldError(str(name), " ".join(map(str, texts))) for name, texts in sorted(messages.items())]
+
+
+def decode_cursor(text: str | None, count: int) -> list[str] | None:
+    """Return the parts of a cursor as `cursors.decode_cursor`, None for None. Raises InvalidQuery."""
+    return None if text is None else cursors.decode_cursor(text, count)
+
+
+def window_params(window: Window) -> dict[str, str]:
+    """Return a window as the parameters `start` and `end`, in epoch seconds with milliseconds."""
+    # Not the texts of the query: in a link, `now` would be another time, and pages would not fit together.
+    return {"start": epoch_seconds(window.start_ms), "end": epoch_seconds(window.stop_ms)}
+
+
+def _to_ascii(text: str) -> str:
+    # As in `path_params`: WSGI strings are bytes as latin-1, and clients may send UTF-8 without escapes.
+    return quote(text.encode("latin-1", "replace"), safe="%+/:@!$'()*,;?=-._~")
+
+
+def now_ms() -> int:
+    """Return the time of the first call in this request, in milliseconds since 1970."""
+    # Read once: `start` and `end` of one window must mean the same `now`.
+    if "now_ms" not in g:
+        g.now_ms = clock.now_ms()
+    return int(g.now_ms)

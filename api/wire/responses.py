@@ -1,0 +1,141 @@
+"""Responses: JSON, entity tags, compression, request ids and links to the next page."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import uuid
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+import xxhash
+from flask import Flask, Response, g, request
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
+
+from fll_hbase.model.window import Window
+
+from .environ import ROUTE
+from .proxies import PREFIX
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+# Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
+COMPRESSED_BYTES_MIN = 1024
+# Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
+_SECURITY_HEADERS = (
+    ("X-Content-Type-Options", "nosniff"),
+    # Names of datasets are in addresses, which must not reach other sites.
+    ("Referrer-Policy", "no-referrer"),
+)
+_SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
+_PATH_PARAM = re.compile(r"<(?:[^:>]*:)?([^>]*)>")
+_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
+
+
+def to_json(body: Any) -> bytes:
+    """Return a value as JSON in UTF-8."""
+    return msgspec.json.encode(body)
+
+
+def json_response(body: Any, status: int = 200) -> Response:
+    """Return a response with a value as JSON."""
+    return Response(to_json(body), status=status, mimetype="application/json")
+
+
+def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None = None) -> Response:
+    """Return a response with a value as JSON, and the window that it is about in its headers.
+
+    `retained_from_ms` is the retention horizon, if the window begins before it.
+    """
+    response = json_response(body)
+    if retained_from_ms is not None:
+        response.headers["Retained-From"] = epoch_seconds(retained_from_ms)
+    response.headers["Window-Start"] = epoch_seconds(window.start_ms)
+    response.headers["Window-End"] = epoch_seconds(window.stop_ms)
+    return response
+
+
+def epoch_seconds(milliseconds: int) -> str:
+    """Return a time in seconds since 1970, with milliseconds."""
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
+
+
+def with_next_link(response: Response, **parameters: str | None) -> Response:
+    """Add a link to the next page, the same query with other `parameters`, and return the response."""
+    params = {**g.get("query_params", {}), **parameters}
+    query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
+    # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.
+    path = request.environ.get(PREFIX, "") + request.environ["PATH_INFO"]
+    response.headers["Link"] = f'<{path}?{query}>; rel="next"'
+    return response
+
+
+def request_id(sent: str) -> str:
+    """Return the request id that a client sent, or a new one in place of an empty or unsafe one."""
+    return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+
+
+def register_response_hooks(app: Flask) -> None:
+    """Register hooks on the app that add request id, entity tag and compression to every response."""
+    app.before_request(_set_request_id)
+    app.before_request(_set_route)
+    app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
+
+
+def _set_request_id() -> None:
+    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
+
+
+def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of every answer; `scheme` is how the client reached the server."""
+    return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
+
+
+def _set_route() -> None:
+    # Without a rule the path is unknown, or known for other methods only.
+    if request.url_rule is not None:
+        request.environ[ROUTE] = route_path(request.url_rule.rule)
+
+
+@lru_cache(maxsize=1_000)
+def route_path(rule: str) -> str:
+    """Return the path of a route of Flask as the OpenAPI document has it."""
+    return _PATH_PARAM.sub(r"{\1}", rule)
+
+
+def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
+    """Add headers, entity tag and compression to the response to a request, and return it."""
+    response.headers["X-Request-ID"] = request_id
+    for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
+        response.headers[name] = value
+    # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
+    if response.is_streamed or response.direct_passthrough:
+        return response
+    is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD") and response.status_code == 200
+    tag = xxhash.xxh3_64_hexdigest(response.get_data()) if is_read else ""
+    if response.content_length and response.content_length >= COMPRESSED_BYTES_MIN:
+        # Also on the plain answer: a cache must not give it to a client that asks for the other one.
+        response.vary.add("Accept-Encoding")
+        if _accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
+            # mtime 0: equal answers have equal bytes, and so equal strong entity tags.
+            response.set_data(gzip.compress(response.get_data(), compresslevel=6, mtime=0))
+            response.headers["Content-Encoding"] = "gzip"
+            # Strong tags name bytes, so each encoding has its own (RFC 9110, 8.8.3.3).
+            tag += "-gzip"
+    if is_read:
+        response.set_etag(tag)
+        if "HTTP_IF_NONE_MATCH" in environ:
+            # As the only condition: werkzeug would also apply Range and If-Match, and turn a complete answer
+            # into a 206 or 412.
+            condition = {name: environ[name] for name in ("REQUEST_METHOD", "HTTP_IF_NONE_MATCH")}
+            response.make_conditional(condition)
+    return response
+
+
+@lru_cache(maxsize=256)
+def _accepts_gzip(accept_encoding: str) -> bool:
+    return bool(parse_accept_header(accept_encoding, Accept)["gzip"] > 0)

@@ -1,0 +1,204 @@
+"""Capture of the applications of this process: switched on, waited for and switched off.
+
+Nothing here raises, whatever the settings, Spark and the server do: the job is more important.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from fll_hbase.capture.capture_settings import CaptureSettings, read_settings
+from fll_hbase.capture.compiler import CaptureUnavailable, start_listener
+from fll_hbase.capture.plan_spool import PlanHead, PlanSpool, open_plan_spool
+from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.worker import CaptureWorker
+from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.runtime.errors import ConfigurationError, LineageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger("fll_hbase.capture")
+
+EXIT_SECONDS = 5.0
+"""How long the end of the process waits in all for what is not recorded."""
+
+FLUSH_SECONDS = 30.0
+
+WAIT_SECONDS_MAX = 86_400.0 * 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Capture:
+    """One captured application; `process` is the one that installed it, not a fork of that."""
+
+    context: SparkContext
+    settings: CaptureSettings
+    worker: CaptureWorker
+    process: int
+
+
+_captures: list[_Capture] = []
+_replaced: list[_Capture] = []
+_lock = threading.RLock()
+_tried: WeakSet[object] = WeakSet()
+
+
+def install(
+    spark: SparkSession,
+    url: str | None = None,
+    *,
+    namespace: str | None = None,
+    spool: str | Path | None = None,
+    literals: bool | None = None,
+) -> bool:
+    """Capture what the application of a session writes from now on; return whether it is captured.
+
+    Arguments override `spark.fll.capture.*`, which override `FLL_CAPTURE_*` (docs/capture.md). Without a URL
+    nothing is done. Whatever prevents it is logged as one warning, and the job goes on. Calling it again does
+    nothing, and with other settings replaces them; a new SparkContext needs another call.
+    """
+    try:
+        arguments = {
+            "capture_url": url,
+            "capture_namespace": namespace,
+            "capture_spool": None if spool is None else str(spool),
+            "capture_literals": literals,
+        }
+        context = getattr(spark, "_sc", None)
+        settings = read_settings(arguments, context.getConf().get if context else lambda _: None)
+        if settings is not None and context is None:
+            raise CaptureUnavailable("a session of Spark Connect has no JVM of its own")
+        return settings is not None and context is not None and _install(context, settings)
+    except LineageError as error:
+        _log.warning("capture is off: %s", error)
+    except Exception:  # noqa: BLE001 (the job goes on, whatever py4j raises)
+        _log.exception("capture is off")
+    return False
+
+
+def install_once(spark: SparkSession) -> None:
+    """Capture the application of a session as the settings say, unless that was tried before."""
+    context = getattr(spark, "_sc", spark)
+    if context not in _tried:
+        _tried.add(context)
+        install(spark)
+
+
+def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
+    """Wait until the server has recorded all that was written until now; return whether it has.
+
+    `timeout` is in seconds, and for all applications of this process; None is no limit.
+    """
+    deadline = _deadline(timeout)
+    results = [capture.worker.flush(_left(deadline)) for capture in _running()]
+    return all(results)
+
+
+def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
+    """End the capture of all applications of this process; return whether all of it is recorded.
+
+    What is not recorded within `timeout` seconds is sent by the next application with the same spool.
+    """
+    deadline = _deadline(timeout)
+    with _lock:
+        captures = _running()
+        _captures.clear()
+        _replaced.clear()
+    results = [capture.worker.close(_left(deadline)) for capture in captures]
+    return all(results)
+
+
+def _install(context: SparkContext, settings: CaptureSettings) -> bool:
+    with _lock:
+        for captures in (_captures, _replaced):
+            captures[:] = _unfinished(captures)
+        for capture in _captures:
+            if capture.context is context:
+                if capture.settings == settings:
+                    return True
+                _captures.remove(capture)
+                _replaced.append(capture)
+                capture.worker.replace(EXIT_SECONDS)
+                break
+        _captures.append(_Capture(context, settings, _start(context, settings), os.getpid()))
+    _log.info("lineage of this application goes to %s", settings.destination)
+    return True
+
+
+def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
+    """Start the listener and the thread of an application. Raises LineageError."""
+    client, spool = _open(settings)
+    plan_file = spool.create(
+        settings.destination,
+        settings.namespace,
+        literals=settings.literals,
+        bytes_max=settings.bytes_max,
+    )
+    try:
+        listener = start_listener(context, str(plan_file.path), plan_file.head.bytes_max, settings.literals)
+    except BaseException:
+        plan_file.remove()
+        client.close()
+        raise
+    return CaptureWorker(spool, plan_file, listener, client, make_resolver)
+
+
+def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
+    """Open what the settings name. Raises ConfigurationError with every fault."""
+    faults = []
+    client = spool = None
+    try:
+        # A single attempt: the thread repeats it.
+        client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
+    except ConfigurationError as error:
+        faults.append(str(error))
+    try:
+        spool = open_plan_spool(settings.spool)
+    except ConfigurationError as error:
+        faults.append(str(error))
+    if client is None or spool is None:
+        raise ConfigurationError("; ".join(faults))
+    return client, spool
+
+
+def make_resolver(head: PlanHead) -> Resolver:
+    """Return the resolver of a plan file."""
+    return Resolver(ResolverSettings(namespace=head.namespace, literals=head.literals))
+
+
+def _running() -> list[_Capture]:
+    return _unfinished([*_replaced, *_captures])
+
+
+def _unfinished(captures: Iterable[_Capture]) -> list[_Capture]:
+    """Return those of this process that are not recorded; those of its parent are not its own."""
+    return [capture for capture in captures if capture.process == os.getpid() and not capture.worker.is_done]
+
+
+def _deadline(timeout: float | None) -> float:
+    """Return when a wait ends: what Python can wait for has a limit."""
+    return time.monotonic() + min(WAIT_SECONDS_MAX if timeout is None else timeout, WAIT_SECONDS_MAX)
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.0)
+
+
+@atexit.register
+def _close_at_exit() -> None:
+    # Not in a fork, which could wait for ever for a lock that another thread of its parent had.
+    if _running():
+        with suppress(KeyboardInterrupt):
+            uninstall(EXIT_SECONDS)

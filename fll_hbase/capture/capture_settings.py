@@ -1,0 +1,157 @@
+"""Settings of capture: arguments before `spark.fll.capture.*` before `FLL_CAPTURE_*` before defaults."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from fll_hbase.runtime import config
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.sources.validation import ID_BYTES_MAX
+
+SPARK_PREFIX = "spark.fll.capture."
+
+_SPARK_NAMES = {
+    "capture_url": "url",
+    "capture_namespace": "namespace",
+    "capture_spool": "spool",
+    "capture_literals": "literals",
+    "capture_bytes_max": "bytesMax",
+}
+"""The part after SPARK_PREFIX of each setting."""
+
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]")
+
+_WORDS = {"true": "1", "false": "0"}
+"""Spark's own switches are words, so those of capture may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSettings:
+    """Where lineage of one application goes, and which directory it waits in, of at most `bytes_max` bytes.
+
+    `url` may have a user and a password, and `token` is a secret: neither is written anywhere.
+    """
+
+    url: str = field(repr=False)
+    namespace: str
+    spool: Path
+    literals: bool
+    bytes_max: int
+    token: str = field(default="", repr=False)
+
+    @property
+    def destination(self) -> str:
+        """Return the URL of the server without user and password."""
+        return without_credentials(self.url)
+
+
+def without_credentials(url: str) -> str:
+    """Return a URL without user, password, query and slashes at its end."""
+    parts = urlsplit(url)
+    netloc = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=netloc, query="", fragment="").geturl().rstrip("/")
+
+
+def read_settings(
+    arguments: Mapping[str, str | int | None],
+    spark_value: Callable[[str], str | None],
+    environment: Mapping[str, str] = os.environ,
+) -> CaptureSettings | None:
+    """Return the settings, None if no URL is set anywhere: then capture is off.
+
+    `arguments` are by the names of `config.Settings`; `spark_value` returns the value of a setting of the
+    application. Raises ConfigurationError with every fault.
+    """
+    values: dict[str, str | int] = {}
+    faults: list[str] = []
+    for name in _SPARK_NAMES:
+        source, value = _find(name, arguments, spark_value, environment)
+        if value is None:
+            values[name] = getattr(config.DEFAULTS, name)
+            continue
+        try:
+            values[name] = config.convert(name, _WORDS.get(str(value).lower(), value))
+        except ConfigurationError as error:
+            faults.append(str(error).replace(f"{config.PREFIX}{name.upper()}=", f"{source}="))
+    if not values.get("capture_url"):
+        return None
+    spool = _spool(str(values["capture_spool"]), environment)
+    faults += _faults(values)
+    if spool is None:
+        faults.append(f"the spool {values['capture_spool']!r} is no path")
+    if faults or spool is None:
+        raise ConfigurationError("; ".join(faults))
+    return CaptureSettings(
+        url=str(values["capture_url"]).strip(),
+        namespace=str(values["capture_namespace"]),
+        spool=spool,
+        literals=bool(values["capture_literals"]),
+        bytes_max=int(values["capture_bytes_max"]),
+        token=environment.get(f"{config.PREFIX}TOKEN", ""),
+    )
+
+
+def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of plans where none is set: below that of XDG for state."""
+    state = environment.get("XDG_STATE_HOME", "")
+    # A relative path is not valid there (XDG base directory specification).
+    base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
+    return base / "fll-capture"
+
+
+def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
+    """Return the directory of plans, None if there can be none of this name."""
+    if not path:
+        return default_spool(environment)
+    try:
+        return None if "\0" in path else Path(path).expanduser()
+    except RuntimeError:
+        # The home directory of a user that does not exist.
+        return None
+
+
+def _find(
+    name: str,
+    arguments: Mapping[str, str | int | None],
+    spark_value: Callable[[str], str | None],
+    environment: Mapping[str, str],
+) -> tuple[str, str | int | None]:
+    """Return the source and the value of a setting, None if it is set nowhere."""
+    argument = arguments.get(name)
+    if argument is not None:
+        return name.removeprefix("capture_"), argument
+    spark_name = SPARK_PREFIX + _SPARK_NAMES[name]
+    value = spark_value(spark_name)
+    if value is not None:
+        return spark_name, value
+    variable = config.PREFIX + name.upper()
+    return variable, environment.get(variable)
+
+
+def _faults(values: Mapping[str, str | int]) -> list[str]:
+    faults = []
+    parts = _split(str(values["capture_url"]))
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = "the URL" if parts is None or "@" in parts.netloc else repr(values["capture_url"])
+        faults.append(f"{shown} of the server is not possible; one looks like http://host:port")
+    namespace = str(values.get("capture_namespace", "default"))
+    if not namespace.strip() or not namespace.isprintable() or len(namespace.encode()) > ID_BYTES_MAX:
+        faults.append(f"the namespace {namespace[:80]!r} is empty, too long or has control characters")
+    return faults
+
+
+def _split(url: str) -> SplitResult | None:
+    if _BLANKS.search(url.strip()):
+        return None
+    try:
+        parts = urlsplit(url)
+        # Parsed when it is read: `http://host:port` with a port that is no number.
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts

@@ -1,0 +1,165 @@
+"""Answers rendered as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from fll_hbase.cli.render.console import format_time
+from fll_hbase.cli.render.time_text import describe_window
+from fll_hbase.client.base import LineageQuery, WindowText
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
+
+_TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}
+_PAIR_COLUMNS = ("level", "source", "field", "destination", "field", "influence")
+_RUN_MEMBERS = ("state", "direction", "namespace", "application", "program", "run")
+_PROGRAM_COLUMNS = ("runs", "failed", "direction", "namespace", "application", "program")
+_GAP = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Rows of names, control characters escaped; a row without cells is an empty line.
+
+    A terminal gets a table folded to its width, a pipe aligned lines of any length.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows = [[escape_control(cell) for cell in row] for row in self.rows]
+        if console.is_terminal:
+            yield self._table(rows)
+        else:
+            # A rich table takes a millisecond a row; an answer may have a quarter of a million.
+            yield from (Segment(f"{line}\n") for line in self._lines(rows))
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for column in self.columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+        # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
+        full = [self.columns, *(row for row in rows if row)]
+        widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
+        yield _align(self.columns, widths)
+        yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        for row in rows:
+            yield _align(row, widths)
+
+
+def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
+    # Not strict: a row without cells is an empty line.
+    padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
+    return _GAP.join(padded).rstrip()
+
+
+def lineage_tables(entries: Any, query: LineageQuery, note: str = "") -> RenderableType:
+    """Render entries of dataset lineage: a table for each direction, a row for each pair of fields."""
+    if not entries:
+        return empty_message(query.window, note)
+    parts: list[RenderableType] = []
+    for direction, title in _TITLES.items():
+        matches = [entry for entry in entries if entry["direction"] == direction]
+        if matches:
+            parts += [Text()] if parts else []
+            heading = title.format(dataset=escape_control(str(query.dataset)))
+            parts += [Text(f"{heading}, {describe_window(query.window)}", style="bold"), _pair_table(matches)]
+    return Group(*parts)
+
+
+def runs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
+    """Render runs in the order of the answer, newest first."""
+    if not body["runs"]:
+        return empty_message(window, note)
+    zone = ZoneInfo(window.zone)
+    # Of the runs of a namespace there is no direction: they are those of no dataset.
+    has_direction = "direction" in body["runs"][0]
+    shown = [name for name in _RUN_MEMBERS if has_direction or name != "direction"]
+    return TextTable(
+        [f"started ({window.zone})", *shown],
+        [
+            [format_time(run["startTime"], zone), *(str(run.get(member, "")) for member in shown)]
+            for run in body["runs"]
+        ],
+    )
+
+
+def programs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
+    """Render programs in the order of the answer, that of the newest run first."""
+    if not body["programs"]:
+        return empty_message(window, note)
+    zone = ZoneInfo(window.zone)
+    members = ("direction", "namespace", "application", "program")
+    return TextTable(
+        (f"last run ({window.zone})", *_PROGRAM_COLUMNS),
+        [
+            [
+                format_time(program["lastStart"], zone),
+                str(program["runs"]),
+                str(program["failed"]),
+                *(str(program[member]) for member in members),
+            ]
+            for program in body["programs"]
+        ],
+    )
+
+
+def search_table(body: Any, text: str) -> RenderableType:
+    """Render search results."""
+    if not body["results"]:
+        return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
+    columns = ("namespace", "name", "field")
+    return TextTable(columns, [[str(result.get(name, "")) for name in columns] for result in body["results"]])
+
+
+def empty_message(window: WindowText, note: str = "") -> Text:
+    """Return the message for a window without lineage; a `note` says what there is elsewhere."""
+    return Text(
+        f"Nothing from {describe_window(window)}; {note}{note and '; '}--start and --end ask another window."
+    )
+
+
+def _pair_table(entries: list[Json]) -> TextTable:
+    """Return a table with a row for each pair of fields; the first row of an entry names its datasets."""
+    rows: list[list[str]] = []
+    for entry in entries:
+        rows += [[]] if rows else []
+        level, source = str(entry["level"]), _dataset_name(entry["source"], missing="(generated)")
+        destination = _dataset_name(entry["destination"], missing="(dropped)")
+        for source_field, destination_field, influence in _field_pairs(entry):
+            rows.append([level, source, source_field, destination, destination_field, influence])
+            level = source = destination = ""
+    # Without an indirect influence the last column is empty, and terminals are narrow.
+    if any(row and row[-1] for row in rows):
+        return TextTable(_PAIR_COLUMNS, rows)
+    return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows])
+
+
+def _field_pairs(entry: Json) -> Iterator[tuple[str, str, str]]:
+    """Yield source field, destination field and the influence, which is empty for a direct dependency."""
+    if entry.get("unknown"):
+        yield "?", "?", "fields not known"
+    for pair in entry["fieldmap"]:
+        scope = ", on every row" if "scope" in pair else ""
+        yield pair["from"] or "", pair["to"] or "", pair.get("influence", "") + scope
+
+
+def _dataset_name(dataset: Json | None, *, missing: str) -> str:
+    return name_json.text(dataset) if dataset else missing

@@ -1,0 +1,1 @@
+"""The client of a store in this process."""

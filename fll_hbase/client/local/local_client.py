@@ -1,0 +1,356 @@
+"""Client of a store in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from fll_hbase.client.base import (
+    LIMIT_REACHED,
+    Answer,
+    DatasetDiffQuery,
+    DerivationsQuery,
+    DiffQuery,
+    FieldQuery,
+    FieldReachQuery,
+    HistoryQuery,
+    LineageQuery,
+    NamespaceRunsQuery,
+    ProgramsQuery,
+    ReportQuestion,
+    RunCountsQuery,
+    RunsQuery,
+    WindowText,
+    truncation_hint,
+)
+from fll_hbase.client.connection import Connection
+from fll_hbase.client.local.local_tags import LocalTagClient, first_items
+from fll_hbase.ingest import DocumentReader, RecordResult, ingest
+from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.queries import (
+    change_json,
+    content_json,
+    dataset_json,
+    field_graph_json,
+    openlineage_export,
+    reach_answer,
+    rest_json,
+    run_list_json,
+    time_window,
+)
+from fll_hbase.queries.base_window import parse_base_window
+from fll_hbase.queries.cursors import decode_runs_cursor, decode_skip_cursor, encode_cursor
+from fll_hbase.queries.reports.consumption import consumption
+from fll_hbase.queries.reports.provenance import provenance
+from fll_hbase.queries.reports.report_query import ReportQuery
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import ConfigurationError, LineageError
+from fll_hbase.sources import name_rules
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read import namespace_runs
+from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read.search import SearchHit, SearchKind, SearchPosition
+
+PAGE_RUNS = 1_000
+
+
+class LocalClient(LocalTagClient, Connection):
+    """Client of a store in this process; `close` closes the store if it is `owned`.
+
+    `clock` returns the `now` of windows in milliseconds since 1970; it is called once for each query.
+    """
+
+    def __init__(
+        self,
+        store: LineageStore,
+        *,
+        settings: Settings | None = None,
+        clock: Callable[[], int] = now_ms,
+        owned: bool = False,
+    ) -> None:
+        self._store = store
+        self._settings = settings or Settings()
+        self._clock = clock
+        self._owned = owned
+
+    def record(
+        self,
+        documents: Sequence[LocatedDocument],
+        *,
+        take_over: bool = False,
+        wait_seconds: float | None = None,
+    ) -> list[RecordResult | LineageError]:
+        now = self._clock()
+        return ingest(
+            self._store,
+            [
+                document.line.error
+                or self._reader.try_read(
+                    document.line.raw, document.head, namespace=document.namespace or None, now_ms=now
+                )
+                for document in documents
+            ],
+            take_over=take_over,
+        )
+
+    # Built on first use: an invalid FLL_NAME_RULES must not stop queries, which need no reader.
+    @cached_property
+    def _reader(self) -> DocumentReader:
+        return DocumentReader(
+            columns=self._store.catalogue.field_names,
+            name_rules=name_rules.parse_rules(self._settings.name_rules),
+        )
+
+    def ask_lineage(self, query: LineageQuery) -> Answer:
+        """Read the lineage of a dataset."""
+        window = self._window(query.window)
+        result = self._store.lineage(
+            query.dataset,
+            window,
+            directions=_directions(query.direction),
+            level=query.level,
+            indirect=query.indirect,
+            failed=query.failed,
+        )
+        body = rest_json.dataset_lineage(result)
+        return self._answer(body, truncation_hint(result.truncated_by), query.dataset, window)
+
+    def ask_field(self, query: FieldQuery) -> Answer:
+        """Read the operations of a field."""
+        window = self._window(query.window)
+        result = self._store.field_lineage(
+            query.field,
+            window,
+            direction=Direction(query.direction),
+            simple=query.view == "simple",
+            indirect=query.indirect,
+            failed=query.failed,
+        )
+        body = field_graph_json.field_lineage(result)
+        return self._answer(body, truncation_hint(result.truncated_by), query.field.dataset, window)
+
+    def ask_reach(self, query: FieldReachQuery) -> Answer:
+        window = self._window(query.window)
+        reach_query = ReachQuery(
+            query.field,
+            window,
+            level=query.level,
+            causal=query.causal,
+            indirect=query.indirect,
+            failed=query.failed,
+            counts=query.counts,
+        )
+        body = reach_answer.reach(self._store, reach_query, _directions(query.direction))
+        hint = truncation_hint(body.get("truncatedBy", ()))
+        return self._answer(body, hint, query.field.dataset, window)
+
+    def ask_report(self, question: ReportQuestion) -> Answer:
+        now = self._clock()
+        window = _parse(question.window, now)
+        query = ReportQuery(
+            question.field, window, causal=question.causal, failed=question.failed, limit=PAGE_RUNS
+        )
+        if question.kind == "provenance":
+            body = provenance(self._store, query)
+        else:
+            body, page = consumption(self._store, query, now_ms=now)
+            while page.next_after:
+                more, page = consumption(self._store, replace(query, start_after=page.next_after), now_ms=now)
+                body["runs"] += more["runs"]
+            body["moreRuns"] = False
+        body["window"] = window.start_ms, window.stop_ms
+        return Answer(body, truncation_hint(body.get("truncatedBy", ())))
+
+    def ask_history(self, query: HistoryQuery) -> Answer:
+        window = self._window(query.window)
+        result = self._store.history(query.field, window, indirect=query.indirect, failed=query.failed)
+        hint = truncation_hint(result.truncated_by)
+        return self._answer(change_json.history(result), hint, query.field.dataset, window)
+
+    def ask_diff(self, query: DiffQuery) -> Answer:
+        window, base = self._windows(query)
+        result = self._store.diff(query.field, window, base, indirect=query.indirect, failed=query.failed)
+        return Answer(change_json.diff(result), truncation_hint(result.truncated_by))
+
+    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        """Compare the derivations of all fields of a dataset in two windows."""
+        window, base = self._windows(query)
+        result = self._store.dataset_diff(
+            query.dataset, window, base, indirect=query.indirect, failed=query.failed
+        )
+        return Answer(change_json.dataset_diff(result), truncation_hint(result.truncated_by))
+
+    def _windows(self, query: DiffQuery | DatasetDiffQuery) -> tuple[Window, Window]:
+        """Return the window and the base window, by one `now` for both."""
+        now = self._clock()
+        window = _parse(query.window, now)
+        return window, parse_base_window(window, query.base_start, query.base_end, now_ms=now)
+
+    def ask_derivations(self, query: DerivationsQuery) -> Answer:
+        """Read the derivations of a field."""
+        window = self._window(query.window)
+        result = self._store.field_derivations(
+            query.field,
+            window,
+            failed=query.failed,
+            limit=min(query.limit, self._store.settings.list_limit_max),
+            skip=decode_skip_cursor(query.cursor),
+        )
+        body = rest_json.field_derivations(query.field.name, window, result)
+        page = _next_page(window, str(result.next_skip)) if result.next_skip else {}
+        return Answer(body, truncation_hint(result.truncated_by), next_page=page)
+
+    def ask_runs(self, query: RunsQuery) -> Answer:
+        """Read one page of runs; its cursor is that of a server."""
+        # One `now` for the window and for the state of a running run, which is left out after long silence.
+        now = self._clock()
+        window = _parse(query.window, now)
+        page = self._store.runs(
+            query.dataset,
+            window,
+            limit=query.limit,
+            start_after=decode_runs_cursor(query.cursor),
+            field=query.field,
+            program=query.program,
+            state=query.state,
+        )
+        body = {"runs": [rest_json.run(run, now_ms=now) for run in page.runs]}
+        if not page.next_after:
+            return self._answer(body, "", query.dataset, window)
+        next_page = _next_page(window, page.next_after.decode())
+        return replace(self._answer(body, LIMIT_REACHED, query.dataset, window), next_page=next_page)
+
+    def ask_dataset(self, dataset: Dataset) -> Answer:
+        summary, bounds = self._store.dataset(dataset)
+        return Answer(dataset_json.dataset(summary, bounds), truncation_hint(bounds.truncated_by))
+
+    def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
+        now = self._clock()
+        state = State(query.state) if query.state else None
+        question = namespace_runs.RunsQuery(query.namespace, _parse(query.window, now), query.program, state)
+        runs: list[Any] = []
+        start_after = b""
+        # A page may be short of runs and not be the last: with a filter it ends after EXAMINED_MAX rows, too.
+        while True:
+            page = self._store.namespace_runs(question, limit=limit - len(runs), start_after=start_after)
+            runs += run_list_json.runs(page, now_ms=now)["runs"]
+            start_after = page.next_after
+            if not start_after or len(runs) == limit:
+                incomplete = LIMIT_REACHED if start_after else truncation_hint(page.truncated_by)
+                return Answer({"runs": runs}, incomplete)
+
+    def ask_run_counts(self, query: RunCountsQuery) -> Answer:
+        """Count the runs of each part of a window."""
+        window = self._window(query.window)
+        result = self._store.run_counts(query.dataset, window, buckets=query.buckets, field=query.field)
+        return Answer(rest_json.run_counts(result), truncation_hint(result.truncated_by))
+
+    def ask_programs(self, query: ProgramsQuery) -> Answer:
+        window = self._window(query.window)
+        result = self._store.programs(
+            query.dataset,
+            window,
+            field=query.field,
+            directions=_directions(query.direction),
+            failed=query.failed,
+        )
+        body = rest_json.programs(result)
+        return self._answer(body, truncation_hint(result.truncated_by), query.dataset, window)
+
+    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
+        # The window is parsed once: if `now` moved between pages, the pages would be of different windows.
+        bounds, next_after = self._window(window), b""
+        while True:
+            page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=next_after)
+            runs = self._store.run_details(page)
+            yield from openlineage_export.export_runs(self._store.catalogue, self._store.tags, runs)
+            next_after = page.next_after
+            if not next_after:
+                return
+
+    def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
+        """Search the catalogue, in pages of bounded size, up to the limit."""
+        hits: list[SearchHit] = []
+        next_after: SearchPosition | None = None
+        # A search page may be short of hits and not be the last: it ends after `datasets_max` datasets, too.
+        while True:
+            page = self._store.catalogue.search(
+                text,
+                kind=SearchKind(kind) if kind else None,
+                start_after=next_after,
+                limit=limit - len(hits),
+                datasets_max=self._settings.search_end_points_max,
+            )
+            hits += page.results
+            next_after = page.next_after
+            if next_after is None or len(hits) == limit:
+                results = [rest_json.search_hit(hit) for hit in hits]
+                return Answer({"results": results}, LIMIT_REACHED if next_after else "")
+
+    def ask_namespaces(self, *, limit: int) -> Answer:
+        """List namespaces, no more than one beyond the limit."""
+        return first_items(self._store.catalogue.namespaces(), "namespaces", limit)
+
+    def ask_datasets(self, namespace: str, *, prefix: str, limit: int) -> Answer:
+        """List datasets, no more than one beyond the limit."""
+        entries = self._store.catalogue.datasets(namespace, prefix=prefix)
+        return first_items(map(rest_json.dataset, entries), "endpoints", limit)
+
+    def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
+        """Read all fields of a dataset, under all its names, and return the first of them."""
+        entries = self._store.field_writes.fields(dataset)
+        matches = (rest_json.field(entry) for entry in entries if entry.field.name.startswith(prefix))
+        return first_items(matches, "fields", limit)
+
+    def ask_run(self, run: str) -> Answer:
+        """Read one run with its content."""
+        details, content = self._store.run_with_content(run)
+        body = rest_json.run_details(details, now_ms=self._clock())
+        return Answer(body | content_json.content_members(content.operations))
+
+    def ask_content(self, checksum: str) -> Answer:
+        """Read one content."""
+        return Answer(content_json.content(checksum, self._store.content(checksum).operations))
+
+    def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
+        raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
+
+    def ask_events(self, since: str, *, outcome: str = "", limit: int) -> Answer:
+        raise ConfigurationError("documents arrive at a server: give its URL; fll serve starts one")
+
+    def close(self) -> None:
+        if self._owned:
+            self._store.close()
+
+    def _answer(self, body: Any, incomplete: str, dataset: Dataset, window: Window) -> Answer:
+        return Answer(body, incomplete, self._store.retained_from_ms(dataset, window))
+
+    def _window(self, window: WindowText) -> Window:
+        return _parse(window, self._clock())
+
+
+def _next_page(window: Window, position: str) -> dict[str, str]:
+    """Return the parameters of the next page: its window, and the cursor of its position."""
+    return {
+        "start": _seconds(window.start_ms),
+        "end": _seconds(window.stop_ms),
+        "cursor": encode_cursor(position),
+    }
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
+
+
+def _directions(direction: str) -> tuple[Direction, ...]:
+    return BOTH if direction == "both" else (Direction(direction),)
+
+
+def _parse(window: WindowText, now_ms: int) -> Window:
+    return time_window.parse_window(window.start, window.end, now_ms=now_ms)

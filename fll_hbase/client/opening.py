@@ -1,0 +1,58 @@
+"""Opens the client of a store in this process or of a server, by its URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fll_hbase.client.connection import Connection
+from fll_hbase.client.local.local_client import LocalClient
+from fll_hbase.client.remote.remote_client import HttpClient
+from fll_hbase.runtime import config
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.store.factory import open_store
+from fll_hbase.store.lineage_store import LineageStore
+
+SERVER_SCHEMES = ("http://", "https://")
+
+
+def open_client(
+    store_or_url: LineageStore | str,
+    *,
+    settings: Settings | None = None,
+    timeout_seconds: float = 60.0,
+    clock: Callable[[], int] = now_ms,
+) -> Connection:
+    """Return the client of an open store, of the URL of a store or of that of a server.
+
+    `timeout_seconds` limits the retries of one request to a server, and is unused for a store; `clock` is
+    used for a store only. Of the settings a server uses the token, by default that of FLL_TOKEN. Raises
+    ConfigurationError for another URL, StoreUnavailable.
+    """
+    # An open store belongs to the caller and stays open when the client is closed; one opened here does not.
+    if isinstance(store_or_url, LineageStore):
+        return LocalClient(store_or_url, settings=settings or Settings(), clock=clock)
+    if store_or_url.startswith(SERVER_SCHEMES):
+        token = (settings or config.from_environment()).token
+        return HttpClient(store_or_url, timeout_seconds=timeout_seconds, token=token)
+    settings = settings or Settings()
+    store = open_store(replace(settings, store=store_or_url))
+    return LocalClient(store, settings=settings, clock=clock, owned=True)
+
+
+def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
+    """Return a client of the store or the server of a URL: `sqlite:///…`, `hbase://…`, `http://host:port`.
+
+    Limits are those of the FLL_* variables; a SQLite file must exist. `timeout_seconds` limits the retries of
+    a request to a server, which gets the token of FLL_TOKEN. Raises ConfigurationError for another URL or a
+    missing file, StoreUnavailable.
+
+        with connect("sqlite:///data/field_level_lineage.db") as client:
+            frame = client.programs("bank", "DailyTransactions", field="UID").to_pandas()
+    """
+    if url.startswith(SERVER_SCHEMES):
+        token = config.from_environment().token
+        return HttpClient(url, timeout_seconds=timeout_seconds, token=token)
+    settings = config.from_environment(store=url)
+    return LocalClient(open_store(settings, create=False), settings=settings, owned=True)

@@ -1,0 +1,335 @@
+"""HTTP requests to one lineage server: retried while it is unavailable, problems raised as our errors."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import requests
+from urllib3.exceptions import LocationParseError
+
+from fll_hbase.client.remote import problems
+from fll_hbase.client.remote.problems import Unanswered
+from fll_hbase.runtime import tracing
+from fll_hbase.runtime.errors import BatchStopped, ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.runtime.retry import RetryPolicy
+from fll_hbase.runtime.threads import call_bounded
+
+CONNECT_SECONDS = 5.0
+SLACK_SECONDS = 5.0
+"""How much longer a client waits than a server may work on a request: for the network, and a busy server."""
+
+BUSY = frozenset({429, 502, 503, 504})
+"""Statuses after which the same request may succeed: by contract, recording a run again is safe."""
+
+_ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs")
+"""One of them is in the acknowledgement of any route: of one run, of a DataHub message, of many runs."""
+
+_EVENT_BATCH = ("api", "v1", "lineage", "batch")
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
+
+_NO_TLS = "WRONG_VERSION_NUMBER"
+"""In the error of OpenSSL where the other side does not speak TLS."""
+
+_INVALID_URL = (
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+    requests.exceptions.MissingSchema,
+    # Not translated by requests: a part of the name of the host is empty or too long.
+    LocationParseError,
+)
+
+
+class HttpSession:
+    """Connections to one server. Threads may share it, one at a time.
+
+    A request that does not reach the server, or is answered with a status of BUSY, is retried after at least
+    the Retry-After of the response, for `timeout_seconds` in all; an attempt waits `read_seconds` for data.
+    `token` is sent with each request, to this server alone.
+    """
+
+    def __init__(
+        self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0, token: str = ""
+    ) -> None:
+        """Open no connection yet. Raises ConfigurationError for a token that no header can have."""
+        self._url = url.rstrip("/")
+        self._policy = RetryPolicy(timeout_seconds=timeout_seconds)
+        self._read_seconds = read_seconds
+        self._limit_seconds: float | None = None
+        self._session = requests.Session()
+        if token:
+            self._session.auth = _BearerToken(token)
+
+    @contextmanager
+    def limit(self, seconds: float | None) -> Iterator[None]:
+        """Return a context in which an attempt ends after `seconds` in all; None limits each step alone."""
+        self._limit_seconds = seconds
+        try:
+            yield
+        finally:
+            self._limit_seconds = None
+
+    def get(self, *segments: str, params: Mapping[str, str]) -> requests.Response:
+        """Send a GET; `segments` of the path are escaped here. Raises LineageError."""
+        return self._request("GET", segments, params=params)
+
+    def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Send a JSON document; return the acknowledgement. Raises LineageError."""
+        response = self._post_json(segments, body, params)
+        answer = problems.json_body(response)
+        if not isinstance(answer, dict) or answer.keys().isdisjoint(_ACKNOWLEDGEMENT_MEMBERS):
+            raise problems.unexpected_response(response)
+        return answer
+
+    def post_events(self, *segments: str, events: Sequence[bytes]) -> dict[int, LineageError]:
+        """Send an array of OpenLineage events; return the error of each that was refused, by its position.
+
+        What a server leaves unread after too many errors is sent again. Raises LineageError if the request
+        as a whole fails, Unanswered if the store was unavailable for any event: then any may be recorded.
+        """
+        refused: dict[int, LineageError] = {}
+        start = 0
+        # An empty array is sent, too: it shows whether the server accepts events.
+        while True:
+            failed, stop = self._post_events(segments, events[start:])
+            refused |= {start + index: error for index, error in failed.items() if index < stop}
+            start += stop
+            if start == len(events):
+                return refused
+            if stop == 0:
+                raise failed[0]
+
+    def record_events(
+        self, events: Sequence[bytes], *, wait_seconds: float | None = None
+    ) -> dict[int, LineageError]:
+        """Send OpenLineage events in one request of at most `wait_seconds`; return as `post_events` does."""
+        with self.limit(wait_seconds):
+            return self.post_events(*_EVENT_BATCH, events=events)
+
+    def _post_events(
+        self, segments: Sequence[str], events: Sequence[bytes]
+    ) -> tuple[dict[int, LineageError], int]:
+        """Send events once; return the errors by position, and how many of the events were read."""
+        response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
+        failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
+        busy = [item for item in failed if item["problem"]["status"] in BUSY]
+        if busy:
+            raise Unanswered(f"{self._displayed_url()} is busy: {busy[0]['reason']}")
+        refused = {item["index"]: problems.error_from_problem(item["problem"]) for item in failed}
+        stopped = [index for index, error in refused.items() if isinstance(error, BatchStopped)]
+        return refused, min(stopped, default=len(events))
+
+    def _post_json(
+        self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None
+    ) -> requests.Response:
+        headers = {"Content-Type": "application/json"}
+        return self._request("POST", segments, params=params, data=body, headers=headers)
+
+    def send_json(self, method: str, *segments: str, body: Mapping[str, Any]) -> requests.Response:
+        """Send a JSON object. Raises LineageError."""
+        headers = {"Content-Type": "application/json"}
+        return self._request(method, segments, data=json.dumps(body).encode(), headers=headers)
+
+    def delete(self, *segments: str) -> None:
+        """Send a DELETE. Raises LineageError."""
+        self._request("DELETE", segments)
+
+    def post_lines(
+        self, *segments: str, lines: Sequence[bytes], params: Mapping[str, str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Send one JSON document a line; return an acknowledgement or a problem for each, in order.
+
+        What a server leaves unread after too many errors is sent again. Raises LineageError if the response
+        does not cover every line, StoreUnavailable if the store was unavailable for any of them: then any
+        may have been recorded.
+        """
+        answers: list[dict[str, Any]] = []
+        size = len(lines)
+        while len(answers) < len(lines):
+            part = self._post_lines(segments, lines[len(answers) : len(answers) + size], params)
+            if _is_stopped(part):
+                stopped = part.pop()
+                # Without an answer to any line the next request would end in the same way.
+                if not part:
+                    raise problems.error_from_problem(stopped)
+                # No more than the server reads at a time, or the rest would be sent again and again.
+                size = len(part)
+            answers += part
+        return answers
+
+    def _post_lines(
+        self, segments: Sequence[str], lines: Sequence[bytes], params: Mapping[str, str] | None
+    ) -> list[dict[str, Any]]:
+        # Lines keep their own ends, and the last line of a file may have none: two would become one line.
+        body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
+        headers = {"Content-Type": "application/x-ndjson"}
+        return _json_lines(
+            self._request("POST", segments, line_count=len(lines), params=params, data=body, headers=headers)
+        )
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._session.close()
+
+    def _request(
+        self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
+    ) -> requests.Response:
+        # By default quote() keeps `/`: the name `a/b` would become two segments (docs/decisions/0009).
+        url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
+        retrying = self._policy.retrying(_Unanswered)
+        try:
+            response = retrying(self._attempt, requests.Request(method, url, **members), line_count)
+        except _Unanswered as error:
+            attempts = retrying.statistics["attempt_number"]
+            count = f" ({attempts} attempts)" if attempts > 1 else ""
+            raise Unanswered(
+                f"{self._displayed_url()} {error}{count}; is it running? Trying again is safe",
+                error.retry_after_seconds,
+            ) from error
+        if response.status_code >= 300:
+            raise problems.error_from_response(response)
+        return response
+
+    def _attempt(self, request: requests.Request, line_count: int) -> requests.Response:
+        """Send a request once. Raises _Unanswered if another attempt may succeed."""
+        try:
+            response = self._send(request)
+        # SSLError and the URL errors are RequestExceptions, but another attempt would fail, too.
+        except requests.exceptions.SSLError as error:
+            if _NO_TLS in str(error):
+                raise ConfigurationError(
+                    f"{self._displayed_url()} does not speak TLS; write http:// if that is meant"
+                ) from error
+            raise StoreUnavailable(
+                f"{self._displayed_url()} is not trusted: {error}; check its certificate"
+            ) from error
+        except _INVALID_URL as error:
+            raise ConfigurationError(
+                f"{self._displayed_url()!r} is not the URL of a server; one looks like http://host:port"
+            ) from error
+        except requests.ReadTimeout as error:
+            seconds = f"{self._wait_seconds():g} s"
+            raise _Unanswered(f"accepts connections, but does not answer within {seconds}") from error
+        except requests.RequestException as error:
+            raise _Unanswered(f"does not answer: {_innermost_cause(error)}") from error
+        if response.status_code in BUSY:
+            reason = f"is busy: {response.status_code} {response.reason}"
+            raise _Unanswered(reason, _retry_after_seconds(response))
+        if line_count and response.status_code == 200:
+            _check_line_count(response, line_count)
+        return response
+
+    def _send(self, request: requests.Request) -> requests.Response:
+        """Send a request once, with proxies and certificates of the environment. Raises RequestException."""
+        prepared = self._session.prepare_request(request)
+        # requests resolves the path segments `.` and `..`, which are valid names of datasets: put them back.
+        path = urlsplit(request.url or "").path
+        prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
+        # Instrumentation of the caller may have set the header already.
+        if traceparent := tracing.outgoing(os.environ):
+            prepared.headers.setdefault("traceparent", traceparent)
+        # Session.send, unlike Session.request, ignores HTTP_PROXY, REQUESTS_CA_BUNDLE and the like.
+        settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
+        limit = self._limit_seconds
+        timeout = min(CONNECT_SECONDS, limit or math.inf), self._wait_seconds()
+        # Following a 301 or 302, requests repeats a POST as a GET without its body: redirects are errors.
+        send = partial(self._session.send, prepared, timeout=timeout, allow_redirects=False, **settings)
+        if limit is None:
+            return send()
+        try:
+            # The timeouts bound single steps: not the resolver, nor an answer that comes byte by byte.
+            return call_bounded(send, limit)
+        except TimeoutError as error:
+            reason = str(error)
+        # Outside the clause: the text of the innermost cause is the one that is reported.
+        raise requests.Timeout(reason)
+
+    def _wait_seconds(self) -> float:
+        """Return how long an attempt waits for data."""
+        return min(self._read_seconds, self._limit_seconds or math.inf)
+
+    def _displayed_url(self) -> str:
+        """Return the URL of the server without user and password, for messages."""
+        parts = urlsplit(self._url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+class _BearerToken(requests.auth.AuthBase):
+    """Adds a token to requests; as `auth` it has priority over the user of a URL and over `.netrc`."""
+
+    def __init__(self, token: str) -> None:
+        # A file with a token mostly ends with a line feed. The text of the error must not show the token.
+        self._token = token.strip()
+        if not _TOKEN.fullmatch(self._token):
+            raise ConfigurationError("FLL_TOKEN is not a token: it has characters that no token has")
+
+    def __call__(self, prepared: requests.PreparedRequest) -> requests.PreparedRequest:
+        prepared.headers["Authorization"] = f"Bearer {self._token}"
+        return prepared
+
+
+class _Unanswered(Exception):
+    """An attempt without an answer; the next one may succeed after `retry_after_seconds`."""
+
+    def __init__(self, reason: str, retry_after_seconds: float = 0.0) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(reason)
+
+
+def _check_line_count(response: requests.Response, count: int) -> None:
+    """Raise _Unanswered if some lines have no answer or met an unavailable store."""
+    # A batch is answered 200 even if its lines failed. Sending it all again is safe: commits are idempotent.
+    answers = _json_lines(response)
+    if len(answers) > count:
+        raise problems.unexpected_response(response)
+    if len(answers) < count and not _is_stopped(answers):
+        raise _Unanswered(f"answered {len(answers)} of {count} lines")
+    busy = [answer for answer in answers if answer.get("status") in BUSY]
+    if busy:
+        raise _Unanswered(f"is busy: {busy[0].get('detail', '')}")
+
+
+def _is_stopped(answers: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the last line says that the server left the rest of a batch unread."""
+    return bool(answers) and str(answers[-1].get("type", "")).endswith(f":{BatchStopped.slug}")
+
+
+def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
+    try:
+        answers = [json.loads(line) for line in response.content.splitlines() if line.strip()]
+    except ValueError as error:
+        raise problems.unexpected_response(response) from error
+    if not all(isinstance(answer, dict) and "status" in answer for answer in answers):
+        raise problems.unexpected_response(response)
+    return answers
+
+
+def _retry_after_seconds(response: requests.Response) -> float:
+    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3); 0 for anything else."""
+    # isdigit() alone accepts digits such as `²`, which float() refuses.
+    value = response.headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return 0.0
+
+
+def _innermost_cause(error: requests.RequestException) -> str:
+    """Return the text of the innermost cause, which is usually the message of the operating system."""
+    # requests wraps errors of urllib3, which wrap those of sockets, each with the text of the one below.
+    cause: BaseException = error
+    while cause.__cause__ or cause.__context__:
+        cause = cause.__cause__ or cause.__context__ or cause
+    return str(cause) or type(cause).__name__

@@ -1,0 +1,389 @@
+"""Client of a server of the REST contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from fll_hbase.client.base import (
+    Answer,
+    DatasetDiffQuery,
+    DerivationsQuery,
+    DiffQuery,
+    FieldQuery,
+    FieldReachQuery,
+    HistoryQuery,
+    LineageQuery,
+    NamespaceRunsQuery,
+    ProgramsQuery,
+    ReportQuestion,
+    RunCountsQuery,
+    RunsQuery,
+    WindowText,
+    truncation_hint,
+)
+from fll_hbase.client.connection import Connection
+from fll_hbase.client.remote import problems
+from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.client.remote.remote_answers import (
+    cursor_of,
+    next_page,
+    read_pages,
+    retained_from_ms,
+    truncatable,
+)
+from fll_hbase.client.remote.remote_tags import HttpTagClient
+from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
+from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
+from fll_hbase.store.write.pending_run import CommitResult
+
+QUESTIONS_MAX = 100
+"""Questions of one request."""
+
+BATCH_FORMAT = FORMATS[0]
+"""The only format with a second route for many documents, `/batch`."""
+
+_CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "openlineage": (("api", "v1", "lineage"), {}),
+    "datahub": (("aspects",), {"action": "ingestFile"}),
+}
+"""Path and query of the formats whose route is that of their own clients and names no namespace."""
+
+
+class HttpClient(HttpTagClient, Connection):
+    """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries.
+
+    An attempt waits `read_seconds` for data; `token` is sent with each request.
+    """
+
+    def __init__(
+        self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0, token: str = ""
+    ) -> None:
+        self._session = HttpSession(
+            url, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=token
+        )
+
+    def record(
+        self,
+        documents: Sequence[LocatedDocument],
+        *,
+        take_over: bool = False,
+        wait_seconds: float | None = None,
+    ) -> list[RecordResult | LineageError]:
+        """Send documents of the batch format in one request for each namespace, all others one by one."""
+        with self._session.limit(wait_seconds):
+            return self._record(documents, {"replace": "true"} if take_over else {})
+
+    def _record(
+        self, documents: Sequence[LocatedDocument], params: Mapping[str, str]
+    ) -> list[RecordResult | LineageError]:
+        # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
+        results: dict[int, RecordResult | LineageError] = {}
+        by_namespace: dict[str, list[int]] = {}
+        for index, document in enumerate(documents):
+            if _can_be_line(document):
+                by_namespace.setdefault(document.namespace, []).append(index)
+            else:
+                results[index] = document.line.error or self._record_one(document, params)
+        for namespace, indexes in by_namespace.items():
+            if len(indexes) == 1:
+                results[indexes[0]] = self._record_one(documents[indexes[0]], params)
+                continue
+            # The namespace is part of the path, so a request has the documents of one only.
+            path = ("v3", "namespaces", namespace, BATCH_FORMAT.route, "batch")
+            lines = [documents[index].line.raw for index in indexes]
+            answers = self._session.post_lines(*path, lines=lines, params=params)
+            results.update(zip(indexes, map(_line_result, answers), strict=True))
+        return [results[index] for index in range(len(documents))]
+
+    def _record_one(
+        self, document: LocatedDocument, params: Mapping[str, str]
+    ) -> RecordResult | LineageError:
+        document_format = document.head.format
+        if document_format.name in _CLIENT_ROUTES:
+            path, params = _CLIENT_ROUTES[document_format.name]
+        elif document.namespace:
+            path = ("v3", "namespaces", document.namespace, document_format.route)
+        else:
+            return _without_namespace(document)
+        try:
+            return _result(self._session.post(*path, body=document.line.raw, params=params))
+        # Faults of this document alone; any other error, such as refused access, concerns the others, too.
+        except problems.DOCUMENT_FAULTS as error:
+            return error
+
+    def ask_lineage(self, query: LineageQuery) -> Answer:
+        """Send GET …/endpoints/<name>/fields/lineage; what cut the answer is in its headers."""
+        response = self._session.get(
+            *_dataset_path(query.dataset), "fields", "lineage", params=_params(query, level=query.level)
+        )
+        # The body is a bare list by contract, so truncation is in headers (docs/decisions/0008).
+        bounds = response.headers.get("Truncated-By", "a bound of the server").split(", ")
+        truncated = response.headers.get("Truncated") == "true"
+        hint = truncation_hint(bounds if truncated else ())
+        return Answer(problems.json_body(response), hint, retained_from_ms(response))
+
+    def ask_field(self, query: FieldQuery) -> Answer:
+        """Send GET …/endpoints/<name>/fields/<field>/lineage."""
+        path = (*_dataset_path(query.field.dataset), "fields", query.field.name, "lineage")
+        response = self._session.get(*path, params=_params(query, view=query.view))
+        members = "nodes", "operations", "connections", "checksums", "truncated"
+        return truncatable(problems.json_body(response, *members), retained_from_ms(response))
+
+    def ask_reach(self, query: FieldReachQuery) -> Answer:
+        params = _params(query, causal=str(query.causal).lower(), counts=str(query.counts).lower())
+        if query.level is not None:
+            params["level"] = str(query.level)
+        response = self._session.get(*_field_path(query.field), "reach", params=params)
+        body = problems.json_body(response, "nodes", "edges", "truncated")
+        return truncatable(body, retained_from_ms(response))
+
+    def ask_report(self, question: ReportQuestion) -> Answer:
+        dataset = question.field.dataset
+        params: Mapping[str, str] | None = {
+            "namespace": dataset.namespace,
+            "endpoint": dataset.name,
+            "field": question.field.name,
+            "start": question.window.start,
+            "end": question.window.end,
+            "causal": str(question.causal).lower(),
+            "failed": str(question.failed).lower(),
+        }
+        body: dict[str, Any] = {}
+        while params is not None:
+            response = self._session.get("v3", "reports", question.kind, params=params)
+            page = problems.json_body(response, "report", "truncated")
+            params = next_page(response)
+            if not body:
+                body = page
+            else:
+                body["runs"] += page["runs"]
+                body["moreRuns"] = False
+        body["window"] = [_milliseconds(response.headers[f"Window-{end}"]) for end in ("Start", "End")]
+        return truncatable(body)
+
+    def ask_history(self, query: HistoryQuery) -> Answer:
+        response = self._session.get(*_field_path(query.field), "history", params=_change_params(query))
+        body = problems.json_body(response, "stretches", "truncated")
+        return truncatable(body, retained_from_ms(response))
+
+    def ask_diff(self, query: DiffQuery) -> Answer:
+        response = self._session.get(*_field_path(query.field), "diff", params=_diff_params(query))
+        return truncatable(problems.json_body(response, "gained", "lost", "kept", "truncated"))
+
+    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
+        """Send GET …/endpoints/<name>/diff."""
+        response = self._session.get(*_dataset_path(query.dataset), "diff", params=_diff_params(query))
+        return truncatable(problems.json_body(response, "fields", "truncated"))
+
+    def ask_derivations(self, query: DerivationsQuery) -> Answer:
+        """Send GET …/datasets/<name>/fields/<field>/lineage."""
+        dataset = query.field.dataset
+        path = "v3", "namespaces", dataset.namespace, "datasets", dataset.name, "fields", query.field.name
+        params = {
+            **_window_params(query.window),
+            "failed": str(query.failed).lower(),
+            "limit": str(query.limit),
+            **({} if query.cursor is None else {"cursor": query.cursor}),
+        }
+        response = self._session.get(*path, "lineage", params=params)
+        answer = truncatable(problems.json_body(response, "paths", "truncated"))
+        return replace(answer, next_page=cursor_of(next_page(response)))
+
+    def ask_dataset(self, dataset: Dataset) -> Answer:
+        response = self._session.get(*_dataset_path(dataset), params={})
+        return truncatable(problems.json_body(response, "fields", "firstStart", "lastStart", "truncated"))
+
+    def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
+        namespace = ("namespaces", query.namespace) if query.namespace else ()
+        filters = {"program": query.program, "state": query.state}
+        params = {"start": query.window.start, "end": query.window.end}
+        params |= {name: value for name, value in filters.items() if value}
+        answer = read_pages(self._session, "runs", "v3", *namespace, "runs", params=params, limit=limit)
+        # As the answer of a store: only the lists of a dataset's runs continue at a cursor.
+        return replace(answer, next_page={})
+
+    def ask_runs(self, query: RunsQuery) -> Answer:
+        """Send GET …/endpoints/<name>/runs, and follow its links up to the limit."""
+        options = {"field": query.field, "program": query.program, "state": query.state}
+        params = _window_params(query.window) | {name: text for name, text in options.items() if text}
+        if query.cursor is not None:
+            params["cursor"] = query.cursor
+        return read_pages(
+            self._session, "runs", *_dataset_path(query.dataset), "runs", params=params, limit=query.limit
+        )
+
+    def ask_run_counts(self, query: RunCountsQuery) -> Answer:
+        """Send GET …/endpoints/<name>/runs/counts."""
+        params = {
+            **_window_params(query.window),
+            "buckets": str(query.buckets),
+            **({"field": query.field} if query.field else {}),
+        }
+        response = self._session.get(*_dataset_path(query.dataset), "runs", "counts", params=params)
+        return truncatable(problems.json_body(response, "buckets", "truncated"))
+
+    def ask_programs(self, query: ProgramsQuery) -> Answer:
+        """Send GET …/endpoints/<name>/programs."""
+        params = {
+            "start": query.window.start,
+            "end": query.window.end,
+            "direction": query.direction,
+            "failed": str(query.failed).lower(),
+            **({"field": query.field} if query.field else {}),
+        }
+        response = self._session.get(*_dataset_path(query.dataset), "programs", params=params)
+        return truncatable(problems.json_body(response, "programs", "truncated"), retained_from_ms(response))
+
+    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
+        params: dict[str, str] | None = {"start": window.start, "end": window.end}
+        while params is not None:
+            response = self._session.get(*_dataset_path(dataset), "openlineage", params=params)
+            yield from problems.json_body(response)
+            params = next_page(response)
+
+    def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
+        """Send GET /v3/search, and follow its links up to the limit."""
+        params = {"q": text, **({"kind": kind} if kind else {})}
+        return read_pages(self._session, "results", "v3", "search", params=params, limit=limit)
+
+    def ask_namespaces(self, *, limit: int) -> Answer:
+        """Send GET /v3/namespaces, and follow its links up to the limit."""
+        return read_pages(self._session, "namespaces", "v3", "namespaces", params={}, limit=limit)
+
+    def ask_datasets(self, namespace: str, *, prefix: str, limit: int) -> Answer:
+        """Send GET …/endpoints, and follow its links up to the limit."""
+        path = "v3", "namespaces", namespace, "endpoints"
+        return read_pages(self._session, "endpoints", *path, params={"prefix": prefix}, limit=limit)
+
+    def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
+        """Send GET …/endpoints/<name>/fields, and follow its links up to the limit."""
+        path = *_dataset_path(dataset), "fields"
+        return read_pages(self._session, "fields", *path, params={"prefix": prefix}, limit=limit)
+
+    def ask_run(self, run: str) -> Answer:
+        """Send GET /v3/runs/<run>."""
+        return Answer(
+            problems.json_body(self._session.get("v3", "runs", run, params={}), "run", "operations")
+        )
+
+    def ask_content(self, checksum: str) -> Answer:
+        """Send GET /v3/contents/<checksum>."""
+        response = self._session.get("v3", "contents", checksum, params={})
+        return Answer(problems.json_body(response, "checksum", "operations"))
+
+    def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
+        """Send POST /v3/questions, with up to 100 questions in a request."""
+        answers: list[Any] = []
+        bounds: set[str] = set()
+        for begin in range(0, len(questions), QUESTIONS_MAX):
+            batch = {"questions": list(questions[begin : begin + QUESTIONS_MAX])}
+            response = self._session.send_json("POST", "v3", "questions", body=batch)
+            body = problems.json_body(response, "answers", "truncated")
+            answers += body["answers"]
+            bounds.update(body.get("truncatedBy", ()))
+        limits = {"truncatedBy": sorted(bounds)} if bounds else {}
+        return truncatable({"answers": answers, "truncated": bool(bounds), **limits})
+
+    def ask_events(self, since: str, *, outcome: str = "", limit: int) -> Answer:
+        """Send GET /v3/events."""
+        params = {"since": since, "limit": str(limit)} | ({"outcome": outcome} if outcome else {})
+        response = self._session.get("v3", "events", params=params)
+        body = problems.json_body(response, "events", "covers", "truncated")
+        return Answer(body, f"more than {limit} documents" if body["truncated"] else "")
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def _window_params(window: WindowText) -> dict[str, str]:
+    return {"start": window.start, "end": window.end}
+
+
+def _dataset_path(dataset: Dataset) -> tuple[str, ...]:
+    return "v3", "namespaces", dataset.namespace, "endpoints", dataset.name
+
+
+def _field_path(field: DatasetField) -> tuple[str, ...]:
+    return *_dataset_path(field.dataset), "fields", field.name
+
+
+def _change_params(query: HistoryQuery | DiffQuery | DatasetDiffQuery) -> dict[str, str]:
+    return {
+        "start": query.window.start,
+        "end": query.window.end,
+        "indirect": str(query.indirect).lower(),
+        "failed": str(query.failed).lower(),
+    }
+
+
+def _diff_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
+    times = {"baseStart": query.base_start, "baseEnd": query.base_end}
+    return {**_change_params(query), **{name: time for name, time in times.items() if time is not None}}
+
+
+def _params(query: LineageQuery | FieldQuery | FieldReachQuery, **others: str | int) -> dict[str, str]:
+    return {
+        "start": query.window.start,
+        "end": query.window.end,
+        "direction": query.direction,
+        "indirect": str(query.indirect).lower(),
+        "failed": str(query.failed).lower(),
+        **{name: str(value) for name, value in others.items()},
+    }
+
+
+def _milliseconds(seconds: str) -> int:
+    return int(Decimal(seconds) * 1000)
+
+
+def _can_be_line(document: LocatedDocument) -> bool:
+    """Return whether a document can be one line of a batch request: of its format, without a line feed."""
+    return (
+        document.line.error is None
+        and document.head.format is BATCH_FORMAT
+        and bool(document.namespace)
+        and b"\n" not in document.line.raw.rstrip()
+    )
+
+
+def _without_namespace(document: LocatedDocument) -> LineageError:
+    """Return the error of a document whose URL cannot be built, because no namespace is known.
+
+    It is equal to that of a local store: all errors of the document, the missing namespace included.
+    """
+    # No catalogue is needed: a document without a namespace is refused whatever its columns are.
+    reader = DocumentReader(columns=lambda _: None)
+    parsed = reader.try_read(document.line.raw, document.head, namespace=None, now_ms=now_ms())
+    if isinstance(parsed, LineageError):
+        return parsed
+    return UnreadableDocument([FieldError("namespace", "missing")])
+
+
+def _line_result(answer: Mapping[str, Any]) -> RecordResult | LineageError:
+    return _result(answer) if "recorded" in answer else problems.error_from_problem(answer)
+
+
+def _result(answer: Mapping[str, Any]) -> RecordResult:
+    """Convert an acknowledgement of one run, or of the runs of several entities."""
+    if "entities" in answer:
+        runs = [run for entity in answer["entities"] for run in entity["runs"]]
+    else:
+        runs = answer.get("runs", [answer])
+    return RecordResult(
+        tuple(
+            CommitResult(
+                checksum=run.get("checksum", ""),
+                run=run.get("run", ""),
+                recorded=run["recorded"],
+                replaced=run.get("replaced", False),
+            )
+            for run in runs
+        ),
+        warnings=problems.field_errors(answer.get("warnings", ())),
+    )

@@ -1,0 +1,175 @@
+"""Answers as tables: the columns and rows of each, for CSV and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fll_hbase.queries import name_json, retention_json
+from fll_hbase.queries.change_json import STRETCH_MEMBERS
+from fll_hbase.queries.reach_formats import CSV_COLUMNS
+from fll_hbase.queries.reports.retention_page import subject
+from fll_hbase.runtime.json_types import Json
+
+Row = Mapping[str, Any]
+
+_DATASET = ("namespace", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """Columns of a table, and its rows for the body of an answer; `times` are columns in milliseconds."""
+
+    columns: tuple[str, ...]
+    build: Callable[[Any], Sequence[Row]]
+    times: tuple[str, ...] = ()
+
+    def rows(self, body: Any) -> list[Row]:
+        """Return the rows, with None for a value that is missing."""
+        return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
+
+
+NO_TABLE = TableShape((), lambda body: ())
+
+
+def _members(member: str) -> Callable[[Json], Sequence[Row]]:
+    def build(body: Json) -> Sequence[Row]:
+        rows: Sequence[Row] = body[member]
+        return rows
+
+    return build
+
+
+def _pairs(entries: Sequence[Json]) -> list[Row]:
+    return [row for entry in entries for row in _entry_rows(entry)]
+
+
+def _entry_rows(entry: Json) -> Iterator[Row]:
+    """Yield a row for each field pair of an entry, and one for an entry whose fields are not known."""
+    common = {
+        "level": entry["level"],
+        "direction": entry["direction"],
+        **_prefixed("source", entry["source"]),
+        **_prefixed("destination", entry["destination"]),
+        "unknown": False,
+    }
+    if entry.get("unknown"):
+        yield {**common, "unknown": True}
+    for pair in entry["fieldmap"]:
+        fields = {"sourceField": pair["from"], "destinationField": pair["to"]}
+        yield {**common, **fields, "influence": pair.get("influence", "direct")}
+
+
+def _prefixed(prefix: str, dataset: Json | None) -> Json:
+    return {f"{prefix}{member.title()}": dataset[member] for member in _DATASET} if dataset else {}
+
+
+def _connections(body: Json) -> list[Row]:
+    return [{"influence": "direct", **connection} for connection in body["connections"]]
+
+
+def _paths(body: Json) -> list[Row]:
+    return [
+        {
+            "operations": ", ".join(step["name"] for step in path["operations"]),
+            "runs": path["runCount"],
+            # A later page may have no run of a path.
+            "lastRun": next(iter(path["runs"]), ""),
+        }
+        for path in body["paths"]
+    ]
+
+
+def _namespaces(body: Json) -> list[Row]:
+    return [{"namespace": name} for name in body["namespaces"]]
+
+
+def _edges(body: Json) -> list[Row]:
+    ends = (("namespace", "Namespace"), ("name", "Name"), ("field", "Field"))
+    return [
+        edge | {f"{end}{title}": edge[end][member] for end in ("from", "to") for member, title in ends}
+        for edge in body["edges"]
+    ]
+
+
+def _tags(member: str) -> Callable[[Json], Sequence[Row]]:
+    """Return rows of tags, with the path of an inherited one as text."""
+    return lambda body: [
+        tag | {"path": " > ".join(map(name_json.text, tag["path"]))} if "path" in tag else tag
+        for tag in body[member]
+    ]
+
+
+def _tag_names(body: Json) -> list[Row]:
+    return [{"tag": name} for name in body["tags"]]
+
+
+def _policies(body: Json) -> list[Row]:
+    return [policy | {"appliesTo": subject(policy)} for policy in body["policies"]]
+
+
+def _expired(body: Json) -> list[Row]:
+    columns = retention_json.CSV_COLUMNS
+    return [dict(zip(columns, cells, strict=True)) for cells in retention_json.rows(body)]
+
+
+LINEAGE = TableShape(
+    (
+        "level",
+        "direction",
+        "sourceNamespace",
+        "sourceName",
+        "sourceField",
+        "destinationNamespace",
+        "destinationName",
+        "destinationField",
+        "influence",
+        "unknown",
+    ),
+    _pairs,
+)
+REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
+STRETCHES = TableShape(STRETCH_MEMBERS, _members("stretches"), times=("firstStart", "lastStart"))
+FIELD_LINEAGE = TableShape(("from", "to", "operation", "influence"), _connections)
+DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)
+RUNS = TableShape(
+    (
+        "startTime",
+        "state",
+        "direction",
+        "namespace",
+        "application",
+        "program",
+        "version",
+        "type",
+        "run",
+        "checksum",
+    ),
+    _members("runs"),
+    times=("startTime",),
+)
+PROGRAMS = TableShape(
+    (
+        *("namespace", "application", "program", "type", "direction"),
+        *("runs", "failed", "firstStart", "lastStart", "lastRun"),
+    ),
+    _members("programs"),
+    times=("firstStart", "lastStart"),
+)
+RUN_COUNTS = TableShape(("start", "complete", "failed"), _members("buckets"))
+HITS = TableShape((*_DATASET, "field"), _members("results"))
+NAMESPACES = TableShape(("namespace",), _namespaces)
+DATASETS = TableShape((*_DATASET, "description"), _members("endpoints"))
+FIELDS = TableShape(
+    ("name", "type", "read", "written", "lastWritten", "dropped"), _members("fields"), times=("lastWritten",)
+)
+TAGS = TableShape(
+    (*_DATASET, "field", "tag", "at", "by", "description", "path"), _tags("tags"), times=("at",)
+)
+TAGGED_FIELDS = TableShape(
+    (*_DATASET, "field", "tag", "at", "by", "description"), _tags("fields"), times=("at",)
+)
+TAG_NAMES = TableShape(("tag",), _tag_names)
+POLICIES = TableShape(("name", "maxAge", "appliesTo", "at", "description"), _policies, times=("at",))
+RETENTION = TableShape(retention_json.CSV_COLUMNS, _expired, times=("oldestStart", "newestStart"))

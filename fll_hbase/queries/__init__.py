@@ -1,0 +1,1 @@
+"""Queries: their parameters, and their answers as JSON and in other formats."""

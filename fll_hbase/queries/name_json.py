@@ -1,0 +1,141 @@
+"""Datasets, fields and programs by name as JSON of the REST contract; hidden ones by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
+from fll_hbase.model.masking import HIDDEN_NAMESPACE, MARK, MARK_END, is_hidden, is_hidden_operation
+from fll_hbase.model.operations import InputField, Operation, inputs_of
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.runtime.json_types import Json
+
+_NUMBERED = re.compile(rf"(?:{MARK})?hidden ([0-9]+)(?:{MARK_END}.*)?", re.DOTALL)
+
+
+def dataset(name: Dataset) -> Json:
+    """Return a dataset by name."""
+    if is_hidden(name):
+        return {"hidden": hidden_number(name.name)}
+    return {"namespace": name.namespace, "name": name.name}
+
+
+def field(name: DatasetField) -> Json:
+    """Return a field by name; of a hidden dataset nothing but its number."""
+    if is_hidden(name.dataset):
+        return dataset(name.dataset)
+    # Not by way of that of the dataset: answers have thousands.
+    return {"namespace": name.dataset.namespace, "name": name.dataset.name, "field": name.name}
+
+
+_HIDDEN_MEMBERS: dict[str, str | None] = {
+    "namespace": HIDDEN_NAMESPACE,
+    "name": None,
+    "field": WHOLE_DATASET,
+    "application": "",
+    "program": None,
+    "type": "",
+    "version": "",
+    "origin": None,
+}
+"""Members of datasets, fields and programs, and what they are for hidden ones; None is `hidden 1`."""
+
+HIDDEN_MEMBER = b'"hidden":'
+"""In the JSON of any answer in which something is hidden."""
+
+PROGRAM = ("namespace", "application", "program", "type")
+"""The members of a program without its version."""
+
+
+def program(run: ProgramRun, members: Iterable[str] = PROGRAM) -> Json:
+    """Return members of the program of a run, which have the names of the attributes."""
+    if run.namespace == HIDDEN_NAMESPACE:
+        return {"hidden": hidden_number(run.program)}
+    return {member: getattr(run, member) for member in members}
+
+
+def names(body: Mapping[str, Any], members: Iterable[str]) -> list[str]:
+    """Return members of a dataset, field or program for a table: a hidden one has its number as name."""
+    if "hidden" not in body:
+        return [body[member] for member in members]
+    number = text(body)
+    hidden = {"name": number, "program": number, "field": WHOLE_DATASET}
+    return [hidden.get(member, "") for member in members]
+
+
+def text(body: Mapping[str, Any]) -> str:
+    """Return a dataset as `namespace/name`, a field as `namespace/name.field`, a hidden one as `hidden 1`."""
+    if "hidden" in body:
+        return f"hidden {body['hidden']}"
+    name = f"{body['namespace']}/{body['name']}"
+    return f"{name}.{body['field']}" if "field" in body else name
+
+
+def add_hidden_names(body: Any) -> None:
+    """Add to each hidden thing in an answer the members of names that others have, for tables and graphs."""
+    if isinstance(body, dict):
+        if "hidden" in body:
+            name = text(body)
+            for member, value in _HIDDEN_MEMBERS.items():
+                body.setdefault(member, name if value is None else value)
+        if _is_hidden_edge(body):
+            # As a relation of which no field is known: else it would have no line.
+            body["unknown"] = True
+        for value in body.values():
+            add_hidden_names(value)
+    elif isinstance(body, list):
+        for item in body:
+            add_hidden_names(item)
+
+
+def remove_hidden_names(body: Any) -> Any:
+    """Return an answer without what `add_hidden_names` added."""
+    if isinstance(body, dict):
+        added = {"unknown"} if _is_hidden_edge(body) else set()
+        if "hidden" in body and body.get("namespace") == HIDDEN_NAMESPACE:
+            # An input of an operation has a name of its own.
+            added = _HIDDEN_MEMBERS.keys() - ({"name"} if _is_input(body) else set())
+        return {name: remove_hidden_names(value) for name, value in body.items() if name not in added}
+    return [remove_hidden_names(item) for item in body] if isinstance(body, list) else body
+
+
+def _is_input(body: Mapping[str, Any]) -> bool:
+    return "influence" in body and "hops" not in body
+
+
+def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
+    ends = (body.get("source"), body.get("destination"))
+    return body.get("fieldmap") == [] and any(isinstance(end, dict) and "hidden" in end for end in ends)
+
+
+def operations(listed: Iterable[Operation]) -> Iterator[Json]:
+    """Yield operations as they are recorded, without those of hidden datasets; inputs have their numbers."""
+    for operation in listed:
+        if is_hidden_operation(operation.name):
+            continue
+        body = operation_to_dict(operation)
+        if any(is_hidden_operation(item.origin) for item in inputs_of(operation)):
+            inputs = map(_input, inputs_of(operation), body["inputs"])
+            body["inputs"] = sorted(inputs, key=lambda item: item.get("hidden", 0))
+        yield body
+
+
+def hidden_number(name: str) -> int:
+    """Return the number in a name of a hidden dataset, program or operation.
+
+    Raises ValueError for a label, which has no number: then an answer was not numbered.
+    """
+    match = _NUMBERED.fullmatch(name)
+    if match is None:
+        raise ValueError("a hidden name has no number in this answer")
+    return int(match[1])
+
+
+def _input(field: InputField, body: Json) -> Json:
+    if not is_hidden_operation(field.origin):
+        return body
+    # The name is `*`, or that of the field of a visible dataset which it is written to.
+    return {"hidden": hidden_number(field.origin), **{name: body[name] for name in body if name != "origin"}}

@@ -1,0 +1,116 @@
+"""Field reach in formats of other tools: CSV, GraphML and Mermaid. The input is the JSON of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+from fll_hbase.queries import name_json
+from fll_hbase.queries.mermaid import Edge, flowchart
+from fll_hbase.runtime import csv_text
+from fll_hbase.runtime.json_types import Json
+
+CSV_COLUMNS = (
+    "fromNamespace",
+    "fromName",
+    "fromField",
+    "toNamespace",
+    "toName",
+    "toField",
+    "influence",
+    "runs",
+    "firstStart",
+    "lastStart",
+    "inOrder",
+    "direction",
+)
+_ENDS = ("namespace", "name", "field")
+_COUNTS = {"runs": "long", "firstStart": "long", "lastStart": "long"}
+_ORDER_AND_DIRECTION = {"inOrder": "boolean", "direction": "string"}
+
+_NOT_IN_ORDER = "not in order"
+
+_MERMAID_CLASSES = {
+    "backward": "stroke:#1f6feb",
+    "forward": "stroke:#bf8700",
+    "both": "stroke-width:3px",
+}
+
+
+def to_csv(body: Json) -> str:
+    """Return a line for each edge, after a line of the column names; times are in milliseconds since 1970."""
+    return csv_text.to_csv(CSV_COLUMNS, map(_csv_row, body["edges"]))
+
+
+def _csv_row(edge: Json) -> list[object]:
+    ends = (name for end in ("from", "to") for name in name_json.names(edge[end], _ENDS))
+    others = (edge.get(name, "") for name in (*_COUNTS, "inOrder", "direction"))
+    return [*ends, edge["influence"], *(_text(cell) if isinstance(cell, bool) else cell for cell in others)]
+
+
+def to_graphml(body: Json) -> str:
+    """Return a directed graph, with the members of nodes and edges as data."""
+    root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string"} | _ORDER_AND_DIRECTION
+    edge_types = {"influence": "string"} | _COUNTS | _ORDER_AND_DIRECTION
+    for domain, types in (("node", node_types), ("edge", edge_types)):
+        for name, kind in types.items():
+            attributes = {"id": f"{domain}-{name}", "for": domain, "attr.name": name, "attr.type": kind}
+            ElementTree.SubElement(root, "key", attributes)
+    graph = ElementTree.SubElement(root, "graph", id="reach", edgedefault="directed")
+    ids = _node_ids(body)
+    for node in body["nodes"]:
+        element = ElementTree.SubElement(graph, "node", id=ids[_name(node)])
+        names = dict(zip(_ENDS, _name(node), strict=True))
+        _add_data(element, "node", names | {name: node[name] for name in node_types if name in node})
+    for edge in body["edges"]:
+        ends = {"source": ids[_name(edge["from"])], "target": ids[_name(edge["to"])]}
+        element = ElementTree.SubElement(graph, "edge", ends)
+        _add_data(element, "edge", {name: edge[name] for name in edge_types if name in edge})
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def to_mermaid(body: Json) -> str:
+    """Return a flow chart from left to right; indirect edges are dotted, directions are classes of nodes.
+
+    What is not in order says so.
+    """
+    labels = {
+        _name(node): name_json.text(node) + ("" if node.get("inOrder", True) else f" ({_NOT_IN_ORDER})")
+        for node in body["nodes"]
+    }
+    classes = {_name(node): node["direction"] for node in body["nodes"] if "direction" in node}
+    # An edge of both directions is drawn once; one that allows it is enough.
+    drawn: dict[Edge, bool] = {}
+    for edge in body["edges"]:
+        arrow = Edge(_name(edge["from"]), _name(edge["to"]), edge["influence"] != "direct")
+        drawn[arrow] = drawn.get(arrow, False) or edge.get("inOrder", True)
+    edges = (arrow if in_order else arrow._replace(note=_NOT_IN_ORDER) for arrow, in_order in drawn.items())
+    lines = [*flowchart(labels, edges, classes=classes)]
+    if classes:
+        lines += [f"  classDef {name} {style}" for name, style in _MERMAID_CLASSES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _node_ids(body: Json) -> dict[tuple[str, ...], str]:
+    return {_name(node): f"n{number}" for number, node in enumerate(body["nodes"])}
+
+
+def _name(end: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(name_json.names(end, _ENDS))
+
+
+def _add_data(element: ElementTree.Element, domain: str, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        ElementTree.SubElement(element, "data", key=f"{domain}-{name}").text = _xml_text(_text(value))
+
+
+def _text(value: object) -> str:
+    """Return a value as text, a boolean as JSON and XML have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _xml_text(text: str) -> str:
+    """Return a text with the characters that XML 1.0 cannot represent replaced."""
+    return "".join(char if char in "\t\n\r" or ord(char) >= 0x20 else "\ufffd" for char in text)

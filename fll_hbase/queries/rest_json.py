@@ -1,0 +1,355 @@
+"""Results of the store as JSON of the REST contract, for the API and the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from types import MappingProxyType
+
+from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.dataset_lineage import DatasetLineage
+from fll_hbase.model.datasets import WHOLE_DATASET, DatasetMetadata
+from fll_hbase.model.field_relations import all_relations
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.masking import is_hidden_operation
+from fll_hbase.model.operations import (
+    Influence,
+    Operation,
+    Read,
+    Transform,
+    Write,
+    inputs_of,
+    outputs_of,
+)
+from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model.runs import ProgramRun, State
+from fll_hbase.model.window import BOTH, DAY_MS, Direction, Window
+from fll_hbase.queries import name_json
+from fll_hbase.queries.failed_json import mark_failed_pairs
+from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import FieldError
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.read.catalogue import CatalogueDataset
+from fll_hbase.store.read.field_writes import ListedField
+from fll_hbase.store.read.search import SearchHit
+from fll_hbase.store.read.traversal import sort_entries
+from fll_hbase.store.results import (
+    DatasetLineageResult,
+    Derivations,
+    LineageEntry,
+    ListedRun,
+    Programs,
+    ProgramUsage,
+    RunCounts,
+    RunDetails,
+)
+from fll_hbase.store.write.pending_run import CommitResult
+
+# A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
+SILENT_MS = DAY_MS
+"""Time after its last event at which a run that has not ended is returned without a state."""
+
+
+_PROGRAM = ("namespace", "application", "version", "type", "program")
+
+
+def dataset_lineage(result: DatasetLineageResult) -> list[Json]:
+    """Return the entries of a dataset-level query, in their order."""
+    return [_entry(entry) for entry in result.entries]
+
+
+def field_derivations(field: str, window: Window, result: Derivations) -> Json:
+    """Return the derivations of a field in the shape of the first design (seed 000)."""
+    body: Json = {
+        "fieldName": field,
+        "startTimeInSeconds": _seconds(window.start_ms),
+        "endTimeInSeconds": _seconds(window.stop_ms),
+        "paths": [
+            {
+                "operations": [
+                    _step(operation)
+                    for operation in derivation.operations
+                    if not is_hidden_operation(operation.name)
+                ],
+                "runs": list(derivation.runs),
+                "runCount": derivation.run_count,
+                "firstStart": derivation.first_start_ms,
+                "lastStart": derivation.last_start_ms,
+            }
+            for derivation in result.derivations
+        ],
+    }
+    return truncatable(body, result.truncated_by)
+
+
+def run(listed: ListedRun, *, now_ms: int) -> Json:
+    """Return one entry of a list of runs; `now_ms` decides whether a running one still has a state."""
+    body = _run(listed.run, now_ms)
+    body["checksum"] = listed.checksum
+    if listed.directions:
+        body["direction"] = _direction(listed.directions)
+    return body
+
+
+def programs(result: Programs) -> Json:
+    """Return the programs of the runs of a window."""
+    return truncatable({"programs": [_program(usage) for usage in result.programs]}, result.truncated_by)
+
+
+def run_counts(result: RunCounts) -> Json:
+    """Return the counts of runs by bucket; the start of a bucket is in seconds since 1970."""
+    buckets = [
+        {"start": _seconds(bucket.start_ms), "complete": bucket.complete, "failed": bucket.failed}
+        for bucket in result.buckets
+    ]
+    return truncatable({"buckets": buckets}, result.truncated_by)
+
+
+def _program(usage: ProgramUsage) -> Json:
+    last = usage.last
+    return {
+        **name_json.program(last),
+        "direction": _direction(usage.directions),
+        "runs": usage.runs,
+        "failed": usage.failed,
+        "firstStart": usage.first_start_ms,
+        "lastStart": last.start_ms,
+        "lastRun": last.run,
+    }
+
+
+def _direction(directions: frozenset[Direction]) -> str:
+    return "both" if len(directions) == len(BOTH) else next(iter(directions)).value
+
+
+def truncatable(body: Json, truncated_by: Sequence[str]) -> Json:
+    """Return the body with `truncated`, and with the limits that cut it if there are any."""
+    body["truncated"] = bool(truncated_by)
+    if truncated_by:
+        body["truncatedBy"] = list(truncated_by)
+    return body
+
+
+def run_details(details: RunDetails, *, now_ms: int) -> Json:
+    """Return everything that is recorded of one run, including its events; `now_ms` as for `run`."""
+    program_run = details.committed.run
+    body = _run(program_run, now_ms)
+    # Facts are members of the document's choice: they must not replace those of the contract.
+    body |= {name: fact for name, fact in _details(program_run).items() if name not in body}
+    body["checksum"] = details.committed.checksum
+    if details.part is None:
+        return body
+    if details.part.sql:
+        body["sql"] = details.part.sql
+    # In order of the events: a later fact replaces an earlier one, and an absent one removes nothing.
+    for facts in details.facts:
+        body |= _facts(facts)
+    physical_names = sorted({name for facts in details.facts for name in facts.physical_names})
+    if physical_names:
+        body["physicalNames"] = [
+            {"namespace": namespace, "name": name, "physicalName": physical_name}
+            for namespace, name, physical_name in physical_names
+        ]
+    body["events"] = [{"eventTime": event.time_ms, "eventType": event.type.value} for event in details.events]
+    return body
+
+
+def _run(program_run: ProgramRun, now_ms: int) -> Json:
+    """Return the members of a run that lists and details share; see SILENT_MS for runs without a state."""
+    details = _details(program_run)
+    body: Json = {
+        "run": program_run.run,
+        **name_json.program(program_run, _PROGRAM),
+        "startTime": program_run.start_ms,
+    }
+    # A run that a document reports as running has no events, and so no time after which it is silent.
+    if program_run.state is not State.RUNNING or now_ms - details.get("lastEventTime", now_ms) < SILENT_MS:
+        body["state"] = program_run.state.value
+    return body | {name: details[name] for name in ("parent", "lastEventTime") if name in details}
+
+
+def _details(program_run: ProgramRun) -> Json:
+    return dict(json.loads(program_run.details)) if program_run.details else {}
+
+
+def _facts(facts: EventRunFacts) -> Json:
+    members = {
+        "parentJob": _job(facts.parent),
+        "root": _job(facts.root),
+        "nominalStartTime": facts.nominal_start,
+        "nominalEndTime": facts.nominal_end,
+        "errorMessage": facts.error,
+    }
+    return {name: fact for name, fact in members.items() if fact}
+
+
+def _job(reference: tuple[str, str, str] | None) -> Json | None:
+    if reference is None:
+        return None
+    namespace, name, run = reference
+    return {"namespace": namespace, "name": name, "run": run}
+
+
+def dataset(entry: CatalogueDataset) -> Json:
+    """Return one entry of a list of datasets."""
+    body: Json = name_json.dataset(entry.dataset)
+    if entry.description:
+        body["description"] = entry.description
+    return body
+
+
+def field(entry: ListedField) -> Json:
+    """Return one entry of a list of fields; `lastWritten` is in milliseconds since 1970."""
+    listed = entry.field
+    body: Json = {"name": listed.name}
+    if listed.type:
+        body["type"] = listed.type
+    body |= {"read": listed.read, "written": listed.written}
+    if entry.last_written_ms is not None:
+        body["lastWritten"] = entry.last_written_ms
+    return body | ({"dropped": True} if entry.dropped else {})
+
+
+def search_hit(hit: SearchHit) -> Json:
+    """Return one search hit."""
+    body: Json = name_json.dataset(hit.dataset)
+    if hit.field:
+        body["field"] = hit.field
+    return body
+
+
+def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
+    """Return the acknowledgement of one run."""
+    body: Json = {"checksum": result.checksum, "run": result.run, "recorded": result.recorded}
+    if result.replaced:
+        body["replaced"] = True
+    if warnings:
+        body["warnings"] = field_errors(warnings)
+    return body
+
+
+def recorded_metadata(metadata: Sequence[DatasetMetadata], warnings: Sequence[FieldError] = ()) -> Json:
+    """Return the acknowledgement of a document that describes datasets and no run."""
+    endpoints = [name_json.dataset(item.dataset) for item in metadata]
+    warned = {"warnings": field_errors(warnings)} if warnings else {}
+    return {"recorded": bool(metadata), "endpoints": endpoints, **warned}
+
+
+def event_batch_summary(
+    received: int,
+    refused: Mapping[int, Json],
+    *,
+    unread: int = 0,
+    warned: Mapping[int, Sequence[FieldError]] = MappingProxyType({}),
+) -> Json:
+    """Return the result of a batch of events; the last of the problems by index represents `unread` ones.
+
+    `warned` are the warnings of recorded events by index.
+    """
+    failed = [
+        {
+            "index": number,
+            "reason": problem["detail"],
+            "retriable": problem["status"] == HTTPStatus.SERVICE_UNAVAILABLE,
+            "problem": problem,
+        }
+        for number, problem in refused.items()
+    ]
+    retriable = sum(event["retriable"] for event in failed)
+    failures = len(failed) + max(0, unread - 1)
+    accepted = received - failures
+    warned_events = [{"index": number, "warnings": field_errors(warned[number])} for number in warned]
+    # The shape of OpenLineage's batch API; `accepted`, `refused` and `warned_events` are additions.
+    return {
+        "status": "success" if not failed else "partial_success" if accepted else "failure",
+        "summary": {
+            "received": received,
+            "successful": accepted,
+            "failed": failures,
+            "retriable": retriable,
+            "non_retriable": failures - retriable,
+        },
+        "accepted": accepted,
+        "refused": failures,
+        "failed_events": failed,
+        **({"warned_events": warned_events} if warned_events else {}),
+    }
+
+
+def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
+    """Return what would be recorded of a run: its operations, checksum and lineage, at one hop."""
+    # The default bound, so that a dry run is the same on the command line, which has no server's settings.
+    lineage = all_relations(info.field_map, pairs_max=DEFAULTS.pairs_max)
+    # Each pair of datasets once: as forward, and generated fields, which have no source, as backward.
+    entries = [
+        LineageEntry(relation, 1, Direction.BACKWARD if relation.source is None else Direction.FORWARD)
+        for relation in lineage.by_datasets.values()
+    ]
+    body: Json = {
+        "operations": [operation_to_dict(operation) for operation in info.operations],
+        "checksum": info.checksum,
+        "lineage": [_entry(entry) for entry in sort_entries(entries)],
+        "warnings": field_errors(warnings),
+    }
+    if lineage.truncated_by:
+        body |= {"truncated": True, "truncatedBy": sorted(lineage.truncated_by)}
+    return body
+
+
+def field_errors(errors: Iterable[FieldError]) -> list[Json]:
+    """Return errors or warnings as objects with the path in `at`."""
+    return [{"at": error.path, "detail": error.detail} for error in errors]
+
+
+def _entry(entry: LineageEntry) -> Json:
+    relation = entry.relation
+    body: Json = {
+        "source": None if relation.source is None else name_json.dataset(relation.source),
+        "destination": None if relation.destination is None else name_json.dataset(relation.destination),
+        "fieldmap": mark_failed_pairs(_pairs(relation), entry.complete),
+        "level": entry.level,
+        "direction": entry.direction.value,
+    }
+    if relation.unknown:
+        body["unknown"] = True
+    return body
+
+
+def _pairs(relation: DatasetLineage) -> list[Json]:
+    # A pair that is both is direct. The keys sort null first, which Python cannot compare with text.
+    indirect = relation.indirect - relation.direct
+    keyed = [((start or "", end or "", ""), {"from": start, "to": end}) for start, end in relation.direct]
+    keyed += [
+        ((start or "", end or "", ""), {"from": start, "to": end, "influence": Influence.INDIRECT.value})
+        for start, end in indirect
+    ]
+    keyed += [
+        (
+            (start, WHOLE_DATASET, "dataset"),
+            {"from": start, "to": WHOLE_DATASET, "influence": Influence.INDIRECT.value, "scope": "dataset"},
+        )
+        for start in relation.dataset_wide
+    ]
+    return [pair for _, pair in sorted(keyed, key=lambda item: item[0])]
+
+
+def _step(operation: Operation) -> Json:
+    match operation:
+        case Read():
+            inputs = [operation.source.name]
+        case Transform() | Write():
+            # Of a hidden input nothing is shown here: the shape has no place for its number.
+            shown = (item for item in inputs_of(operation) if not is_hidden_operation(item.origin))
+            inputs = [input_field.name for input_field in shown]
+    return {
+        "inputs": inputs,
+        "outputs": [output.name for output in outputs_of(operation)],
+        "name": operation.name,
+        "description": operation.description,
+    }
+
+
+def _seconds(milliseconds: int) -> int | float:
+    # Whole seconds without `.0`, as seed 000 writes them.
+    return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000

@@ -1,0 +1,115 @@
+"""Time windows of queries: conversion of epoch seconds, ISO 8601 and `now` arithmetic to milliseconds."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import ceil
+
+from fll_hbase.model.window import START_LIMIT_MS, Window
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
+
+DEFAULT_START, DEFAULT_END = "now-30d", "now"
+
+# Bounded lengths: arithmetic on numbers of many digits is slow, and int() refuses more than 4,300.
+_SECONDS = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
+_NOW = re.compile(r"now((?:[+-][0-9]{1,18}[smhdw])*)", re.ASCII)
+_STEP = re.compile(r"([+-])([0-9]+)([smhdw])", re.ASCII)
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+# The extended format of ISO 8601; the fraction is apart, because datetime has microseconds only.
+_ISO = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:T(?P<time>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?P<fraction>(?<=:[0-9]{2}:[0-9]{2})\.[0-9]{1,64})?"
+    r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?)?",
+    re.ASCII,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
+    """Return the window from `start` (included) to `end` (excluded); the default is the last 30 days.
+
+    Equal times are an empty window. Raises InvalidQuery with every time that cannot be parsed, or if `start`
+    is after `end`.
+    """
+    errors: list[FieldError] = []
+    times: dict[str, Fraction] = {}
+    for name, text in (("start", start), ("end", end)):
+        if text:
+            try:
+                times[name] = parse_seconds(text, now_ms=now_ms)
+            except ValueError as error:
+                errors.append(FieldError(name, str(error)))
+    if errors:
+        raise InvalidQuery(errors)
+    return to_window(times.get("start"), times.get("end"), now_ms=now_ms)
+
+
+def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
+    """Return the window between two times in seconds; the defaults are those of `parse_window`.
+
+    Raises InvalidQuery if `start` is after `end`.
+    """
+    first = parse_seconds(DEFAULT_START, now_ms=now_ms) if start is None else start
+    last = parse_seconds(DEFAULT_END, now_ms=now_ms) if end is None else end
+    # Exact times, before rounding: an `end` that is less than a millisecond too early is an error too.
+    if first > last:
+        raise InvalidQuery([_order_error(start, end)])
+    return Window(_milliseconds(first), _milliseconds(last))
+
+
+def _order_error(start: Fraction | None, end: Fraction | None) -> FieldError:
+    """Return the error of a start after the end, at the one of them that was given."""
+    if start is None:
+        return FieldError("end", f"is before the default start, {DEFAULT_START}; give `start`, too")
+    if end is None:
+        return FieldError("start", f"is after the default end, {DEFAULT_END}; give `end`, too")
+    return FieldError("start", "is after end")
+
+
+def parse_seconds(text: str, *, now_ms: int) -> Fraction:
+    """Return a time as exact seconds since 1970. Raises ValueError for other texts and times before 1970."""
+    if _SECONDS.fullmatch(text):
+        # A fraction, because a float has too few digits for the milliseconds of late starts.
+        digits, _, decimals = text.partition(".")
+        return Fraction(int(digits + decimals), 10 ** len(decimals))
+    if match := _ISO.fullmatch(text):
+        seconds = _iso_seconds(match)
+    elif match := _NOW.fullmatch(text):
+        seconds = Fraction(now_ms, 1000)
+        for sign, count, unit in _STEP.findall(match[1]):
+            seconds += int(sign + count) * _UNIT_SECONDS[unit]
+    else:
+        raise ValueError(_not_a_time(text))
+    if seconds < 0:
+        raise ValueError(f"{text!r} is before 1970")
+    return seconds
+
+
+def _iso_seconds(match: re.Match[str]) -> Fraction:
+    """Return a date, which is its midnight in UTC, or a time with a zone. Raises ValueError."""
+    if match["time"] and not match["zone"]:
+        raise ValueError(f"{match[0]!r} is a time of day, which needs a zone: `Z`, or an offset as in +01:00")
+    try:
+        time = datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{match['zone'] or 'Z'}")
+    except ValueError as error:
+        raise ValueError(f"{match[0]!r} is no date or time of the calendar: {error}") from error
+    elapsed = time - _EPOCH
+    return elapsed.days * 86_400 + elapsed.seconds + Fraction(f"0{match['fraction'] or ''}")
+
+
+def _not_a_time(text: str) -> str:
+    # The text is cut: it may be as long as a request line.
+    detail = (
+        f"{text[:100]!r} is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or"
+        " `2026-11-01T06:00:00Z`, `now`, or a sum such as `now-1d+30m` (units s m h d w)"
+    )
+    # In a query string a plus is a blank (WHATWG URL, 5.1).
+    return f"{detail}; in a URL, `+` is written `%2B`" if " " in text else detail
+
+
+def _milliseconds(seconds: Fraction) -> int:
+    """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
+    # Up, because starts are whole milliseconds: one before `start` is excluded, one before `end` included.
+    return min(ceil(seconds * 1000), START_LIMIT_MS)

@@ -1,0 +1,92 @@
+"""Marked directories: a marker file says whose files a directory has, so that no others are touched."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fll_hbase.runtime.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """The name and content of a marker file, and what a directory that has it is called in errors."""
+
+    name: str
+    content: str
+    title: str
+
+
+def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
+    """Return the absolute path of a spool; with `create`, make the directory, or mark an empty one.
+
+    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
+    or that cannot be written.
+    """
+    directory = path.expanduser().absolute()
+    try:
+        if create:
+            # Lineage reveals the names of tables and fields: for the user alone, as far as it is new.
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_marker(directory, marked, create=create)
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
+    except OSError as error:
+        # mkdir says of a file, and of a link to nowhere, that it exists.
+        reason = "it is no directory" if isinstance(error, FileExistsError) else os_reason(error)
+        advice = "name a directory that can be written"
+        raise ConfigurationError(f"{directory} cannot be a spool: {reason}; {advice}") from error
+    return directory
+
+
+def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
+    """Raise ConfigurationError or OSError unless a directory is marked, or is new and could be."""
+    marker = directory / marked.name
+    if create and not marker.exists() and _is_empty(directory, marked):
+        # Renamed, so that no other process sees an incomplete marker; two that do it write the same.
+        unfinished = directory / f"{marked.name}.{os.getpid()}-{os.urandom(4).hex()}"
+        write_durably(unfinished, marked.content.encode())
+        unfinished.rename(marker)
+        flush_directory(directory)
+    if not directory.exists():
+        raise ConfigurationError(f"there is no directory {directory}; name {marked.title}")
+    if not marker.is_file():
+        raise ConfigurationError(
+            f"{directory} is not {marked.title}: there is no file {marked.name} in it; name {marked.title}"
+            + (", or a directory that is empty or absent" if create else "")
+        )
+    content = marker.read_text(errors="replace")
+    if content != marked.content:
+        raise ConfigurationError(
+            f"{marker} is {content[:80]!r}, not {marked.content!r}: {marked.title} of another release"
+        )
+
+
+def _is_empty(directory: Path, marked: Marker) -> bool:
+    """Return whether there is nothing but the markers that other processes are writing."""
+    with os.scandir(directory) as entries:
+        return all(entry.name.startswith(f"{marked.name}.") for entry in entries)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Create a file and return when it is on the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def flush_directory(path: Path) -> None:
+    """Return when the names in a directory are on the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def os_reason(error: OSError) -> str:
+    """Return the message of the operating system."""
+    return error.strerror or str(error)

@@ -1,0 +1,82 @@
+"""Replay of a spool: its documents are recorded in the order of writing, and removed once acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fll_hbase.client.base import LineageClient
+from fll_hbase.client.remote.problems import DOCUMENT_FAULTS
+from fll_hbase.ingest import RecordResult
+from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
+from fll_hbase.ingest.ndjson import InputLine, too_large
+from fll_hbase.recorder.spool import Spool, SpoolError
+from fll_hbase.runtime.errors import LineageError
+
+BATCH_DOCUMENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedDocument:
+    """A document that left the queue: its result, or why it was refused; then `path` is where it is now."""
+
+    path: Path
+    result: RecordResult | LineageError
+
+
+def replay(
+    spool: Spool, client: LineageClient, *, bytes_max: int, take_over: bool = False
+) -> Iterator[ReplayedDocument]:
+    """Record the documents that are in a spool now; yield each after its file was removed or set aside.
+
+    A document of more than `bytes_max` bytes is refused, and so is one whose run id another program recorded,
+    unless `take_over`. Raises LineageError at the first document that is
+    neither recorded nor refused: it and those after it stay, since later ones may be of the same run. Can be
+    interrupted anywhere: what is sent again is stored once.
+    """
+    with spool.sending():
+        spool.remove_unfinished()
+        paths = spool.documents()
+        for batch in batch_documents(_read(paths, bytes_max), namespace="", documents_max=BATCH_DOCUMENTS):
+            results = client.record(batch, take_over=take_over)
+            yield from _settle(spool, batch, results, paths)
+
+
+def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
+    """Yield each document as a line whose number is its position, from 0."""
+    for number, path in enumerate(paths):
+        try:
+            with path.open("rb") as file:
+                # The line end is not part of the document.
+                raw = file.read(bytes_max + 2)
+        # Removed by the recorder that wrote it, which replaced it by a later document of the run.
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise SpoolError(f"{path} cannot be read: {error.strerror}") from error
+        is_too_large = len(raw.rstrip(b"\r\n")) > bytes_max
+        yield InputLine(number, b"", too_large(bytes_max)) if is_too_large else InputLine(number, raw)
+
+
+def _settle(
+    spool: Spool,
+    batch: Sequence[LocatedDocument],
+    results: Sequence[RecordResult | LineageError],
+    paths: Sequence[Path],
+) -> Iterator[ReplayedDocument]:
+    documents = [
+        ReplayedDocument(paths[document.line.number], result)
+        for document, result in zip(batch, results, strict=True)
+    ]
+    spool.remove(*(document.path for document in documents if isinstance(document.result, RecordResult)))
+    failures: list[LineageError] = []
+    for document in documents:
+        if isinstance(document.result, RecordResult):
+            yield document
+        elif isinstance(document.result, DOCUMENT_FAULTS):
+            yield replace(document, path=spool.set_aside(document.path))
+        else:
+            failures.append(document.result)
+    if failures:
+        raise failures[0]

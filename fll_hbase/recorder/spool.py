@@ -1,0 +1,214 @@
+"""Spool: a directory of documents that wait to be recorded; any number of processes may write to it.
+
+A spool is a directory with the marker file `fll-spool`. Nothing is created, changed or deleted in a directory
+that has other files and no marker, and in a spool only files whose names have the form below:
+
+    00001763812345678901234-4711-9f3c2a51.json      one document; names sort by the time of writing
+    00001763812345678901234-4711-9f3c2a51.refused   one that was refused: never sent again
+    00001763812345678901234-4711-9f3c2a51.tmp       one that is being written, or was when its writer ended
+
+A document is written to a `.tmp` file, flushed to the disk, and renamed: a `.json` file is always complete.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fll_hbase.recorder.marked_directory import Marker, flush_directory, open_marked, os_reason, write_durably
+from fll_hbase.runtime.errors import LineageError
+
+MARKER = "fll-spool"
+FORMAT = "fll-hbase spool 1\n"
+"""The content of the marker. A release that changes the form of the files changes the number."""
+
+MARKED = Marker(MARKER, FORMAT, "a spool")
+
+DOCUMENT, REFUSED, UNFINISHED = ".json", ".refused", ".tmp"
+UNFINISHED_SECONDS_MAX = 3600.0
+"""Age from which a `.tmp` file is left by a writer that was killed: one document is written in seconds."""
+
+SHARE = 8
+"""A writer may use an eighth of the free space that it saw before it looks again: others write too."""
+
+_NAME = re.compile(r"\d{23}-\d+-[0-9a-f]{8}\.(?:json|refused|tmp)")
+
+
+class SpoolError(LineageError):
+    """A document that was not added to a spool: it is full, the disk is, or it cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolLimits:
+    """Limits of a spool in files and bytes, those of refused and unfinished documents included."""
+
+    files_max: int
+    bytes_max: int
+
+
+@dataclass(slots=True)
+class _Space:
+    files: int = 0
+    bytes: int = 0
+
+
+class Spool:
+    """An open spool. Threads may share it, and processes may open the same directory.
+
+    The limits hold over all writers. Those that write the last free part at the same time may exceed them by
+    one document each.
+    """
+
+    def __init__(self, path: Path, limits: SpoolLimits) -> None:
+        self.path = path
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._usable = _Space()
+        self._last_ns = 0
+
+    def write(self, document: bytes) -> Path:
+        """Add a document and return its file, after it is on the disk. Raises SpoolError."""
+        with self._lock:
+            try:
+                self._reserve(len(document))
+                return self._write(document)
+            except OSError as error:
+                raise SpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
+
+    def documents(self) -> list[Path]:
+        """Return the files of complete documents in the order of writing. Raises SpoolError."""
+        try:
+            names = sorted(name for name in os.listdir(self.path) if _is_document(name))
+        except OSError as error:
+            raise SpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
+        return [self.path / name for name in names]
+
+    def remove(self, *documents: Path) -> None:
+        """Remove documents that were acknowledged; one that is absent is no error. Raises SpoolError."""
+        try:
+            for document in documents:
+                document.unlink(missing_ok=True)
+            # One that is back after a power failure would replace what its run recorded since.
+            flush_directory(self.path)
+        except OSError as error:
+            raise SpoolError(
+                f"documents of {self.path} are recorded, but cannot be removed: {os_reason(error)}"
+            ) from error
+
+    def set_aside(self, document: Path) -> Path:
+        """Rename a document that was refused, so that it is not sent again; return it. Raises SpoolError."""
+        refused = document.with_suffix(REFUSED)
+        try:
+            document.rename(refused)
+        except OSError as error:
+            raise SpoolError(f"{document} is refused, but cannot be renamed: {os_reason(error)}") from error
+        return refused
+
+    def remove_unfinished(self) -> None:
+        """Remove what writers that were killed left unfinished. Raises SpoolError."""
+        try:
+            for entry in self._entries():
+                age = time.time() - entry.stat().st_mtime
+                if entry.name.endswith(UNFINISHED) and age > UNFINISHED_SECONDS_MAX:
+                    Path(entry.path).unlink(missing_ok=True)
+        except OSError as error:
+            raise SpoolError(f"the spool {self.path} cannot be cleaned: {os_reason(error)}") from error
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Return a context in which no other process sends documents of this spool.
+
+        Raises SpoolError at once if another does. Two that send at the same time could store an older
+        document of a run after a newer one.
+        """
+        try:
+            descriptor = os.open(self.path / MARKER, os.O_RDWR)
+        except OSError as error:
+            raise SpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
+        try:
+            _lock(descriptor, self.path)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _reserve(self, size: int) -> None:
+        """Take the space of one document. Raises SpoolError if the spool is full."""
+        # Not counted at each write, which costs the square of the number of documents; nor in a file with a
+        # lock, on which a stopped process would block all others.
+        if self._usable.files < 1 or self._usable.bytes < size:
+            self._usable = self._find_space(size)
+        self._usable.files -= 1
+        self._usable.bytes -= size
+
+    def _find_space(self, size: int) -> _Space:
+        sizes = [entry.stat().st_size for entry in self._entries()]
+        free_files, free_bytes = self._limits.files_max - len(sizes), self._limits.bytes_max - sum(sizes)
+        if free_files < 1 or free_bytes < size:
+            raise SpoolError(
+                f"the spool {self.path} is full: {len(sizes)} of {self._limits.files_max} files,"
+                f" {sum(sizes)} of {self._limits.bytes_max} bytes, a document of {size} bytes does not fit;"
+                f" `fll replay {self.path}` empties it; or raise FLL_SPOOL_FILES_MAX or FLL_SPOOL_BYTES_MAX"
+            )
+        return _Space(max(1, free_files // SHARE), max(size, free_bytes // SHARE))
+
+    def _entries(self) -> Iterator[os.DirEntry[str]]:
+        """Yield the files of this spool; those that other processes remove meanwhile may be absent."""
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                if _NAME.fullmatch(entry.name):
+                    try:
+                        entry.stat()  # cached by the entry
+                    except FileNotFoundError:
+                        continue
+                    yield entry
+
+    def _write(self, document: bytes) -> Path:
+        unfinished = self.path / f"{self._new_stem()}{UNFINISHED}"
+        try:
+            write_durably(unfinished, document)
+            complete = unfinished.with_suffix(DOCUMENT)
+            unfinished.rename(complete)
+            flush_directory(self.path)
+        except OSError:
+            # What a full disk took of it; what is reported as lost must not be replayed, either.
+            unfinished.unlink(missing_ok=True)
+            unfinished.with_suffix(DOCUMENT).unlink(missing_ok=True)
+            raise
+        return complete
+
+    def _new_stem(self) -> str:
+        # Later than the last one even if the clock was set back: names of a process are in order of writing.
+        self._last_ns = max(self._last_ns + 1, time.time_ns())
+        # The process at the time of writing, since a forked process has the same object.
+        return f"{self._last_ns:023}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) -> Spool:
+    """Open the spool at `path`; with `create`, make the directory, or mark an empty one.
+
+    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
+    or that cannot be written.
+    """
+    return Spool(open_marked(Path(path), MARKED, create=create), limits)
+
+
+def _lock(descriptor: int, directory: Path) -> None:
+    """Lock a marker until it is closed or this process ends. Raises SpoolError if another process has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise SpoolError(f"another process sends the spool {directory}; wait until it ends") from error
+    except OSError as error:
+        raise SpoolError(f"the spool {directory} cannot be locked: {os_reason(error)}") from error
+
+
+def _is_document(name: str) -> bool:
+    return name.endswith(DOCUMENT) and _NAME.fullmatch(name) is not None

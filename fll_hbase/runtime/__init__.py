@@ -1,0 +1,1 @@
+"""Basics that every room uses: errors, settings, time, retries, metrics. They import nothing of ours."""

@@ -1,0 +1,169 @@
+"""Settings, read once from the environment variables `FLL_*` when a process starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+
+from fll_hbase.runtime.errors import ConfigurationError
+
+PREFIX = "FLL_"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings with their defaults; docs/configuration.md describes each.
+
+    Sizes are in bytes, times in the unit that a name ends with; `_max` is the largest accepted value.
+    """
+
+    store: str = "sqlite:///data/field_level_lineage.db"
+    # Of the command line: the server that it queries instead of a store, and the zone of its times.
+    server: str = ""
+    timezone: str = "UTC"
+    # Of clients: a secret, so no text of these settings shows it.
+    token: str = field(default="", repr=False)
+    # Loopback: any other address needs authentication, or the explicit consent of `allow_unauthenticated`.
+    host: str = "127.0.0.1"
+    port: int = 8080
+    auth: str = "none"
+    allow_unauthenticated: int = 0
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_jwks_url: str = ""
+    jwt_groups: str = "groups"
+    # Of one principal, or of one address without authentication; 0 is no limit.
+    rate_requests: int = 0
+    rate_bytes: int = 0
+    questions_max: int = 0
+    cors_origins: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    # How many proxies stand before the server, whose X-Forwarded headers count.
+    proxies: int = 0
+    # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operations.md).
+    allowed_hosts: str = ""
+    # More than the 7 s of a gateway (docs/operations.md), so that its error with the reason arrives first.
+    store_timeout_ms: int = 10_000
+    # At least `threads`: each thread uses one connection at a time.
+    store_connections_max: int = 16
+    workers: int = 2
+    threads: int = 8
+    # As long as one call to the store may take, and below the time that clients commonly wait (30 s).
+    request_seconds: int = 10
+    document_bytes_max: int = 16 * 2**20
+    batch_bytes_max: int = 512 * 2**20
+    batch_errors_max: int = 10_000
+    # Documents that repeat reach 250: a match of gzip has at most 258 bytes and costs one or more. Beyond are
+    # repetitions of a few bytes, up to 1,030, which lineage has not.
+    gzip_ratio_max: int = 300
+    # Limits of one answer, so that no query can exhaust a process (decision 8).
+    level_max: int = 32
+    pairs_max: int = 250_000
+    connections_max: int = 50_000
+    # About a second; only operations that were built to be expensive need so many.
+    steps_max: int = 1_000_000
+    runs_max: int = 100_000
+    list_limit: int = 1_000
+    list_limit_max: int = 10_000
+    search_end_points_max: int = 20_000
+    cache_bytes: int = 256 * 2**20
+    # A commit may take half of it (step 5 in docs/row-keys.md), and clocks differ: an hour at least.
+    grace_ms: int = 3_600_000
+    retry_after_seconds: int = 2
+    name_rules: str = ""
+    # What an operator reads; a log is a file, `-` for standard error, or empty for none.
+    log_level: str = "warning"
+    access_log: str = ""
+    audit_log: str = ""
+    # Half of it is for the first call that fails: longer than HBase needs to move the regions of a server.
+    recorder_seconds: int = 60
+    spool: str = ""
+    # Files, too: a directory of very many is slow to list.
+    spool_files_max: int = 10_000
+    spool_bytes_max: int = 256 * 2**20
+    # Capture of Spark jobs; `spark.fll.capture.*` of a job override them (docs/capture.md).
+    capture_url: str = ""
+    capture_namespace: str = "default"
+    capture_spool: str = ""
+    capture_literals: int = 0
+    capture_bytes_max: int = 256 * 2**20
+
+    @property
+    def address(self) -> str:
+        """Return host and port as in a URL: an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+DEFAULTS = Settings()
+"""The default settings; other modules read defaults from here and define none."""
+
+_BOUNDS = {
+    "port": (1, 65_535),
+    "request_seconds": (1, None),
+    "workers": (1, None),
+    "threads": (1, None),
+    "store_connections_max": (1, None),
+    "allow_unauthenticated": (0, 1),
+    "capture_literals": (0, 1),
+    "capture_bytes_max": (2**16, None),
+    "proxies": (0, 10),
+}
+"""The smallest and greatest accepted value of settings for which 0 is not one."""
+
+_CHOICES = {"log_level": ("debug", "info", "warning", "error", "critical")}
+"""The values of settings that have few."""
+
+
+def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
+    """Return the settings of the `FLL_*` variables; overrides that are not None have priority.
+
+    Raises ConfigurationError for a value that is not a whole number, or is too small or too great.
+    """
+    variables = {field.name: PREFIX + field.name.upper() for field in fields(Settings)}
+    values: dict[str, str | int] = {
+        name: environment[variable] for name, variable in variables.items() if variable in environment
+    }
+    values |= {name: value for name, value in overrides.items() if value is not None}
+    return Settings(**{name: convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
+    """Yield each `FLL_*` variable that is no setting, with the setting whose name is nearly the same.
+
+    Others without such a setting are left out: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
+    """
+    settings = [PREFIX + field.name.upper() for field in fields(Settings)]
+    for variable in sorted(environment):
+        if variable.startswith(PREFIX) and variable not in settings:
+            for near in get_close_matches(variable, settings, 1, 0.85):
+                yield variable, near
+
+
+def convert(name: str, value: str | int) -> str | int:
+    """Return the value of one setting. Raises ConfigurationError with the name of its variable."""
+    # By the type of the default: annotations are texts at run time.
+    if type(getattr(DEFAULTS, name)) is str:
+        return _convert_text(name, str(value))
+    try:
+        number = int(value)
+    except ValueError as error:
+        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not a whole number") from error
+    least, greatest = _BOUNDS.get(name, (0, None))
+    if number < least or (greatest is not None and number > greatest):
+        bounds = f"{least} or more" if greatest is None else f"{least} to {greatest}"
+        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not possible; set it to {bounds}")
+    return number
+
+
+def _convert_text(name: str, value: str) -> str:
+    choices = _CHOICES.get(name)
+    if choices is None:
+        return value
+    if value.lower() not in choices:
+        raise ConfigurationError(
+            f"{PREFIX}{name.upper()}={value!r} is not possible; it is one of {', '.join(choices)}"
+        )
+    return value.lower()

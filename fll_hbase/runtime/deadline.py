@@ -1,0 +1,201 @@
+"""The deadline of the current request: every wait below the API asks it for the time that is left.
+
+Each thread has its own. Without a request (command line, Spark, library) there is no deadline.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from fll_hbase.runtime.errors import (
+    DeadlineExceeded,
+    LineageError,
+    RequestCancelled,
+    StoreUnavailable,
+    TooLarge,
+)
+
+T = TypeVar("T")
+
+_ROUNDING_SECONDS = 0.005
+"""Waits are rounded to milliseconds, so that one until the deadline may end just before it."""
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
+
+    `is_cancelled` returns whether the client has left and needs no answer; it must be cheap. While a document
+    is read, `reading_since` is when that began (CPU seconds of its thread): nothing is written meanwhile.
+    """
+
+    seconds: float
+    deadline: float
+    is_cancelled: Callable[[], bool] = _never
+    reading_since: float | None = None
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def limited(
+    seconds: float, *, began: float | None = None, is_cancelled: Callable[[], bool] = _never
+) -> Iterator[None]:
+    """Return a context in which this thread has `seconds` since `began` (monotonic, by default now)."""
+    deadline = (time.monotonic() if began is None else began) + seconds
+    with _set(Budget(seconds, deadline, is_cancelled)):
+        yield
+
+
+@contextmanager
+def renewed() -> Iterator[None]:
+    """Return a context with the whole budget again, for one part of a request that has many."""
+    budget = _current.get()
+    if budget is None:
+        yield
+        return
+    with _set(replace(budget, deadline=time.monotonic() + budget.seconds)):
+        yield
+
+
+@contextmanager
+def shared(part: float) -> Iterator[None]:
+    """Return a context with a part of the time that is left, from 0 to 1; the rest is for what follows."""
+    budget = _current.get()
+    if budget is None:
+        yield
+        return
+    now = time.monotonic()
+    with _set(replace(budget, deadline=now + part * (budget.deadline - now))):
+        yield
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Return a context in which a document is read; its errors say that nothing is stored. Checks at its end.
+
+    Raises TooLarge, not DeadlineExceeded, if reading used the CPU for half of the time: the same document
+    would fail again, however few other requests there are.
+    """
+    budget = _current.get()
+    if budget is None:
+        yield
+        return
+    with _set(replace(budget, reading_since=time.thread_time())):
+        yield
+        check()
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Return a context without a deadline, for a bounded result that is cached: no request may shape it."""
+    with _set(None):
+        yield
+
+
+@contextmanager
+def _set(budget: Budget | None) -> Iterator[None]:
+    token = _current.set(budget)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def seconds_left(longest: float) -> float:
+    """Return how long a wait may take: `longest`, or less if the deadline is earlier; more than 0.
+
+    Raises DeadlineExceeded if it has passed or the request is cancelled.
+    """
+    check()
+    budget = _current.get()
+    # A wait of 0 would mean "do not wait" or "wait for ever", depending on what waits.
+    return longest if budget is None else min(longest, max(budget.deadline - time.monotonic(), 0.001))
+
+
+def wait_end(longest: float) -> float:
+    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic seconds).
+
+    Raises like it. Not by adding that to an earlier reading of the clock: the wait would end before the
+    deadline by as long as the thread was stopped in between, and its error would not name the deadline.
+    """
+    seconds = seconds_left(longest)
+    return time.monotonic() + seconds
+
+
+def is_over(*, in_seconds: float = 0.0) -> bool:
+    """Return whether the deadline passes within `in_seconds`, or the request is cancelled."""
+    budget = _current.get()
+    if budget is None:
+        return False
+    return budget.deadline <= time.monotonic() + in_seconds or budget.is_cancelled()
+
+
+def check() -> None:
+    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see `reading`, too."""
+    if is_over():
+        raise _too_slow(_current.get()) or _exceeded()
+
+
+def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
+    """Yield items until the deadline: then the limit is added to `truncated_by`.
+
+    Raises DeadlineExceeded if there was no item until then.
+    """
+    is_first = True
+    try:
+        for item in items:
+            is_first = False
+            yield item
+    except DeadlineExceeded:
+        if is_first:
+            raise
+        truncated_by.add(limit())
+
+
+def unavailable(reason: str) -> StoreUnavailable:
+    """Return the error of a wait that ended without success: DeadlineExceeded if the deadline ended it."""
+    over = is_over(in_seconds=_ROUNDING_SECONDS)
+    return _exceeded(f" ({reason})") if over else StoreUnavailable(reason)
+
+
+def limit() -> str:
+    """Return the budget as answers name the limit that truncated them: `request_seconds=10`."""
+    budget = _current.get()
+    return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
+
+
+def _too_slow(budget: Budget | None) -> LineageError | None:
+    """Return the error of a document that took most of the time to read, None if another part did."""
+    if budget is None or budget.reading_since is None or budget.is_cancelled():
+        return None
+    if time.thread_time() - budget.reading_since < budget.seconds / 2:
+        return None
+    return TooLarge(
+        f"the {budget.seconds:g} s of this request were over before its document was read: nothing was"
+        " stored; send it in parts, a script some statements at a time, or raise FLL_REQUEST_SECONDS"
+    )
+
+
+def _exceeded(cause: str = "") -> DeadlineExceeded:
+    budget = _current.get()
+    if budget is not None and budget.is_cancelled():
+        return RequestCancelled(f"the client closed the connection{cause}")
+    seconds = f"{budget.seconds:g} s" if budget else "time"
+    is_reading = budget is not None and budget.reading_since is not None
+    outcome = (
+        "nothing was stored, try again, or send the document in parts"
+        if is_reading
+        else "the outcome of a write is unknown, try again"
+    )
+    return DeadlineExceeded(f"the {seconds} of this request are over; {outcome}{cause}")

@@ -1,0 +1,88 @@
+"""Metrics of the store: counters, gauges and histograms, which cost a call and do nothing until exported.
+
+The package needs no library for them: `export` connects them to one, as `fll serve` does with that of
+Prometheus (api/observability/exporter.py). docs/monitoring.md describes each metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+Record: TypeAlias = Callable[[float, tuple[str, ...]], None]
+"""Adds a value to a metric with these values of its labels, or observes it."""
+
+
+def _ignore(value: float, labels: tuple[str, ...]) -> None:
+    """Record nothing: no exporter is connected."""
+
+
+class Metric:
+    """A named number with labels, of which each has few values: never a name of a dataset, user or path."""
+
+    def __init__(self, name: str, description: str, labels: Sequence[str] = ()) -> None:
+        self.name = name
+        self.description = description
+        self.labels = tuple(labels)
+        self.record: Record = _ignore
+        _metrics.append(self)
+
+
+class Counter(Metric):
+    """A number that only grows; its name ends with `_total`."""
+
+    def add(self, amount: float = 1, *labels: str) -> None:
+        """Add an amount that is not negative, to the counter with these values of the labels."""
+        self.record(amount, labels)
+
+
+class Gauge(Metric):
+    """A number that rises and falls, summed over the processes that run."""
+
+    def add(self, amount: float, *labels: str) -> None:
+        """Add an amount, which may be negative."""
+        self.record(amount, labels)
+
+
+class Histogram(Metric):
+    """A distribution; `buckets` are upper bounds, included, in ascending order."""
+
+    def __init__(
+        self, name: str, description: str, labels: Sequence[str] = (), *, buckets: Sequence[float]
+    ) -> None:
+        super().__init__(name, description, labels)
+        self.buckets = tuple(buckets)
+
+    def observe(self, value: float, *labels: str) -> None:
+        """Count a value."""
+        self.record(value, labels)
+
+
+_metrics: list[Metric] = []
+
+
+def export(exporter: Callable[[Metric], Record]) -> None:
+    """Connect every metric to what `exporter` returns for it."""
+    for metric in _metrics:
+        metric.record = exporter(metric)
+
+
+QUESTIONS = Counter("fll_questions_total", "Questions to the store.", ["kind"])
+QUESTION_CALLS = Counter("fll_question_calls_total", "Calls to the table that questions made.", ["kind"])
+QUESTION_ROWS = Counter("fll_question_rows_total", "Rows of the table that questions read.", ["kind"])
+CACHE_HITS = Counter("fll_content_cache_hits_total", "Values that were in the content cache.")
+CACHE_MISSES = Counter("fll_content_cache_misses_total", "Values that were not in the content cache.")
+
+DOCUMENTS = Counter("fll_documents_total", "Documents and events that were recorded.", ["outcome"])
+WARNINGS = Counter("fll_document_warnings_total", "Warnings about parts of documents that were recorded.")
+PASSES = Counter("fll_commit_passes_total", "Passes of the commit protocol.")
+RESTARTS = Counter("fll_commit_restarts_total", "Passes after which a run had to start over.")
+GROUP_RUNS = Histogram(
+    "fll_group_commit_runs", "Runs that one group commit recorded together.", buckets=(1, 2, 3, 4)
+)
+
+CONNECTIONS = Gauge("fll_store_connections_in_use", "Connections to HBase gateways that calls use.")
+WAITING = Gauge("fll_store_connections_waiting", "Calls that wait for a connection to an HBase gateway.")
+GATEWAY_FAILURES = Counter(
+    "fll_gateway_failures_total", "Connections to HBase gateways that failed or broke."
+)

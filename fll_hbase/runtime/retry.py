@@ -1,0 +1,70 @@
+"""Retry policy for stores and servers that may be unavailable: growing waits with jitter, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_any,
+    stop_before_delay,
+    wait_exponential,
+    wait_random,
+)
+from tenacity.stop import stop_base
+
+from fll_hbase.runtime import deadline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Limits of retrying one operation; a limit that is None does not apply.
+
+    No wait begins that would end after `timeout_seconds`, counted from the first attempt, or after the
+    deadline of the request. Waits start at
+    `wait_first_seconds`, double each time up to `wait_seconds_max`, and are extended by a random time.
+    """
+
+    attempts_max: int | None = None
+    timeout_seconds: float | None = None
+    wait_first_seconds: float = 0.25
+    wait_seconds_max: float = 10.0
+
+    def retrying(self, *errors: type[Exception]) -> Retrying:
+        """Return a callable `retrying(operation, *args)` that retries on `errors` and raises the last one.
+
+        After an error with an attribute `retry_after_seconds` it waits at least that long.
+        """
+        limits: list[stop_base] = [_StopAtDeadline()]
+        if self.attempts_max is not None:
+            limits.append(stop_after_attempt(self.attempts_max))
+        if self.timeout_seconds is not None:
+            # stop_after_delay would begin a wait that ends after the timeout.
+            limits.append(stop_before_delay(self.timeout_seconds))
+        # With `reraise` callers see the error itself, not tenacity's RetryError around it.
+        return Retrying(
+            retry=retry_if_exception_type(errors), stop=stop_any(*limits), wait=self._wait(), reraise=True
+        )
+
+    def _wait(self) -> Callable[[RetryCallState], float]:
+        exponential = wait_exponential(multiplier=self.wait_first_seconds, max=self.wait_seconds_max)
+        # Random, so that clients which failed together do not come back together.
+        backoff = exponential + wait_random(0, self.wait_first_seconds)
+
+        def wait_seconds(state: RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            return max(backoff(state), getattr(error, "retry_after_seconds", 0.0))
+
+        return wait_seconds
+
+
+class _StopAtDeadline(stop_base):
+    """Stops before a wait that would end after the deadline of the request."""
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        # Without a wait the next attempt finds out itself, and raises DeadlineExceeded, which says why.
+        return retry_state.upcoming_sleep > 0 and deadline.is_over(in_seconds=retry_state.upcoming_sleep)

@@ -1,0 +1,179 @@
+"""Runs: the nodes that an invocation built, in dependency order, as recorded runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
+from fll_hbase.runtime.errors import FieldError
+from fll_hbase.sources.dbt.artifact import MANIFEST, RUN_RESULTS
+from fll_hbase.sources.dbt.manifest import Manifest, Node
+from fll_hbase.sources.dbt.model_lineage import Project, node_operations
+from fll_hbase.sources.dbt.run_results import NodeResult, RunResults
+from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
+
+TYPE = "DBT"
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from."""
+
+    id: str
+    path: str
+    command: str
+    results: dict[str, NodeResult]
+
+
+def read_invocation(
+    validator: Validator, manifest: Manifest, run_results: RunResults | None, *, now_ms: int
+) -> Invocation:
+    """Return the invocation of the run results, or of the manifest if there are none or they only compiled.
+
+    In the manifest's, every compiled node and every seed counts as built when the manifest was written. Every
+    result has a start: `now_ms` if the artifacts have none that can be read.
+    """
+    invocation = _read_invocation(validator, manifest, run_results)
+    without_time = [result for result in invocation.results.values() if not result.start_ms]
+    if not without_time:
+        return invocation
+    # A node that failed before it was compiled has no time of its own.
+    known_ms = _written_ms(manifest, run_results, invocation)
+    if not known_ms:
+        detail = f"no time can be read: {len(without_time)} runs start when the document arrived"
+        validator.warning(child_path(invocation.path, "results"), detail)
+    dated = {result.unique_id: replace(result, start_ms=known_ms or now_ms) for result in without_time}
+    return replace(invocation, results=invocation.results | dated)
+
+
+def _written_ms(manifest: Manifest, run_results: RunResults | None, invocation: Invocation) -> int:
+    """Return when the artifacts were written, else the last start of a node; 0 if neither is known."""
+    written = manifest.artifact.generated_at_ms
+    if run_results is None or invocation.path == MANIFEST.member:
+        return written
+    last_start = max((result.start_ms for result in invocation.results.values()), default=0)
+    return run_results.artifact.generated_at_ms or last_start or written
+
+
+def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
+    """Return the invocation with the starts that its nodes have."""
+    if run_results is None or not run_results.builds:
+        if run_results is not None:
+            detail = (
+                f"`dbt {run_results.command}` builds nothing: taken as built when the manifest was written"
+            )
+            validator.warning(RUN_RESULTS.member, detail)
+        return Invocation(
+            id=manifest.artifact.invocation_id,
+            path=MANIFEST.member,
+            command="",
+            results=_compiled(validator, manifest),
+        )
+    # `dbt docs generate` without `--no-compile` overwrites the manifest of the build.
+    if run_results.artifact.invocation_id != manifest.artifact.invocation_id:
+        detail = "is another than that of the run results: the SQL may be of another build"
+        validator.warning(f"{MANIFEST.member}.metadata.invocation_id", detail)
+    for result in run_results.results.values():
+        if result.unique_id not in manifest.nodes:
+            detail = f"{result.unique_id!r} is no node of the manifest that can be read; left out"
+            validator.warning(result.path, detail)
+    if run_results.passed_over:
+        warning = count_warning(RUN_RESULTS.member, "not built", run_results.passed_over)
+        validator.warnings.append(warning)
+    return Invocation(
+        id=run_results.artifact.invocation_id,
+        path=RUN_RESULTS.member,
+        command=run_results.command,
+        results=run_results.results,
+    )
+
+
+def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
+    """Return unique ids, each after its dependencies; those after a circle last, with a warning."""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for unique_id, node in nodes.items():
+        sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = ", ".join(sorted(set(error.args[1]))[:10])
+        detail = f"some depend on one another in a circle: {circle}; columns of `SELECT *` may be unknown"
+        validator.warning(child_path(MANIFEST.member, "nodes"), detail)
+    # After the error it still gives those that no circle blocks.
+    ordered: dict[str, None] = {}
+    while ready := sorter.get_ready():
+        ordered.update(dict.fromkeys(ready))
+        sorter.done(*ready)
+    return list(ordered | dict.fromkeys(nodes))
+
+
+def build_runs(
+    validator: Validator, project: Project, manifest: Manifest, invocation: Invocation, *, namespace: str
+) -> Iterator[RecordedRun]:
+    """Yield a run for each node that was built, upstream nodes first; errors and warnings go to `validator`.
+
+    The id of a run is `<invocation id>:<unique id>`, so that the same artifacts give the same runs.
+    """
+    validator.name(invocation.id, f"{invocation.path}.metadata.invocation_id", bytes_max=ID_BYTES_MAX)
+    # In this order the SQL of a node finds the columns of its upstream nodes.
+    # Over all nodes, since a dependency may lead through one that was skipped.
+    for unique_id in dependency_order(validator, manifest.nodes):
+        result = invocation.results.get(unique_id)
+        if result is None or not manifest.nodes[unique_id].is_built:
+            continue
+        node = manifest.nodes[unique_id]
+        errors_before = validator.errors.count
+        run_id = validator.name(f"{invocation.id}:{unique_id}", node.path, bytes_max=ID_BYTES_MAX)
+        if validator.leave_out(node.path, errors_before=errors_before):
+            continue
+        # The results have the SQL that was executed; the manifest may be of a later compilation.
+        code = result.code or node.code
+        operations = node_operations(project, node, code)
+        validator.warnings.extend(operations.warnings)
+        run = ProgramRun(
+            namespace=namespace,
+            application=manifest.project or node.package or _package(unique_id),
+            version="",
+            type=TYPE,
+            program=unique_id,
+            run=run_id,
+            start_ms=result.start_ms,
+            state=result.state,
+            details=encode_details(
+                sql=code if node.language != "python" else "",
+                # The message of a success is a row count.
+                error=result.message if result.state is State.FAIL else "",
+                command=invocation.command,
+                dbtVersion=manifest.dbt_version,
+                materialization=node.materialization,
+            ),
+        )
+        yield RecordedRun(run, operations.info)
+
+
+def _package(unique_id: str) -> str:
+    """Return the second part of a unique id, `shop` of `model.shop.customers`; all of it if that is empty."""
+    parts = unique_id.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] else unique_id
+
+
+def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]:
+    """Return a result for each compiled node and each seed; other nodes are counted in a warning."""
+    built = [node for node in manifest.nodes.values() if node.is_built]
+    compiled = [node for node in built if node.code or node.type == "seed"]
+    not_compiled = Counter(node.type for node in built if not node.code and node.type != "seed")
+    if not_compiled:
+        path = child_path(MANIFEST.member, "nodes")
+        validator.warnings.append(count_warning(path, "without compiled code", not_compiled))
+    return {
+        node.unique_id: NodeResult(node.unique_id, node.path, State.COMPLETE, 0, "", "") for node in compiled
+    }
+
+
+def count_warning(path: str, reason: str, counts: Counter[str]) -> FieldError:
+    """Return a warning with counts: `ignored, so not recorded: exposure 1, test 3`."""
+    listed = ", ".join(f"{word} {number}" for word, number in sorted(counts.items()))
+    return FieldError(path, f"{reason}, so not recorded: {listed}")

@@ -1,0 +1,122 @@
+"""Files of an export: formats, sizes and order of rows, and the version that wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
+
+from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
+from pyspark.sql import functions as f
+
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+
+RUNS, EDGES, CATALOGUE, EVENTS = "runs", "edges", "catalogue", "events"
+"""The directories of an export."""
+
+DAY = "day"
+FILE_BYTES = 256 * 2**20
+"""Default size that files aim at."""
+
+SHUFFLE_BYTES_PER_FILE_BYTE = 4
+"""Bytes that Spark shuffles, compressed, for a byte of Parquet (docs/decisions/0029)."""
+
+_ROW_BYTES = {"csv": 256, "openlineage": 2_048}
+"""About the bytes of a row of text, which is not shuffled: a task begins a new file after so many rows."""
+
+# By default Spark writes INT96, which other readers take for a local time.
+_TIMESTAMPS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+
+_CSV = {
+    "header": "true",
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+}
+
+
+class Format(Enum):
+    """Formats of the files."""
+
+    OPENLINEAGE = "openlineage"
+    PARQUET = "parquet"
+    CSV = "csv"
+
+
+@contextmanager
+def write_settings(spark: SparkSession, *, file_bytes: int) -> Iterator[None]:
+    """Set what frames of this module need while they are written, and restore it: they are lazy."""
+    sizes = {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(file_bytes * SHUFFLE_BYTES_PER_FILE_BYTE),
+    }
+    with _session_settings(spark, {**_TIMESTAMPS, **sizes}):
+        yield
+
+
+def partition_by_day(frame: DataFrame) -> DataFrame:
+    """Add DAY, and spread rows by it: sorted by start, and about the advised size in each partition.
+
+    Days smaller than that share a partition; a larger one has several.
+    """
+    dated = frame.withColumn(DAY, f.date_format("start", "yyyy-MM-dd"))
+    # Spark splits what is too large after it was shuffled, by its measured size. A global order would sample
+    # the starts first, and so read the store twice.
+    # In SQL, because PySpark 3.5 passes no column to `hint`.
+    balanced = dated.sparkSession.sql(f"SELECT /*+ REBALANCE({DAY}) */ * FROM {{dated}}", dated=dated)
+    return balanced.sortWithinPartitions(DAY, "start_ms", "run")
+
+
+def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
+    """Return the frame sorted by start within each file; for Parquet, also partitioned by day."""
+    return frame.sortWithinPartitions("start_ms", "run") if form is Format.CSV else partition_by_day(frame)
+
+
+def write_files(frame: DataFrame, path: str, form: Format, *, file_bytes: int = FILE_BYTES) -> int:
+    """Write a frame to the directory, which must not exist; return the number of its rows."""
+    # Observed while they are written: count() would compute the frame, and read the store, once more.
+    observation = Observation()
+    writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write
+    if form is Format.PARQUET:
+        (writer.partitionBy(DAY) if DAY in frame.columns else writer).parquet(path)
+    else:
+        _write_text(writer, path, form, rows_max=max(file_bytes // _ROW_BYTES[form.value], 1))
+    return int(observation.get["rows"])
+
+
+def count_files(spark: SparkSession, directory: str) -> int:
+    """Return the number of data files of a table; 0 without a directory."""
+    names = (file.path.rpartition("/")[2] for file in HadoopDirectory(spark, directory).walk())
+    return sum(name.startswith("part-") for name in names)
+
+
+def _write_text(writer: DataFrameWriter, path: str, form: Format, *, rows_max: int) -> None:
+    writer = writer.option("maxRecordsPerFile", rows_max)
+    if form is Format.CSV:
+        writer.options(**_CSV).csv(path)
+    else:
+        writer.text(path)
+
+
+@contextmanager
+def _session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    previous: dict[str, str | None] = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, earlier in previous.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)
+
+
+def package_version() -> str:
+    """Return the version; `unknown` where the package is shipped as an archive, without its metadata."""
+    try:
+        return version("fll-hbase")
+    except PackageNotFoundError:
+        return "unknown"

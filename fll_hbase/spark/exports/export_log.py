@@ -1,0 +1,129 @@
+"""Log of incremental exports: a file for each batch in the directory STATE, which also is its manifest.
+
+A batch is committed when its file exists, and published when a second one does. What was exported in the
+time that the next batch reads again is beside them, so that no row is exported twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.hadoop_files import TEMPORARY, HadoopDirectory
+from fll_hbase.spark.exports.new_file import create_file
+
+_IDENTITY = "log"
+_BATCH = re.compile(r"batch-([0-9]{8})\.json")
+_ATTEMPT = re.compile(r"_(?:stage|seen)-([0-9]{8})-[0-9a-f]{32}")
+_OURS = re.compile(
+    rf"log|batch-[0-9]{{8}}\.(json|published)|_(stage|seen)-[0-9]{{8}}-[0-9a-f]{{32}}|\.?{TEMPORARY}.*|\..*\.crc"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTarget:
+    """The store and the place and format of its export, which all batches of a log have in common."""
+
+    store: str
+    out: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch: commit records put from `since_ms` on, and later; rows and files by table.
+
+    The next batch begins at `until_ms`. `log` identifies the directory, `attempt` the process that wrote it.
+    """
+
+    number: int
+    log: str
+    attempt: str
+    target: ExportTarget
+    since_ms: int
+    until_ms: int
+    rows: Mapping[str, int]
+    files: Mapping[str, int]
+    version: str
+    started: str
+
+    @property
+    def stage(self) -> str:
+        """Return the name of the directory in which the batch is prepared."""
+        # Readers of the tables see no names that begin with `_`.
+        return f"_stage-{self.number:08d}-{self.attempt}"
+
+    @property
+    def seen(self) -> str:
+        """Return the name of the directory with what later batches must not export again."""
+        return f"_seen-{self.number:08d}-{self.attempt}"
+
+    def with_counts(self, rows: Mapping[str, int], files: Mapping[str, int]) -> Batch:
+        """Return the batch with the rows and files that were written."""
+        return replace(self, rows=rows, files=files)
+
+
+class ExportLog:
+    """The batches of a directory. Methods raise ConfigurationError."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path.rstrip("/")
+        self._directory = HadoopDirectory(spark, path)
+        self._names = sorted(self._directory.names())
+        foreign = [name for name in self._names if not _OURS.fullmatch(name)]
+        if foreign:
+            raise ConfigurationError(
+                f"{path!r} contains {foreign[0]!r}, which is not of an export; use an empty directory"
+            )
+
+    def identity(self) -> str:
+        """Return the name of the log, which it gets when it is first used."""
+        create_file(self._spark, self.path, _IDENTITY, uuid.uuid4().hex)
+        return self._directory.read(_IDENTITY).decode()
+
+    def last(self) -> Batch | None:
+        """Return the last committed batch; None before the first."""
+        numbers = [int(match[1]) for name in self._names if (match := _BATCH.fullmatch(name))]
+        return self._read(max(numbers)) if numbers else None
+
+    def commit(self, batch: Batch) -> None:
+        """Commit a batch that is prepared. Raises ConfigurationError if another process was faster."""
+        text = json.dumps({"job": "export", **asdict(batch)}, indent=1)
+        if not create_file(self._spark, self.path, f"batch-{batch.number:08d}.json", text):
+            raise ConfigurationError(
+                f"another export wrote batch {batch.number} of {self.path} at the same time; nothing is lost:"
+                " start this one again"
+            )
+
+    def is_published(self, batch: Batch) -> bool:
+        """Return whether a batch that was committed has been published."""
+        return f"batch-{batch.number:08d}.published" in self._names
+
+    def set_published(self, batch: Batch) -> None:
+        """Record that a batch was published, which may be repeated."""
+        create_file(self._spark, self.path, f"batch-{batch.number:08d}.published", "")
+
+    def _read(self, number: int) -> Batch:
+        name = f"batch-{number:08d}.json"
+        try:
+            members = json.loads(self._directory.read(name))
+            target = ExportTarget(**members.pop("target"))
+            return Batch(**{name: value for name, value in members.items() if name != "job"}, target=target)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigurationError(f"{self.path}/{name} is not the file of a batch: {error}") from error
+
+
+def remove_attempts(spark: SparkSession, directory: str, batch: Batch) -> None:
+    """Remove what a published batch no longer needs: stages, also of other attempts, and older seen rows."""
+    files = HadoopDirectory(spark, directory)
+    for name in list(files.names()):
+        match = _ATTEMPT.fullmatch(name)
+        if match and int(match[1]) <= batch.number and name != batch.seen:
+            files.delete_tree(name)

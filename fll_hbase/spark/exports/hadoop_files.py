@@ -1,0 +1,151 @@
+"""Files below one directory of any file system that Hadoop knows: local, HDFS, object stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from fll_hbase.runtime.errors import LineageError
+
+TEMPORARY = "_fll_tmp-"
+"""Prefix of a file that is being written; it has no other name before it is complete."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileStatus:
+    """A file: its path below the directory, its size, and when it was last modified."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+
+
+class HadoopDirectory:
+    """A directory; all paths are relative to it, "" is the directory itself.
+
+    Every method raises py4j's Py4JJavaError with the error of the file system.
+    """
+
+    # PySpark has no public way to Hadoop's file systems, whose credentials and schemes jobs share.
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        java: Any = spark._jvm
+        self._java = java
+        self._root = java.org.apache.hadoop.fs.Path(root)
+        self._files = self._root.getFileSystem(spark._jsc.hadoopConfiguration())
+        if str(self._files.getUri().getScheme()) == "file":
+            # Otherwise a file `.x.crc`, the checksum of x, is hidden: it may be somebody's own.
+            self._files = java.org.apache.hadoop.fs.RawLocalFileSystem()
+            self._files.initialize(java.java.net.URI("file:///"), spark._jsc.hadoopConfiguration())
+        # Not as a URI, which would escape blanks: Spark takes paths as they are.
+        self.url = str(self._files.makeQualified(self._root).toString())
+
+    def create(self, path: str = "") -> None:
+        """Create a directory and those above it; raises nothing if it exists."""
+        self._files.mkdirs(self._path(path))
+
+    def check_writable(self) -> None:
+        """Raise the error of the file system if files cannot be created in the directory."""
+        self._files.access(self._root, self._java.org.apache.hadoop.fs.permission.FsAction.WRITE)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a file or directory."""
+        return bool(self._files.exists(self._path(path)))
+
+    def names(self, path: str = "") -> Iterator[str]:
+        """Yield the names in a directory, in no order; none if there is no directory."""
+        return (name for name, _ in self._entries(path))
+
+    def walk(self, path: str = "", *, skip: Callable[[str], bool] = lambda _: False) -> Iterator[FileStatus]:
+        """Yield the files of a directory and of those below it.
+
+        Directories that `skip` returns True for are left out.
+        """
+        for name, status in self._entries(path):
+            below = _join(path, name)
+            if not status.isDirectory():
+                yield FileStatus(below, int(status.getLen()), int(status.getModificationTime()))
+            elif not skip(below):
+                yield from self.walk(below, skip=skip)
+
+    def status(self, path: str) -> FileStatus | None:
+        """Return the status of a file, or None if there is no such file."""
+        if not self.exists(path):
+            return None
+        status = self._files.getFileStatus(self._path(path))
+        is_file = not status.isDirectory()
+        return FileStatus(path, int(status.getLen()), int(status.getModificationTime())) if is_file else None
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a small file."""
+        stream = self._files.open(self._path(path))
+        try:
+            return bytes(self._java.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def write(self, path: str, content: bytes) -> None:
+        """Create a file, which appears complete; does nothing if there is one."""
+        if self.exists(path):
+            return
+        temporary = f"{TEMPORARY}{uuid4().hex}"
+        stream = self._files.create(self._path(temporary), False)
+        try:
+            stream.write(bytearray(content))
+        finally:
+            stream.close()
+        self._files.rename(self._path(temporary), self._path(path))
+
+    def move(self, source: str, target: str) -> None:
+        """Move a file or directory; into an existing directory, if an earlier move was interrupted.
+
+        Raises LineageError rather than replace a file that differs in size.
+        """
+        if not self.exists(source):
+            return
+        if not self.exists(target):
+            self.create(target.rpartition("/")[0])
+            if self._files.rename(self._path(source), self._path(target)):
+                return
+            raise LineageError(f"{source} cannot be moved to {target} in {self.url}; run the job again")
+        self._merge(source, target)
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a directory if it is empty."""
+        self._files.delete(self._path(path), False)
+
+    def delete_tree(self, path: str) -> None:
+        """Delete a directory with all files."""
+        self._files.delete(self._path(path), True)
+
+    def _merge(self, source: str, target: str) -> None:
+        """Complete a move that was interrupted, which happens where a rename copies file by file."""
+        moved, present = self.status(source), self.status(target)
+        if moved is None and present is None:
+            for name in list(self.names(source)):
+                self.move(_join(source, name), _join(target, name))
+        elif moved is None or present is None or moved.size_bytes != present.size_bytes:
+            raise LineageError(
+                f"{self.url}/{target} is in the way of new output; move it and run the job again"
+            )
+        self.delete(source)
+
+    def _entries(self, path: str) -> Iterator[tuple[str, Any]]:
+        """Yield names and statuses of Hadoop; an iterator, because a directory may have millions."""
+        if not self.exists(path):
+            return
+        statuses = self._files.listStatusIterator(self._path(path))
+        while statuses.hasNext():
+            status = statuses.next()
+            yield str(status.getPath().getName()), status
+
+    def _path(self, path: str) -> Any:
+        # As three strings, because a colon in a relative path would be read as a scheme.
+        return self._java.org.apache.hadoop.fs.Path(self._root, f"./{path}") if path else self._root
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name

@@ -1,0 +1,170 @@
+"""Tables that batches of an incremental export are appended to: Parquet directories, Delta and Iceberg.
+
+Each append may be repeated: the rows of a batch are there once.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Protocol
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.export_files import DAY
+from fll_hbase.spark.exports.export_log import Batch
+from fll_hbase.spark.exports.export_stage import StagedTables, sort_rows
+from fll_hbase.spark.exports.hadoop_files import TEMPORARY, HadoopDirectory
+from fll_hbase.spark.exports.new_file import create_file
+
+BATCH = "batch"
+LOG = "fll.log"
+_MARKER = "_fll_export"
+"""In the directory of an export: the log that it belongs to."""
+
+
+class LakeFormat(Enum):
+    """Formats of incremental exports."""
+
+    PARQUET = "parquet"
+    DELTA = "delta"
+    ICEBERG = "iceberg"
+
+
+_CLASSES = {
+    LakeFormat.DELTA: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    LakeFormat.ICEBERG: "org.apache.iceberg.spark.SparkCatalog",
+}
+_PACKAGES = {
+    LakeFormat.DELTA: "io.delta:delta-spark",
+    LakeFormat.ICEBERG: "org.apache.iceberg:iceberg-spark-runtime",
+}
+
+
+class LakeTables(Protocol):
+    """The tables of one export. Methods raise ConfigurationError."""
+
+    def claim(self, log: str) -> None:
+        """Make the target that of the log. Raises ConfigurationError if it is somebody else's."""
+
+    def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
+        """Append the prepared rows of a batch to a table; nothing where that was done before."""
+
+
+def open_lake(spark: SparkSession, form: LakeFormat, out: str) -> LakeTables:
+    """Return the tables of an export. Raises ConfigurationError if the library of the format is missing."""
+    if form is LakeFormat.PARQUET:
+        return ParquetTables(spark, out)
+    _check_library(spark, form)
+    return DeltaTables(spark, out) if form is LakeFormat.DELTA else IcebergTables(spark, out)
+
+
+class ParquetTables:
+    """Directories `<out>/<table>/batch=<number>`."""
+
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        self._spark = spark
+        self._out = out
+
+    def claim(self, log: str) -> None:
+        """Mark the directory. Raises ConfigurationError if it has other files, or the mark of another log."""
+        claim_directory(self._spark, self._out, log)
+
+    def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
+        """Move the files of a batch to their place, at once where the file system can."""
+        HadoopDirectory(self._spark, self._out).move(
+            f"{batch.stage}/{table}", f"{table}/{BATCH}={batch.number}"
+        )
+
+
+class DeltaTables:
+    """Delta tables `<out>/<table>`, with the number of the batch as a column."""
+
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        self._spark = spark
+        self._out = out
+
+    def claim(self, log: str) -> None:
+        """Mark the directory. Raises ConfigurationError if it has other files, or the mark of another log."""
+        claim_directory(self._spark, self._out, log)
+
+    def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
+        """Append in one transaction, which Delta skips if it was committed before."""
+        rows = _published_rows(stage, table, batch)
+        writer = rows.write.format("delta").mode("append")
+        if DAY in rows.columns:
+            writer = writer.partitionBy(DAY)
+        # The staged rows of a batch never change, so that it does not matter which attempt wrote them.
+        options = {"txnAppId": f"fll-{batch.log}-{table}", "txnVersion": str(batch.number)}
+        writer.options(**options).save(f"{self._out}/{table}")
+
+
+class IcebergTables:
+    """Iceberg tables `<out>.<table>` of a catalog, with the number of the batch as a column."""
+
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        self._spark = spark
+        self._out = out
+
+    def claim(self, log: str) -> None:
+        """Create the namespace. Raises ConfigurationError if it has a table of ours of another log."""
+        # Tables are marked when they are created: a catalog has no files of its own.
+        catalog = self._out.partition(".")[0]
+        if not self._out.count(".") or not self._spark.conf.get(f"spark.sql.catalog.{catalog}", ""):
+            raise ConfigurationError(
+                f"{self._out!r} is not CATALOG.NAMESPACE of a catalog that Spark knows: set"
+                f" spark.sql.catalog.{catalog} with --conf"
+            )
+        self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self._out)}")
+
+    def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
+        """Replace the rows of the batch, of which there are none unless it is repeated."""
+        name = f"{_quoted(self._out)}.{table}"
+        rows = _published_rows(stage, table, batch)
+        if not self._spark.catalog.tableExists(name):
+            writer = rows.writeTo(name).using("iceberg").tableProperty(LOG, batch.log)
+            (writer.partitionedBy(f.col(DAY)) if DAY in rows.columns else writer).create()
+            return
+        properties = {
+            row["key"]: row["value"] for row in self._spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
+        }
+        if properties.get(LOG) != batch.log:
+            raise ConfigurationError(
+                f"table {self._out}.{table} is not of this export; use another namespace"
+            )
+        rows.writeTo(name).overwrite(f.col(BATCH) == batch.number)
+
+
+def claim_directory(spark: SparkSession, out: str, log: str) -> None:
+    """Mark a directory as that of a log. Raises ConfigurationError if it has other files or another mark."""
+    directory = HadoopDirectory(spark, out)
+    if not directory.exists(_MARKER):
+        names = sorted(name for name in directory.names() if TEMPORARY not in name)
+        if names:
+            raise ConfigurationError(f"{out!r} contains {names[0]!r}; use an empty directory")
+        create_file(spark, out, _MARKER, log)
+    if directory.read(_MARKER).decode() != log:
+        raise ConfigurationError(f"{out!r} belongs to another --since-last directory; use another one")
+
+
+def _check_library(spark: SparkSession, form: LakeFormat) -> None:
+    """Raise ConfigurationError if Spark was started without the library of a format."""
+    java: Any = spark._jvm
+    try:
+        java.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_CLASSES[form])
+    except Py4JJavaError as error:
+        raise ConfigurationError(
+            f"--format {form.value} needs {form.value} in Spark: --conf spark.jars.packages="
+            f"{_PACKAGES[form]}_…:VERSION, one that is for Spark {spark.version}"
+        ) from error
+
+
+def _published_rows(stage: StagedTables, table: str, batch: Batch) -> DataFrame:
+    # The literal is typed as the column was when the table was created.
+    return sort_rows(stage.read(table), table).withColumn(BATCH, f.lit(batch.number).cast("bigint"))
+
+
+def _quoted(name: str) -> str:
+    return ".".join(f"`{part}`" for part in name.split("."))

@@ -1,0 +1,1 @@
+"""Hashes of cells, by which a job finds the rows that it looks for."""

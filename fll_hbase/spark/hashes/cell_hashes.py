@@ -1,0 +1,75 @@
+"""64-bit hashes of cells and rows, with flags: workers compare whole tables without sending any key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from fll_hbase.keys.layout import Range
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.hashes import range_scan
+from fll_hbase.spark.worker_store import worker_table
+from fll_hbase.tables import Table
+
+CELL_HASHES = "hash bigint, flags bigint"
+"""A hash, and flags that the job defines."""
+
+BATCH_HASHES = 50_000
+"""About as many hashes leave a worker in one batch."""
+
+_HASHES = 2**64
+
+HashRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
+"""Function of a table, `start` (included) and `stop` (excluded): hashes the rows between as CELL_HASHES."""
+
+
+def merge_flags(
+    spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, hash_range: HashRange
+) -> DataFrame:
+    """Return a lazy frame of CELL_HASHES: each hash in the key ranges once, with the bitwise or of its flags.
+
+    `hash_range` is the function that workers call for each part of a range; it also chooses the flags.
+    """
+    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (docs/decisions/0016).
+    ranges = range_scan.split_ranges(spark, settings, key_ranges)
+    hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
+    # Two workers hardly ever have the same hash: aggregating before the shuffle would only cost time.
+    shuffled = hashes.repartition(ranges.rdd.getNumPartitions(), "hash")
+    return shuffled.groupBy("hash").agg(f.bit_or("flags").alias("flags"))
+
+
+def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
+    """Return a batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them.
+
+    At least one pair is needed; its hashes may be empty.
+    """
+    groups = list(groups)
+    # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.
+    hashes = [pa.array(numbers, pa.uint64()).view(pa.int64()) for _, numbers in groups]
+    flags = [pa.repeat(pa.scalar(flag, pa.int64()), len(numbers)) for flag, numbers in groups]
+    return hash_batch(pa.concat_arrays(hashes), pa.concat_arrays(flags))
+
+
+def hash_batch(hashes: Any, flags: Any) -> pa.RecordBatch:
+    """Return a batch of CELL_HASHES from signed hashes and the flags of each."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array(hashes, pa.int64()), pa.array(flags, pa.int64())], ["hash", "flags"]
+    )
+
+
+def to_signed(number: int) -> int:
+    """Convert an unsigned 64-bit hash to Spark's signed bigint with the same bits."""
+    return number - _HASHES if number >= _HASHES // 2 else number
+
+
+def _hash_ranges(
+    batches: Iterator[pa.RecordBatch], *, settings: Settings, hash_range: HashRange
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for split in batch.to_pylist():
+            yield from hash_range(worker_table(settings), split["start"], split["stop"])

@@ -1,0 +1,64 @@
+"""Range scans of the table by all workers, as a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from fll_hbase.keys import ranges
+from fll_hbase.keys.layout import Range
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.lines.arrow_batches import to_batches
+from fll_hbase.spark.worker_store import worker_table
+from fll_hbase.store.factory import open_store_table
+from fll_hbase.tables import Table
+
+PARTITIONS_PER_CORE = 4
+"""Small enough tasks that no core waits long for the last."""
+
+ReadRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]]
+"""Reads the rows from `start` (included) to `stop` (excluded) on a worker; yields tuples of the schema."""
+
+
+def partition_count(spark: SparkSession) -> int:
+    """Return how many partitions a scan has where the engine has no regions of its own."""
+    return spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
+
+
+def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[Range]) -> DataFrame:
+    """Return a frame of the parts of ranges, with binary columns `start` (included) and `stop` (excluded).
+
+    The parts are regions of the engine where it has some. Raises ConfigurationError, StoreUnavailable.
+    """
+    partitions = partition_count(spark)
+    with closing(open_store_table(settings, create=False)) as table:
+        splits = [
+            (bytearray(start), bytearray(stop))
+            for key_range in key_ranges
+            for start, stop in ranges.split_range(key_range, table.splits(*key_range, parts=partitions))
+        ]
+    # Round-robin, so that each partition has parts of every range: kinds of rows differ in what they cost.
+    dealt = [split for number in range(partitions) for split in splits[number::partitions]]
+    rows = spark.sparkContext.parallelize(dealt, max(min(len(splits), partitions), 1))
+    return spark.createDataFrame(rows, "start binary, stop binary")
+
+
+def scan_ranges(
+    spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, read: ReadRange, schema: str
+) -> DataFrame:
+    """Return a lazy frame of what `read` yields for the ranges on the workers, in the columns of `schema`."""
+    worker = partial(_read_ranges, settings=settings, read=read, schema=schema)
+    return split_ranges(spark, settings, key_ranges).mapInArrow(worker, schema)
+
+
+def _read_ranges(
+    batches: Iterator[pa.RecordBatch], *, settings: Settings, read: ReadRange, schema: str
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for split in batch.to_pylist():
+            yield from to_batches(read(worker_table(settings), split["start"], split["stop"]), schema)

@@ -1,0 +1,121 @@
+"""Frames of OpenLineage events, one JSON object a line, built by the workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from cachetools import LRUCache
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.tags import FieldTag
+from fll_hbase.queries import openlineage_export
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import NotFound
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.spark.datasource.run_scan import still_has_content
+from fll_hbase.spark.worker_store import worker_store
+from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.read.content_cache import Content, ContentMissing
+from fll_hbase.store.tags import TagStore
+
+BATCH_RUNS = 500
+CACHED_CONTENTS = 64
+
+
+def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
+    """Return a lazy frame with one event for each row of the table `runs`, in the column `value`."""
+    return runs.select("run").mapInArrow(partial(_run_batches, settings=settings), "value string")
+
+
+def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
+    """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
+
+    It has the schema, description, aliases and tags of the dataset; `time_ms` is its event time.
+    """
+    field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
+    # The row without a field has the description; sorting makes the event independent of partitions.
+    datasets = fields.groupBy("namespace", "name").agg(
+        f.max("description").alias("description"),
+        f.sort_array(f.collect_list(f.when(f.col("field").isNotNull(), field))).alias("fields"),
+    )
+    return datasets.mapInArrow(partial(_dataset_batches, settings=settings, time_ms=time_ms), "value string")
+
+
+def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    store = worker_store(settings)
+    cache: LRUCache[str, Content] = LRUCache(CACHED_CONTENTS)
+    for batch in batches:
+        runs = batch.column("run").to_pylist()
+        # Runs are read in batches, so that one call returns the rows of many.
+        for start in range(0, len(runs), BATCH_RUNS):
+            yield _lines(_run_events(store, cache, runs[start : start + BATCH_RUNS]))
+
+
+def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[str]) -> Iterable[Json]:
+    """Return the events of runs, without runs deleted since they were listed."""
+    details = store.events.run_details(runs)
+    contents = (
+        (details[run], _content(store, cache, run, details[run].committed.checksum))
+        for run in runs
+        if run in details
+    )
+    pairs = [(run, content) for run, content in contents if content is not None]
+    aliases = store.catalogue.aliases(openlineage_export.datasets_of_runs(pairs))
+    return openlineage_export.run_events(pairs, aliases)
+
+
+def _content(
+    store: StoreComponents, cache: LRUCache[str, Content], run: str, checksum: str
+) -> Content | None:
+    """Return the content of a run; None if both were purged since the run was read."""
+    # A missing content is corruption only while a run still has it: retention may run beside an export.
+    if checksum not in cache:
+        try:
+            cache[checksum] = store.contents.content(checksum)
+        except ContentMissing:
+            if still_has_content(store, run, checksum):
+                raise
+            return None
+    return cache[checksum]
+
+
+def _dataset_batches(
+    batches: Iterator[pa.RecordBatch], *, settings: Settings, time_ms: int
+) -> Iterator[pa.RecordBatch]:
+    store = worker_store(settings)
+    for batch in batches:
+        rows = batch.to_pylist()
+        aliases = store.catalogue.aliases([Dataset(row["namespace"], row["name"]) for row in rows])
+        tags = TagStore(store.table, store.catalogue, clock=now_ms)
+        has_tags = next(tags.tags(), None) is not None
+        events = ((metadata := _metadata(row, aliases), _tags(tags, metadata, has_tags)) for row in rows)
+        yield _lines(
+            openlineage_export.dataset_event(metadata, listed, time_ms=time_ms) for metadata, listed in events
+        )
+
+
+def _tags(tags: TagStore, metadata: DatasetMetadata, has_tags: bool) -> Iterable[FieldTag]:
+    """Return the tags of the fields of a dataset; `has_tags` is whether any field of the store has one."""
+    try:
+        return list(tags.dataset_tags(metadata.dataset)) if has_tags else ()
+    # Purged since the catalogue was read.
+    except NotFound:
+        return ()
+
+
+def _metadata(row: dict[str, Any], aliases: dict[Dataset, list[Dataset]]) -> DatasetMetadata:
+    dataset = Dataset(row["namespace"], row["name"])
+    fields = tuple(Field(field["field"], field["type"]) for field in row["fields"])
+    return DatasetMetadata(dataset, fields, row["description"] or "", tuple(aliases.get(dataset, ())))
+
+
+def _lines(events: Iterable[Json]) -> pa.RecordBatch:
+    lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events]
+    return pa.RecordBatch.from_arrays([pa.array(lines, pa.string())], names=["value"])

@@ -1,0 +1,149 @@
+"""Frames of input lines, with their position in the file; lines of one run together and in file order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as f
+
+from fll_hbase.spark.lines.input_files import OPTIONS
+
+LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
+"""One line: its bytes, its file, the offset in the file of the block that Spark read it from, a number that
+grows from line to line within the block (with gaps), and the modification time of the file."""
+
+RUN_BYTES_MAX = 2**28
+"""Lines of one run that are recorded in one call; documents beyond are recorded as by a later call."""
+
+_RUN_MEMBERS = "run struct<run string, runId string, startTime bigint>, eventTime string"
+"""The members that identify the run of a line and its start; a line without them is a run of its own."""
+
+_HEAD_MEMBERS = "run struct<run string, startTime bigint>, operations int"
+"""The same members of a document of our own whose operations were replaced by a number."""
+
+_OPERATIONS = '"operations"'
+"""Only a whole name or value in JSON: inside of a longer string, quotes are escaped."""
+
+_NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
+VALUE, FILE, BLOCK, POSITION, TIME_MS = "value", "file", "block", "position", "time_ms"
+SIZE = "size"
+"""The bytes of a line, in a frame whose lines may be longer than a document; see `long_lines`."""
+
+KEY, START_MS = "key", "start_ms"
+
+
+def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """Read text files as lines: any path, glob and directory, with those below it, however compressed."""
+    # By default Spark also splits at a lone carriage return, which the online path does not.
+    text = spark.read.options(**OPTIONS, lineSep="\n").text(list(paths))
+    return text.select(
+        f.col("value").cast("binary").alias(VALUE),
+        # Of the text as it was read: of the bytes it would be that of a copy.
+        f.octet_length("value").alias(SIZE),
+        f.col("_metadata.file_path").alias(FILE),
+        f.col("_metadata.file_block_start").alias(BLOCK),
+        f.monotonically_increasing_id().alias(POSITION),
+        f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
+    )
+
+
+def read_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """Read the column `value`, string or binary, of Parquet files as lines."""
+    rows = spark.read.options(**OPTIONS).parquet(*paths)
+    return rows.select(
+        f.col("value").cast("binary").alias(VALUE),
+        f.octet_length("value").alias(SIZE),
+        f.col("_metadata.file_path").alias(FILE),
+        f.lit(0).cast("bigint").alias(BLOCK),
+        f.col("_metadata.row_index").alias(POSITION),
+        f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
+    )
+
+
+def drop_blank(lines: DataFrame) -> DataFrame:
+    """Drop lines of white space."""
+    # The first byte of nearly every line decides; the regular expression is the slow way.
+    document = f.substring(f.col(VALUE), 1, 1) == f.lit(b"{")
+    return lines.where(document | f.col(VALUE).cast("string").rlike(_NOT_BLANK))
+
+
+def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
+    """Repartition lines so that those of one run are adjacent and in file order; adds KEY and START_MS.
+
+    Partitions have about equally many runs, sorted by the first start of each.
+    """
+    # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (docs/decisions/0014).
+    parsed = _with_members(lines)
+    # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
+    run = f.coalesce("members.run.run", "members.run.runId", "head.run.run", f.col(VALUE).cast("string"))
+    # Without `try_`, an invalid time in one line would fail the job instead of rejecting the line.
+    event_ms = f.unix_millis(f.try_to_timestamp("members.eventTime"))
+    start_ms = f.coalesce("members.run.startTime", "head.run.startTime", event_ms)
+    keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("head", "members")
+    # One start for all lines of a run, since sorting by their own times would separate them.
+    first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
+    # By time, as references are: runs recorded together are then on few pages of a SQLite file.
+    return (
+        keyed.repartition(partitions, KEY)
+        .withColumn(START_MS, first_ms)
+        .sortWithinPartitions(START_MS, KEY, FILE, BLOCK, POSITION)
+    )
+
+
+def _with_members(lines: DataFrame) -> DataFrame:
+    """Add the column `head` with _HEAD_MEMBERS, or where that is not enough `members` with _RUN_MEMBERS.
+
+    Both are null for a line that is not JSON.
+    """
+    text = f.col(VALUE).cast("string")
+    # Operations are most of a document of our own, and usually its last member: no need to parse them here.
+    cut_text = f.concat(f.substring_index(text, _OPERATIONS, 1), f.lit(f"{_OPERATIONS}:0}}"))
+    head = f.from_json(f.when(f.contains(text, f.lit(_OPERATIONS)), cut_text), _HEAD_MEMBERS)
+    # Zero only if the text was cut at that member of the document itself; the run may come after it.
+    is_enough = (f.col("head.operations") == 0) & f.col("head.run.run").isNotNull()
+    members = f.from_json(f.when(is_enough, None).otherwise(text), _RUN_MEMBERS)
+    return lines.withColumn("head", head).withColumn("members", members)
+
+
+def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
+    """Add `line` to rejected lines: their number in the file, from 1. Counts all `lines` of each block."""
+    blocks = lines.groupBy(FILE, BLOCK).agg(f.count("*").alias("lines"), f.min(POSITION).alias("first"))
+    # Spark splits large files into blocks and numbers lines within each: add the lines of earlier blocks.
+    earlier = blocks.select(f.col(FILE), f.col(BLOCK).alias("earlier"), f.col("lines").alias("offset"))
+    offsets = (
+        blocks.join(earlier, FILE)
+        .where(f.col("earlier") < f.col(BLOCK))
+        .groupBy(FILE, BLOCK)
+        .agg(f.sum("offset").alias("offset"))
+    )
+    located = rejected.join(blocks.select(FILE, BLOCK, "first"), [FILE, BLOCK]).join(
+        offsets, [FILE, BLOCK], "left"
+    )
+    number = f.col(POSITION) - f.col("first") + f.coalesce(f.col("offset"), f.lit(0)) + 1
+    return located.withColumn("line", number)
+
+
+def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Regroup batches of a partition of `group_by_run` so that none ends in the middle of a run.
+
+    Only a run of more than RUN_BYTES_MAX is split.
+    """
+    pending: list[pa.RecordBatch] = []
+    for batch in (batch for batch in batches if batch.num_rows):
+        keys = batch.column(KEY)
+        # The last run of a batch may continue in the next one, so it has to wait.
+        last_run = keys.index(keys[-1]).as_py()
+        continues = bool(pending) and pending[-1].column(KEY)[-1] == keys[-1]
+        if not continues or sum(part.nbytes for part in pending) > RUN_BYTES_MAX:
+            yield from _concat([*pending, batch.slice(0, last_run)])
+            pending = []
+        pending.append(batch.slice(last_run))
+    yield from _concat(pending)
+
+
+def _concat(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield one batch of all rows; nothing without rows."""
+    if any(batch.num_rows for batch in batches):
+        yield pa.concat_batches(batches)

@@ -1,0 +1,48 @@
+"""The limit of rejected lines of a job: a number, or a share of the lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fll_hbase.runtime.errors import ConfigurationError
+
+LINES_MIN = 10_000
+"""Lines that a task has read before it compares its share: of fewer, a bad start would be too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectLimit:
+    """At most `count` rejected lines, or at most the `share` of all lines, from 0 to 1; None is no limit."""
+
+    count: int | None = None
+    share: float | None = None
+
+    def is_exceeded(self, rejected: int, read: int) -> bool:
+        """Return whether so many rejected lines, of all that were read, are too many."""
+        if self.count is not None:
+            return rejected > self.count
+        return self.share is not None and rejected > self.share * read
+
+    def is_exceeded_by_task(self, rejected: int, read: int) -> bool:
+        """Return the same for a part of the lines, which may not be like all others where it is small."""
+        return (self.count is not None or read >= LINES_MIN) and self.is_exceeded(rejected, read)
+
+    def __str__(self) -> str:
+        return f"{self.share:.6g} of all lines" if self.share is not None else f"{self.count}"
+
+
+NO_LIMIT = RejectLimit()
+
+
+def parse_limit(text: str) -> RejectLimit:
+    """Parse a number such as `100`, or a share such as `5%`. Raises ConfigurationError."""
+    try:
+        if text.endswith("%"):
+            # Compared so that NaN is refused, too.
+            if 0 <= (share := float(text[:-1]) / 100) <= 1:
+                return RejectLimit(share=share)
+        elif (count := int(text)) >= 0:
+            return RejectLimit(count)
+    except ValueError:
+        pass
+    raise ConfigurationError(f"{text!r} is not a number of lines such as 100, or a share such as 5%")

@@ -1,0 +1,105 @@
+"""Rejected lines: those that are too long for a worker, and the directory and files of all of them.
+
+The JVM rejects long lines: a line of 60 MB would otherwise be copied by every step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from fll_hbase.spark.exports.output_directory import OutputDirectory
+from fll_hbase.spark.lines import line_frames
+from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, SIZE, VALUE
+from fll_hbase.spark.lines.worker_ingest import REJECTED
+
+SORTED_MAX = 10_000
+"""Rejected lines that are written as one file."""
+
+
+FIRST_BYTES = 1_000
+"""Bytes of a long line that are written to the rejected lines."""
+
+
+def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
+    """Return whether a directory is `parent`, or below it; neither has to exist."""
+    directory, other = _qualify(spark, path), _qualify(spark, parent)
+    return directory == other or _is_below(directory, other)
+
+
+def rejected_lines(outcomes: DataFrame) -> DataFrame:
+    """Return the outcomes of rejected lines."""
+    return outcomes.where(f.col("outcome") == REJECTED)
+
+
+def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
+    """Replace the output in the directory by the `count` rejected lines of outcomes."""
+    with directory.replacing() as url:
+        # Numbering counts the lines of every block, which would read all input again for nothing.
+        if count:
+            rejected = line_frames.with_line_numbers(rejected_lines(outcomes), lines)
+            write_rejected_lines(rejected, url, mode="append", count=count)
+
+
+def write_rejected_lines(rejected: DataFrame, path: str, *, mode: str = "overwrite", count: int = 0) -> None:
+    """Write rejected lines as NDJSON with `file`, `line`, `faults` and the line itself as `value`.
+
+    In a line that is not UTF-8, `value` has U+FFFD for the invalid bytes and `bytes` the line in base64.
+    Up to SORTED_MAX lines are one file, in order; more are written by all tasks, in order in each file.
+    """
+    columns = rejected.select("file", "line", "faults", *text_columns(f.col("value")))
+    parts = columns.coalesce(1) if count <= SORTED_MAX else columns
+    parts.sortWithinPartitions("file", "line").write.mode(mode).json(path)
+
+
+def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") -> tuple[Column, Column]:
+    """Return bytes as text, and in base64 where they are not UTF-8."""
+    text = raw.cast("string")
+    # `format_string` replaces invalid bytes, in Spark 3.5 as in 4, which alone has `is_valid_utf8`.
+    replaced = f.format_string("%s", text).cast("binary")
+    return text.alias(name), f.when(replaced != raw, f.base64(raw)).alias(bytes_name)
+
+
+def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
+    java: Any = spark._jvm
+    hadoop_path = java.org.apache.hadoop.fs.Path(path)
+    file_system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    return _split_uri(str(file_system.makeQualified(hadoop_path).toUri()))
+
+
+def _split_uri(uri: str) -> tuple[str, str]:
+    """Return host or bucket, and the path without a slash at its end."""
+    parts = urlsplit(uri)
+    return parts.netloc, unquote(parts.path).rstrip("/")
+
+
+def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
+    # With the slash, or `/data/rejects-old` would be below `/data/rejects`.
+    return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
+
+
+def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:
+    """Drop lines of more than `bytes_max`, and the column SIZE."""
+    return lines.where(~_is_long(bytes_max)).drop(SIZE)
+
+
+def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
+    """Return the lines that `drop_long` drops as OUTCOMES, cut to their first bytes."""
+    fault = f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX"
+    return lines.where(_is_long(bytes_max)).select(
+        f.lit(REJECTED).alias("outcome"),
+        f.lit(1).cast("bigint").alias("count"),
+        f.substring(VALUE, 1, FIRST_BYTES).alias(VALUE),
+        FILE,
+        BLOCK,
+        POSITION,
+        f.array(f.format_string(fault, f.col(SIZE))).alias("faults"),
+    )
+
+
+def _is_long(bytes_max: int) -> Column:
+    # A carriage return at the end is not part of the document: the worker judges a line that may have one.
+    return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1

@@ -1,0 +1,174 @@
+"""Recording of lines on Spark's workers, partition by partition, as the API and the CLI record them."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import detect
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable, TooLarge, TooManyRejects
+from fll_hbase.runtime.retry import RetryPolicy
+from fll_hbase.sources import name_rules
+from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE, batch_by_run
+from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit
+from fll_hbase.spark.stats import LineCounts
+from fll_hbase.store.factory import open_store
+from fll_hbase.store.lineage_store import LineageStore
+
+OUTCOMES = (
+    "outcome string, count bigint, value binary, file string, block bigint, position bigint,"
+    " faults array<string>"
+)
+"""The number of lines with an outcome; a rejected line has a row of its own, with the line and its errors."""
+
+REJECTED = "rejected"
+"""Beside the values of RecordOutcome."""
+
+GC_THRESHOLDS = 100_000, 20, 20
+"""Runs come by the thousand and have no reference cycles: Python's default took a sixth of a load."""
+
+RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
+"""Half a minute of waits, beside the timeouts of the store; then the task fails, and Spark runs it again."""
+
+EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
+"""Rejected lines in the error of a job that ends early, and how much of them."""
+
+_FIELDS = pa.schema(
+    [
+        ("outcome", pa.string()),
+        ("count", pa.int64()),
+        ("value", pa.binary()),
+        ("file", pa.string()),
+        ("block", pa.int64()),
+        ("position", pa.int64()),
+        ("faults", pa.list_(pa.string())),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The store that lines are recorded in, the namespace of documents without one, the limit of rejects.
+
+    With `take_over`, runs replace those of other programs with the same id, else such lines are rejected.
+    """
+
+    settings: Settings
+    namespace: str = ""
+    rejects_max: RejectLimit = NO_LIMIT
+    take_over: bool = False
+
+
+def ingest_lines(lines: DataFrame, target: Target) -> DataFrame:
+    """Return a lazy frame of OUTCOMES of the lines of `group_by_run`, which are recorded when it is computed.
+
+    Persist it: each time that it is computed, the lines are recorded again.
+    """
+    return lines.mapInArrow(partial(_ingest_runs, target=target), OUTCOMES)
+
+
+def count_outcomes(outcomes: DataFrame) -> LineCounts:
+    """Count the lines by outcome. Computes the frame, which records the lines."""
+    rows = outcomes.groupBy("outcome").agg(f.sum("count").alias("count")).collect()
+    counts = {row["outcome"]: int(row["count"]) for row in rows}
+    replaced = counts.get(RecordOutcome.REPLACED.value, 0)
+    return LineCounts(
+        recorded=counts.get(RecordOutcome.RECORDED.value, 0) + replaced,
+        repeated=counts.get(RecordOutcome.REPEATED.value, 0),
+        rejected=counts.get(REJECTED, 0),
+        replaced=replaced,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    store: LineageStore
+    reader: DocumentReader
+
+
+@lru_cache(maxsize=1)
+def _worker(settings: Settings) -> _Worker:
+    """Return the store, opened once per process, so that all its tasks share its caches."""
+    # Set here, because only processes that record need it.
+    gc.set_threshold(*GC_THRESHOLDS)
+    store = open_store(settings)
+    rules = name_rules.parse_rules(settings.name_rules)
+    return _Worker(store, DocumentReader(columns=store.catalogue.field_names, name_rules=rules))
+
+
+def _ingest_runs(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+    # The store recognises documents that are sent again by the documents of the same call: a run is one call.
+    return ingest_batches(batch_by_run(batches), target=target)
+
+
+def ingest_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+    """Record batches of LINE in this process, one call of the store each; yields batches of OUTCOMES.
+
+    Raises StoreUnavailable after the retries: then any of the lines may be stored. Raises TooManyRejects
+    with the first rejected lines of a batch.
+    """
+    worker = _worker(target.settings)
+    retrying = RETRY.retrying(StoreUnavailable)
+    rejected = read = 0
+    for batch in batches:
+        lines = list(zip(batch.column(VALUE).to_pylist(), batch.column(TIME_MS).to_pylist(), strict=True))
+        results = retrying(_ingest, worker, lines, target)
+        read += len(results)
+        rejected += sum(isinstance(result, LineageError) for result in results)
+        if target.rejects_max.is_exceeded_by_task(rejected, read):
+            raise _too_many(batch, results, target.rejects_max)
+        yield _outcome_batch(batch, results)
+
+
+def _too_many(
+    batch: pa.RecordBatch, results: Sequence[RecordResult | LineageError], limit: RejectLimit
+) -> TooManyRejects:
+    """Return the error that ends a job, with the first rejected lines of a batch on one line."""
+    errors = ((number, result) for number, result in enumerate(results) if isinstance(result, LineageError))
+    examples = (
+        f"{batch.column(FILE)[number]}: {batch.column(VALUE)[number].as_py()[:EXAMPLE_BYTES]!r}: {error}"
+        for number, error in islice(errors, EXAMPLES)
+    )
+    text = "; ".join(example[:EXAMPLE_CHARACTERS] for example in examples)
+    return TooManyRejects(f"more lines are rejected than {limit}, such as {text}".replace("\n", " "))
+
+
+def _ingest(
+    worker: _Worker, lines: Sequence[tuple[bytes, int]], target: Target
+) -> list[RecordResult | LineageError]:
+    # Reading is retried, too: documents with SQL read the catalogue.
+    documents = [_read(worker.reader, line, time_ms, target) for line, time_ms in lines]
+    return ingest(worker.store, documents, take_over=target.take_over)
+
+
+def _read(reader: DocumentReader, line: bytes, time_ms: int, target: Target) -> ParsedDocument | LineageError:
+    bytes_max = target.settings.document_bytes_max
+    # The carriage return of a CRLF ending is not part of the document.
+    if len(line.rstrip(b"\r")) > bytes_max:
+        return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
+    head = detect(line)
+    namespace = target.namespace if head.namespace is None else head.namespace
+    return reader.try_read(line, head, namespace=namespace or None, now_ms=time_ms)
+
+
+def _outcome_batch(batch: pa.RecordBatch, results: Sequence[RecordResult | LineageError]) -> pa.RecordBatch:
+    counts = Counter(result.outcome.value for result in results if isinstance(result, RecordResult))
+    rows = [{"outcome": outcome, "count": count} for outcome, count in counts.items()]
+    for number, result in enumerate(results):
+        if isinstance(result, LineageError):
+            line = {name: batch.column(name)[number].as_py() for name in (VALUE, FILE, BLOCK, POSITION)}
+            errors = result.errors if isinstance(result, InputError) else (result,)
+            rows.append({"outcome": REJECTED, "count": 1, "faults": [str(error) for error in errors], **line})
+    return pa.RecordBatch.from_pylist(rows, schema=_FIELDS)

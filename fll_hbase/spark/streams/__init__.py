@@ -1,0 +1,1 @@
+"""Sources of streams, their options and their identity."""

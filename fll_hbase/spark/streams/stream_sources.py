@@ -1,0 +1,208 @@
+"""Sources of a stream of lines: a folder of NDJSON files, or Kafka topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from fll_hbase.runtime.errors import ConfigurationError, LineageError
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+from fll_hbase.spark.lines import line_frames
+from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, SIZE, TIME_MS, VALUE
+from fll_hbase.spark.lines.rejects import FIRST_BYTES, drop_long, is_subdirectory, long_lines
+from fll_hbase.spark.lines.worker_ingest import REJECTED
+from fll_hbase.spark.streams import kafka_messages
+from fll_hbase.spark.streams.kafka_connector import connector_advice
+from fll_hbase.spark.streams.stream_options import FolderOptions, KafkaOptions, SourceOptions, ValueFormat
+
+HEADERS, MESSAGE_KEY, MESSAGE = "headers", "message_key", "message"
+"""Columns of rejected messages: their headers, key and value as they are in the topic."""
+
+
+class StreamSource(Protocol):
+    """A source of lines."""
+
+    def load(self, spark: SparkSession) -> DataFrame:
+        """Open the source as a streaming frame. Raises ConfigurationError."""
+
+    def name(self, spark: SparkSession) -> str:
+        """Return the source in one form, by which a checkpoint recognises it. Raises ConfigurationError."""
+
+    @property
+    def ending(self) -> str:
+        """Return the position that the stream ends at, empty without one."""
+
+    def reads(self, spark: SparkSession, path: str) -> bool:
+        """Return whether the source would read files that are written to the directory."""
+
+    def check_first(self, batch: DataFrame) -> None:
+        """Raise LineageError if the first batch of a checkpoint shows that the options are wrong."""
+
+    def lines(self, batch: DataFrame) -> DataFrame:
+        """Return the lines of a batch, with the columns of line_frames.LINE."""
+
+    def refused_lines(self, batch: DataFrame) -> DataFrame:
+        """Return the outcomes of lines that are rejected before a worker gets them."""
+
+    def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
+        """Add `line` to rejected lines of a batch, their number within `file`, and other members."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """NDJSON files moved into a folder, one document of at most `bytes_max` bytes a line."""
+
+    options: FolderOptions
+    bytes_max: int
+
+    def load(self, spark: SparkSession) -> DataFrame:
+        """Open the folder. Raises ConfigurationError, also where it does not exist."""
+        text = _load(spark, "text", self.options.reader_options())
+        return text.select(
+            f.col("value").cast("binary").alias(VALUE),
+            f.octet_length("value").alias(SIZE),
+            f.col("_metadata.file_path").alias(FILE),
+            f.col("_metadata.file_block_start").alias(BLOCK),
+            f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
+        )
+
+    def name(self, spark: SparkSession) -> str:
+        """Return the qualified path. Raises ConfigurationError."""
+        return HadoopDirectory(spark, self.options.path).url
+
+    @property
+    def ending(self) -> str:
+        """Return an empty text."""
+        return ""
+
+    def reads(self, spark: SparkSession, path: str) -> bool:
+        """Return whether the directory is the folder, or below it."""
+        return is_subdirectory(spark, path, self.options.path)
+
+    def check_first(self, batch: DataFrame) -> None:
+        """Raise nothing: each line is judged by itself."""
+
+    def lines(self, batch: DataFrame) -> DataFrame:
+        """Return the lines of a batch with their positions, without those above the size limit."""
+        return drop_long(self._positioned(batch), bytes_max=self.bytes_max)
+
+    def refused_lines(self, batch: DataFrame) -> DataFrame:
+        """Return the lines above the size limit, with their first bytes."""
+        return long_lines(self._positioned(batch), bytes_max=self.bytes_max)
+
+    def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
+        """Add the number of the line in its file, from 1."""
+        return line_frames.with_line_numbers(rejected, self._positioned(batch))
+
+    def _positioned(self, batch: DataFrame) -> DataFrame:
+        # Not in `load`: Spark refuses monotonically_increasing_id() on a streaming frame.
+        return batch.withColumn(POSITION, f.monotonically_increasing_id())
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSource:
+    """Messages of Kafka topics, one document of at most `bytes_max` bytes each.
+
+    The file of a message is `topic/partition`, its line is the offset.
+    """
+
+    options: KafkaOptions
+    bytes_max: int
+
+    def load(self, spark: SparkSession) -> DataFrame:
+        """Subscribe to the topics. Raises ConfigurationError, also where the Kafka connector is missing."""
+        messages = _load(spark, "kafka", self.options.reader_options())
+        return messages.where(kafka_messages.is_read(self.options)).select(
+            f.col("value").alias(MESSAGE),
+            f.col("key").alias(MESSAGE_KEY),
+            HEADERS,
+            f.concat_ws("/", "topic", "partition").alias(FILE),
+            # Offsets already are positions within the partition: there are no blocks.
+            f.lit(0).cast("bigint").alias(BLOCK),
+            f.col("offset").alias(POSITION),
+            f.unix_millis("timestamp").alias(TIME_MS),
+        )
+
+    def name(self, spark: SparkSession) -> str:
+        """Return the URL with sorted servers and topics, or the pattern of topics."""
+        return self.options.name
+
+    @property
+    def ending(self) -> str:
+        """Return the end in the form of `parse_position`."""
+        return self.options.ending
+
+    def reads(self, spark: SparkSession, path: str) -> bool:
+        """Return False, since topics are not files."""
+        return False
+
+    def check_first(self, batch: DataFrame) -> None:
+        """Raise LineageError for messages of a schema registry without a word about them in the options."""
+        if self.options.value_format is not ValueFormat.DETECT:
+            return
+        wire = batch.where(kafka_messages.has_wire_format(f.col(MESSAGE)))
+        rows = wire.select(FILE, POSITION, kafka_messages.schema_id(f.col(MESSAGE)).alias("id")).take(1)
+        for row in rows:
+            raise LineageError(
+                f"{row[FILE]}, offset {row[POSITION]}: the message is in the wire format of Confluent's"
+                f" schema registry, with schema id {row['id']}. Nothing was recorded. If the values are JSON"
+                " Schema, start with --value-format confluent-json; Avro and Protobuf have to be converted to"
+                " JSON before. If only some messages are, --value-format json rejects those"
+            )
+
+    def lines(self, batch: DataFrame) -> DataFrame:
+        """Return the documents of messages without fault; offsets are the positions."""
+        value = kafka_messages.document(f.col(MESSAGE), self.options.value_format)
+        readable = batch.where(self._fault().isNull())
+        return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
+
+    def refused_lines(self, batch: DataFrame) -> DataFrame:
+        """Return messages in another format, or above the size limit with their first bytes."""
+        is_large = f.octet_length(MESSAGE) > self.bytes_max
+        shown = f.when(is_large, f.substring(MESSAGE, 1, FIRST_BYTES))
+        return batch.where(self._fault().isNotNull()).select(
+            f.lit(REJECTED).alias("outcome"),
+            f.lit(1).cast("bigint").alias("count"),
+            shown.otherwise(f.col(MESSAGE)).alias(VALUE),
+            FILE,
+            BLOCK,
+            POSITION,
+            f.array(self._fault()).alias("faults"),
+        )
+
+    def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
+        """Add the offset as line, key and headers, and the value as it was sent unless that is too large."""
+        is_small = f.octet_length(MESSAGE) <= self.bytes_max
+        details = batch.select(
+            FILE, POSITION, MESSAGE_KEY, HEADERS, f.when(is_small, f.col(MESSAGE)).alias(MESSAGE)
+        )
+        # Reads the batch again, which costs less than to carry all keys and headers along.
+        joined = rejected.join(details, [FILE, POSITION], "left")
+        return joined.withColumn("line", f.col(POSITION))
+
+    def _fault(self) -> Column:
+        return kafka_messages.fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
+
+
+def open_source(options: SourceOptions, *, bytes_max: int) -> StreamSource:
+    """Return the source of the options; `bytes_max` is the size limit of a document."""
+    return (
+        KafkaSource(options, bytes_max)
+        if isinstance(options, KafkaOptions)
+        else FolderSource(options, bytes_max)
+    )
+
+
+def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -> DataFrame:
+    try:
+        return spark.readStream.format(source_format).options(**options).load()
+    except (AnalysisException, IllegalArgumentException) as error:
+        # Errors of the connector begin with an empty line.
+        reason = next(line.strip() for line in str(error).splitlines() if line.strip())
+        advice = connector_advice() if "Failed to find" in reason else ""
+        raise ConfigurationError(reason + advice) from error

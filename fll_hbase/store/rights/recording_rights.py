@@ -1,0 +1,130 @@
+"""Rights to record: on runs of programs, and on the datasets that these describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from fll_hbase.model import checksum as checksums
+from fll_hbase.model import event_operations, run_events
+from fll_hbase.model.access import Principal, Role
+from fll_hbase.model.datasets import DatasetMetadata
+from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
+from fll_hbase.model.operations import Operation, Read, Write
+from fll_hbase.model.run_events import DatasetMention, EventLineage, IncomingEvent
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.runtime.errors import Forbidden, LineageError, RunIdConflict
+from fll_hbase.store.write.batching import RunInput
+
+_NAMED_MAX = 20
+"""Namespaces that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingRights:
+    """Checks what a principal records, before anything is stored."""
+
+    principal: Principal
+
+    def may_record(self, namespace: str) -> bool:
+        """Return whether the principal may record in a namespace."""
+        return self.principal.may(Role.RECORDER, namespace)
+
+    def check_metadata(self, metadata: Iterable[DatasetMetadata]) -> list[DatasetMetadata]:
+        """Return metadata without the datasets that the principal may not describe.
+
+        These come with runs, as sources: a lineage is recorded without what it says of others' datasets.
+        """
+        return [
+            replace(item, aliases=tuple(alias for alias in item.aliases if self.may_record(alias.namespace)))
+            for item in metadata
+            if self.may_record(item.dataset.namespace)
+        ]
+
+    def checked(self, run: RunInput, owner: ProgramRun | None) -> RunInput | LineageError:
+        """Return a run as it may be recorded, without descriptions and types of others' sources.
+
+        `owner` is the stored run of that id. Returns Forbidden, or RunIdConflict for an id of somebody else's
+        run, which does not say whose.
+        """
+        error: LineageError | None = self._missing_right(run)
+        if error is None and owner is not None and not self.may_record(owner.namespace):
+            error = run_id_in_use(run.run.run if isinstance(run, RecordedRun) else run.run)
+        if error is not None:
+            return error
+        if isinstance(run, IncomingEvent):
+            return self._checked_event(run)
+        # Only what was found is replaced: of a run that is stored meanwhile the commit finds the owner.
+        return replace(
+            run, info=self._checked_info(run.info), replaces_others=run.replaces_others and owner is not None
+        )
+
+    def _missing_right(self, run: RunInput) -> Forbidden | None:
+        if isinstance(run, RecordedRun):
+            needed = {run.run.namespace, *(dataset.namespace for dataset in run.info.destinations)}
+        else:
+            needed = _namespaces_of_event(run)
+        refused = sorted(namespace for namespace in needed if not self.may_record(namespace))
+        if not refused:
+            return None
+        names = ", ".join(map(repr, refused[:_NAMED_MAX]))
+        others = "" if len(refused) <= _NAMED_MAX else f" and {len(refused) - _NAMED_MAX} more"
+        return Forbidden(
+            f"recording this needs the role `recorder` on {names}{others}: the namespace of the program and"
+            " those of all datasets that it writes; nothing was stored"
+        )
+
+    def _checked_info(self, info: FieldLineageInfo) -> FieldLineageInfo:
+        """Return the lineage without types and descriptions of others' sources."""
+        if all(self.may_record(source.namespace) for source in info.sources):
+            return info
+        checked = [self._checked_operation(operation) for operation in info.operations]
+        return info if checked == list(info.operations) else build_lineage_lenient(checked)
+
+    def _checked_operation(self, operation: Operation) -> Operation:
+        if not isinstance(operation, Read) or self.may_record(operation.source.namespace):
+            return operation
+        outputs = tuple(replace(output, type="") for output in operation.outputs)
+        return replace(operation, source_description="", outputs=outputs)
+
+    def _checked_event(self, event: IncomingEvent) -> IncomingEvent:
+        lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
+        mentions = tuple(self._checked_mention(mention, lineage) for mention in lineage.mentions)
+        operations = self._checked_text(lineage.operations)
+        if mentions == lineage.mentions and operations == lineage.operations:
+            return event
+        lineage = msgspec.structs.replace(lineage, mentions=mentions, operations=operations)
+        facts = run_events.decode_run_facts(event.bodies[event.event.facts_digest])
+        return run_events.make_event(event.run, event.event.time_ms, event.event.type, lineage, facts)
+
+    def _checked_mention(self, mention: DatasetMention, lineage: EventLineage) -> DatasetMention:
+        aliases = tuple(alias for alias in mention.aliases if self.may_record(alias[0]))
+        if self.may_record(lineage.datasets[mention.dataset_index][0]):
+            return msgspec.structs.replace(mention, aliases=aliases)
+        fields = mention.fields and tuple((name, "") for name, _ in mention.fields)
+        return msgspec.structs.replace(mention, aliases=(), fields=fields, description="")
+
+    def _checked_text(self, operations: str) -> str:
+        """Return the operations that an event carries, in their canonical form."""
+        if not operations:
+            return operations
+        carried = event_operations.carried_operations(operations)
+        return "\n".join(checksums.canonical(self._checked_operation(operation)) for operation in carried)
+
+
+def run_id_in_use(run: str) -> RunIdConflict:
+    """Return the error for the id of a run that the principal may not know of."""
+    return RunIdConflict(f"run id {run!r} is already in use; nothing was stored. Give the run another id")
+
+
+def _namespaces_of_event(event: IncomingEvent) -> set[str]:
+    """Return the namespaces of the program of an event and of the datasets that it writes."""
+    lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
+    facts = run_events.decode_run_facts(event.bodies[event.event.facts_digest])
+    written = {lineage.datasets[item.dataset_index][0] for item in lineage.mentions if item.written}
+    if lineage.operations:
+        carried = event_operations.carried_operations(lineage.operations)
+        written |= {item.destination.namespace for item in carried if isinstance(item, Write)}
+    return {lineage.namespace, *written, *([facts.program[0]] if facts.program else [])}

@@ -1,0 +1,276 @@
+"""A store as one principal sees it: the methods of LineageStore, without what is hidden from the principal.
+
+What is read goes through VisibleTable and VisibleRuns, so that a method that is not listed here shows no
+hidden name either, only a label. The methods here number these labels and sort again by the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, TypeVar
+
+from fll_hbase.keys import layout
+from fll_hbase.model.access import Principal, Role
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Window
+from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import LineageError, NotFound, RunIdConflict
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.content_cache import Content
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.namespace_runs import RunsQuery
+from fll_hbase.store.read.reach_walk import ReachQuery, edge_key
+from fll_hbase.store.read.retention_report import RetentionQuery
+from fll_hbase.store.read.traversal import sort_entries
+from fll_hbase.store.results import (
+    DatasetDiff,
+    DatasetLineageResult,
+    Derivations,
+    ExpiredField,
+    FieldDiff,
+    FieldHistory,
+    FieldLineageResult,
+    Programs,
+    Reach,
+    RetentionReport,
+    RunDetails,
+    RunsPage,
+    WrittenField,
+)
+from fll_hbase.store.rights.checked_retention import CheckedRetention
+from fll_hbase.store.rights.numbered_readers import NumberedProgramReader, NumberedSummaryReader
+from fll_hbase.store.rights.numbering import number_hidden
+from fll_hbase.store.rights.recording_rights import RecordingRights, run_id_in_use
+from fll_hbase.store.rights.visible_runs import VisibleRuns
+from fll_hbase.store.rights.visible_table import VisibleTable
+from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.write.sealing import DaySealer
+
+T = TypeVar("T")
+
+_DECISIONS_MAX = 10_000
+"""Namespaces of which it is cached whether the principal may read them."""
+
+
+def _no_sealer(sealer: DaySealer) -> None:
+    """Make no sealer: a view changes nothing of what is stored."""
+
+
+class StoreView(LineageStore):
+    """Queries and records as LineageStore does, on behalf of a principal. Threads may share it."""
+
+    def __init__(self, base: LineageStore, principal: Principal, settings: Settings | None = None) -> None:
+        self._base = base
+        self._events_of_base = EventMerger(base.table)
+        self._rights = RecordingRights(principal)
+        may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
+        self._visible = VisibleTable(
+            base.table, may_read=may_read, may_change=partial(_may_change, principal)
+        )
+        events = self._visible_runs = VisibleRuns(base.table, may_read=may_read)
+        super().__init__(
+            self._visible,
+            settings or base.settings,
+            clock=base.clock,
+            events=events,
+            public_checksum=self._visible.public_checksum,
+            make_sealer=_no_sealer,
+        )
+        readers = self._windows, self._contents, self.catalogue
+        self.summaries = NumberedSummaryReader(*readers, self.settings)
+        self.field_programs = NumberedProgramReader(self._components.times, *readers)
+        self.retention = CheckedRetention(base, self.catalogue, principal)
+
+    def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
+        """Record the runs that the principal may record; others have Forbidden or RunIdConflict as result."""
+        checked = self._checked(runs)
+        accepted = [run for run in checked if not isinstance(run, LineageError)]
+        results = iter(self._base.record(accepted) if accepted else [])
+        return [run if isinstance(run, LineageError) else _anonymous(run, next(results)) for run in checked]
+
+    def record_one(self, run: RunInput) -> CommitResult:
+        """Record one run or event. Raises Forbidden and RunIdConflict, and else as `LineageStore`."""
+        (checked,) = self._checked([run])
+        if isinstance(checked, LineageError):
+            raise checked
+        try:
+            return self._base.record_one(checked)
+        except RunIdConflict as error:
+            raise run_id_in_use(_run_id(run)) from error
+
+    def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
+        """Return the conflicts of run ids that recording these runs would have. Raises Forbidden."""
+        checked = self._checked(runs)
+        conflicts = self._base.find_conflicts(runs)
+        listed: list[RunIdConflict | None] = []
+        for run, check, conflict in zip(runs, checked, conflicts, strict=True):
+            if isinstance(check, LineageError) and not isinstance(check, RunIdConflict):
+                raise check
+            in_use = isinstance(check, RunIdConflict) or conflict is not None
+            listed.append(run_id_in_use(run.run.run) if in_use else None)
+        return listed
+
+    def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
+        """Put metadata of the datasets that the principal may record."""
+        self._base.put_metadata(self._rights.check_metadata(metadata))
+
+    def may_tag(self, dataset: Dataset) -> bool:
+        """Return whether the principal may put tags of the fields of a dataset."""
+        return self._rights.principal.may(Role.STEWARD, dataset.namespace)
+
+    def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
+        """Return field lineage between datasets; a hidden one is shown once, without fields."""
+        result = super().lineage(dataset, window, **query)
+        entries, limits = self._numbered(result.entries)
+        return DatasetLineageResult(sort_entries(entries), _union(result.truncated_by, limits))
+
+    def field_lineage(self, field: DatasetField, window: Window, **query: Any) -> FieldLineageResult:
+        """Return the operations of a field, with hidden datasets in place of their READs and WRITEs."""
+        result = super().field_lineage(field, window, **query)
+        graph, limits = self._numbered(result.graph)
+        checksums = self._visible.public_checksums(result.checksums)
+        return FieldLineageResult(
+            graph, tuple(dict.fromkeys(checksums.values())), _union(result.truncated_by, limits)
+        )
+
+    def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
+        """Return every distinct derivation of the field as it is shown, with its runs."""
+        result = super().field_derivations(field, window, **query)
+        derivations, limits = self._numbered(result.derivations)
+        return Derivations(derivations, _union(result.truncated_by, limits), result.next_skip)
+
+    def reach(self, query: ReachQuery) -> Reach:
+        """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""
+        result, limits = self._numbered(super().reach(query))
+        if not limits:
+            return result
+        return replace(
+            result,
+            edges=tuple(sorted(result.edges, key=edge_key)),
+            unknown=tuple(sorted(result.unknown)),
+            truncated_by=_union(result.truncated_by, limits),
+        )
+
+    def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
+        """Return the stretches of runs that derived the field in the same way."""
+        result = super().history(field, window, **query)
+        checksums = self._visible.public_checksums(stretch.checksum for stretch in result.stretches)
+        stretches = (replace(item, checksum=checksums[item.checksum]) for item in result.stretches)
+        return replace(result, stretches=tuple(stretches))
+
+    def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
+        """Return how the derivations of the field, as they are shown, differ between two windows."""
+        result, limits = self._numbered(super().diff(field, window, base, **query))
+        return replace(result, truncated_by=_union(result.truncated_by, limits))
+
+    def dataset_diff(self, dataset: Dataset, window: Window, base: Window, **query: Any) -> DatasetDiff:
+        """Return the fields whose derivations, as they are shown, differ between two windows."""
+        result, limits = self._numbered(super().dataset_diff(dataset, window, base, **query))
+        return replace(result, truncated_by=_union(result.truncated_by, limits))
+
+    def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
+        """Return a page of the runs of a dataset, without the programs of hidden namespaces."""
+        return self._numbered_page(super().runs(dataset, window, **query))
+
+    def namespace_runs(self, query: RunsQuery, **page: Any) -> RunsPage:
+        """Return a page of the runs of a namespace's programs, or of all visible ones."""
+        return self._numbered_page(super().namespace_runs(query, **page))
+
+    def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
+        """Return the programs of a dataset; hidden ones without their names."""
+        return self._numbered(super().programs(dataset, window, **query))[0]
+
+    def retention_report(self, query: RetentionQuery) -> RetentionReport:
+        """Return where visible data is older than a policy allows."""
+        result, limits = self._numbered(super().retention_report(query))
+        fields = tuple(map(_with_sorted_programs, result.fields))
+        return replace(result, fields=fields, truncated_by=_union(result.truncated_by, limits))
+
+    def run(self, run: str) -> RunDetails:
+        """Return the committed state of a run of which something is visible. Raises NotFound."""
+        return self._with_public_checksum(self._numbered(super().run(run))[0])
+
+    def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
+        """Return the committed state of a run, with its content as it is shown. Raises NotFound."""
+        details = super().run(run)
+        shown = details, self._contents.content(details.committed.checksum)
+        (numbered, content), _ = self._numbered(shown)
+        return self._with_public_checksum(numbered), content
+
+    def content(self, checksum: str) -> Content:
+        """Return a content of which nothing is hidden. Raises NotFound."""
+        content = super().content(checksum)
+        if self._visible.public_checksum(checksum) != checksum:
+            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
+        return content
+
+    def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
+        """Return the details and the content of each run of a page, as they are shown."""
+        shown, _ = self._numbered(super().run_details(page))
+        return [(self._with_public_checksum(details), content) for details, content in shown]
+
+    def close(self) -> None:
+        """Leave the store open that this is a view of."""
+
+    def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
+        """Return the runs as they may be recorded, with one read for the owners of all run ids."""
+        keys = {layout.run_row(_run_id(run)): _run_id(run) for run in runs}
+        stored = self._base.table.rows(list(keys), columns=(layout.LIGHT,))
+        owners = self._events_of_base.committed_runs({keys[key]: row for key, row in stored.items()})
+        return [
+            self._rights.checked(run, owner.run if (owner := owners.get(_run_id(run))) else None)
+            for run in runs
+        ]
+
+    def _numbered(self, result: T) -> tuple[T, tuple[str, ...]]:
+        """Return a result with numbers for its labels, and the limit HIDDEN if it has any hidden dataset."""
+        if not self._visible.has_masked and not self._visible_runs.has_hidden:
+            return result, ()
+        numbered = number_hidden(result)
+        return numbered, ((HIDDEN,) if numbered is not result else ())
+
+    def _numbered_page(self, page: RunsPage) -> RunsPage:
+        checksums = self._visible.public_checksums({listed.checksum for listed in page.runs})
+        # Nothing but the program of a listed run may be hidden.
+        has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)
+        numbered = number_hidden(page.runs) if has_hidden else page.runs
+        runs = (
+            listed
+            if checksums[listed.checksum] == listed.checksum
+            else replace(listed, checksum=checksums[listed.checksum])
+            for listed in numbered
+        )
+        return replace(page, runs=tuple(runs))
+
+    def _with_public_checksum(self, details: RunDetails) -> RunDetails:
+        checksum = self._visible.public_checksum(details.committed.checksum)
+        return replace(details, committed=details.committed._replace(checksum=checksum))
+
+
+def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
+    """Return whether the principal has a role in a namespace, None for in all of them."""
+    return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
+
+
+def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
+    programs = sorted(item.written.programs, key=lambda program: program.newest.program_id)
+    return replace(item, written=WrittenField(tuple(programs)))
+
+
+def _union(truncated_by: Iterable[str], limits: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*truncated_by, *limits}))
+
+
+def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
+    """Return a result without the name of the program that owns the run id."""
+    # Of a run that was stored since its owner was looked up.
+    return run_id_in_use(_run_id(run)) if isinstance(result, RunIdConflict) else result
+
+
+def _run_id(run: RunInput) -> str:
+    return run.run.run if isinstance(run, RecordedRun) else run.run

@@ -1,0 +1,128 @@
+"""Runs as somebody sees them who may not see all namespaces: their programs, details and events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+from cachetools import LRUCache
+
+from fll_hbase.keys import layout
+from fll_hbase.model import masking
+from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model.runs import ProgramRun, encode_details
+from fll_hbase.runtime.errors import CorruptRow
+from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.results import RunDetails
+from fll_hbase.store.rows.run_rows import CommittedRun
+from fll_hbase.tables import Row, Table
+
+_CONTENTS_MAX = 100_000
+"""Contents of which it is cached what is visible."""
+
+
+class VisibleRuns(EventMerger):
+    """Reads runs with their programs hidden where `may_read` refuses the namespace. Threads may share it.
+
+    The details, SQL and facts of a run are shown where its program and all of its datasets are visible: they
+    are texts that may contain any name. `table` is the whole table.
+    """
+
+    def __init__(self, table: Table, *, may_read: Callable[[str], bool]) -> None:
+        super().__init__(table)
+        self._base = table
+        self._may_read = may_read
+        self.has_hidden = False
+        """Whether any program was hidden: before, no answer can have a label of one."""
+        self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
+
+    def committed_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
+        """Decode the committed state of run rows by run id, as it is shown."""
+        committed = super().committed_runs(rows)
+        seen = self._visibility({run.checksum for run in committed.values()})
+        may_read = {name: self._may_read(name) for name in {run.run.namespace for run in committed.values()}}
+        return {
+            run_id: run
+            if may_read[run.run.namespace] and (seen[run.checksum][1] or not run.run.details)
+            else CommittedRun(run.checksum, self._masked(run.run, is_hidden=not may_read[run.run.namespace]))
+            for run_id, run in committed.items()
+        }
+
+    def shown_program(self, run: ProgramRun) -> ProgramRun:
+        """Return a run with its program hidden where its namespace is."""
+        return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
+
+    def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
+        """Read runs by id, as they are shown; those of which nothing is visible are left out."""
+        details = super().run_details(runs)
+        seen = self._visibility({stored_run.committed.checksum for stored_run in details.values()})
+        shown = {}
+        for run_id, stored_run in details.items():
+            sees_any, sees_all = seen[stored_run.committed.checksum]
+            if sees_any or not _is_hidden(stored_run.committed.run):
+                shown[run_id] = (
+                    stored_run
+                    if sees_all and not _is_hidden(stored_run.committed.run)
+                    else _without_facts(stored_run)
+                )
+        return shown
+
+    def _masked(self, run: ProgramRun, *, is_hidden: bool) -> ProgramRun:
+        """Return a run without its details, and without its program where that is hidden."""
+        details = _state_details(run)
+        if not is_hidden:
+            return replace(run, details=details)
+        self.has_hidden = True
+        label = masking.hide_name("program", *run.program_id)
+        return ProgramRun(
+            masking.HIDDEN_NAMESPACE, "", "", "", label, run.run, run.start_ms, run.state, details
+        )
+
+    def _decode_facts(self, body: bytes) -> EventRunFacts:
+        """Decode the facts of an event, without jobs of hidden namespaces, whose names runs may have."""
+        facts = super()._decode_facts(body)
+        hidden = {
+            name: None
+            for name, job in (("parent", facts.parent), ("root", facts.root))
+            if job and not self._may_read(job[0])
+        }
+        return msgspec.structs.replace(facts, **hidden) if hidden else facts
+
+    def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
+        """Return whether any, and whether all datasets of contents are visible; all of none are."""
+        with self._lock:
+            visibility = {checksum: self._seen.get(checksum) for checksum in checksums}
+        keys = [layout.content_row(checksum) for checksum, seen in visibility.items() if seen is None]
+        stored = read_endpoints(self._base, keys)
+        for endpoints in stored.values():
+            if isinstance(endpoints, CorruptRow):
+                raise endpoints
+            visibility[endpoints.checksum] = self._sees(endpoints)
+        with self._lock:
+            self._seen.update({checksum: seen for checksum, seen in visibility.items() if seen is not None})
+        # A content may be missing, see ContentMissing: of such a run nothing but its program is shown.
+        return {checksum: seen or (False, False) for checksum, seen in visibility.items()}
+
+    def _sees(self, endpoints: ContentEndpoints) -> tuple[bool, bool]:
+        seen = [self._may_read(item.namespace) for item in {*endpoints.sources, *endpoints.destinations}]
+        return any(seen), all(seen)
+
+
+def _is_hidden(run: ProgramRun) -> bool:
+    return run.namespace == masking.HIDDEN_NAMESPACE
+
+
+def _state_details(run: ProgramRun) -> str:
+    """Return the one detail that the state of a run is decided by."""
+    details = json.loads(run.details) if run.details else {}
+    return encode_details(lastEventTime=details.get("lastEventTime"))
+
+
+def _without_facts(details: RunDetails) -> RunDetails:
+    run = details.committed.run
+    committed = details.committed._replace(run=replace(run, details=_state_details(run)))
+    part = details.part and msgspec.structs.replace(details.part, sql="", operations="")
+    return RunDetails(committed, details.events, part, tuple(EventRunFacts() for _ in details.facts))

@@ -1,0 +1,46 @@
+"""The mark of a table whose calendars are complete; a table of an earlier release has none."""
+
+from __future__ import annotations
+
+from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.tables import Put, Table
+
+
+def mark(table: Table) -> bool:
+    """Mark a table that no earlier release wrote to, before its first reference is put.
+
+    Return whether it is marked now.
+    """
+    # Not any table: a repair records runs of an earlier release again, and may be interrupted.
+    if not is_marked(table):
+        return False
+    mark_complete(table)
+    return True
+
+
+def mark_complete(table: Table) -> None:
+    """Mark the table, unless it is marked: each committed run has its ways and its day."""
+    if not table.get(calendars.MARK_ROW):
+        table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
+
+
+def is_marked(table: Table) -> bool:
+    """Return whether the calendars of a table are complete; those of a table without references are."""
+    if table.get(calendars.MARK_ROW):
+        return True
+    # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.
+    prefixes = map(ranges.prefix_range, layout.REFERENCES)
+    if not any(row for prefix in prefixes for row in table.scan(*prefix, limit=1)):
+        return True
+    # Once more: another process may have put the mark, and then the first references, in between.
+    return bool(table.get(calendars.MARK_ROW))
+
+
+def require(table: Table) -> None:
+    """Raise ConfigurationError for a table of an earlier release, whose runs no query would find."""
+    if not is_marked(table):
+        raise ConfigurationError(
+            "this store was written by an earlier release and has no calendars yet: end the servers and jobs"
+            " of that release, then run `fll store migrate`"
+        )

@@ -1,0 +1,212 @@
+"""Cells of ways and calendars, encoded and decoded by pure functions.
+
+A calendar says on which days a content ran. The token of a day is replaced by whoever is about to change
+its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/row-keys.md
+defines the format, and why a seal is right.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import msgspec
+
+from fll_hbase.keys import calendars
+from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.window import DAY_MS
+from fll_hbase.runtime.errors import CorruptRow
+from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedRun
+from fll_hbase.tables import CellKey, Put, Row
+
+INLINE_RUNS_MAX = 64
+"""Runs of a day that its seal lists; of more it has the first and the last ones, and the rest is in a cell
+of its own."""
+
+TOKEN_BYTES = 8
+
+
+class ContentDay(NamedTuple):
+    """A content on a day since 1970: what a token and a seal are about."""
+
+    checksum: str
+    day: int
+
+    @property
+    def row(self) -> bytes:
+        """The key of the calendar that has the day."""
+        return calendars.calendar_row(self.checksum, calendars.period_of(self.day))
+
+
+class SealedRun(NamedTuple):
+    """A run of a day: its start in milliseconds since 1970 and its id."""
+
+    start_ms: int
+    run: str
+
+
+class DayRuns(NamedTuple):
+    """The runs of one program on a day that failed, or of those that did not, in the order of references.
+
+    That is newest first, then by id. `program` is encoded by `encode_program`. `total` is how many runs there
+    are; of many, `runs` may be the newest and the oldest one alone.
+    """
+
+    program: bytes
+    failed: bool
+    runs: Sequence[SealedRun]
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether `runs` are all."""
+        return len(self.runs) == self.total
+
+
+class _Part(msgspec.Struct, array_like=True, frozen=True):
+    program: str
+    failed: int
+    runs: list[tuple[int, str]]
+    count: int = 0
+
+
+class _Cell(msgspec.Struct, array_like=True, frozen=True):
+    token: str
+    parts: list[_Part]
+
+
+# The constructor of a named tuple is a function in Python, and a seal has many runs.
+_sealed_run: Callable[[tuple[int, str]], SealedRun] = partial(tuple.__new__, SealedRun)
+_decoder = msgspec.json.Decoder(_Cell)
+_encode = msgspec.json.Encoder().encode
+
+
+def new_token() -> bytes:
+    """Return a random token, 16 hex digits."""
+    return secrets.token_hex(TOKEN_BYTES).encode()
+
+
+def day_of_run(committed: CommittedRun) -> ContentDay:
+    """Return the content of a run with the day of its start."""
+    return ContentDay(committed.checksum, day_of(committed.run.start_ms))
+
+
+def touch_puts(days: Collection[ContentDay], token: bytes) -> list[Put]:
+    """Return the puts of a new token of each of the days."""
+    return [Put(key.row, calendars.day_column(calendars.TOKEN, key.day), token) for key in days]
+
+
+def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterator[Put]:
+    """Yield the ways of a content in a period: one for each dataset that it reads or writes."""
+    tail = calendars.way_tail(period, checksum)
+    for prefix in _way_prefixes(endpoints):
+        yield Put(check_key_length(prefix + tail), calendars.WAY, b"")
+
+
+@lru_cache(maxsize=4_096)
+def _way_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
+    return tuple(calendars.ways_prefix(direction, dataset) for direction, dataset in endpoints.by_direction())
+
+
+def day_cells(key: ContentDay) -> list[CellKey]:
+    """Return the cells that a content may have about a day."""
+    return [CellKey(key.row, calendars.day_column(kind, key.day)) for kind in calendars.DAY_COLUMNS]
+
+
+def encode_program(run: ProgramRun) -> bytes:
+    """Encode the program of a run with its namespace: its names, escaped."""
+    names = (run.namespace, run.application, run.version, run.type, run.program)
+    return SEPARATOR.join(map(escape, names))
+
+
+def decode_program(value: bytes, run: SealedRun) -> ProgramRun:
+    """Return a run of a program that `encode_program` encoded. Raises CorruptRow."""
+    names = value.split(SEPARATOR)
+    if len(names) != 5:
+        raise CorruptRow(f"{value!r} is not a program")
+    namespace, application, version, type_, program = map(unescape, names)
+    return ProgramRun(namespace, application, version, type_, program, run.run, run.start_ms)
+
+
+def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> list[Put]:
+    """Return the seal of a day whose runs of a content are these, with the token as read before them.
+
+    Of many runs the starts are a second cell; where that would be too long it is left out.
+    """
+    parts = _parts(key.day, runs)
+    row = key.row
+    column = calendars.day_column(calendars.SEAL, key.day)
+    complete = _encode(_Cell(token.decode(), parts))
+    if sum(len(part.runs) for part in parts) <= INLINE_RUNS_MAX:
+        return [Put(row, column, complete)]
+    ends = [
+        msgspec.structs.replace(part, runs=[part.runs[0], part.runs[-1]], count=len(part.runs))
+        if len(part.runs) > 2
+        else part
+        for part in parts
+    ]
+    puts = [Put(row, column, _encode(_Cell(token.decode(), ends)))]
+    if len(complete) <= CELL_BYTES_MAX:
+        puts.append(Put(row, calendars.day_column(calendars.STARTS, key.day), complete))
+    return puts
+
+
+def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
+    by_program: dict[tuple[bytes, bool], list[tuple[int, str]]] = {}
+    for _, run in runs:
+        listed = by_program.setdefault((encode_program(run), run.state.failed), [])
+        listed.append((run.start_ms - day * DAY_MS, run.run))
+    return [
+        _Part(program.decode(), int(failed), sorted(listed, key=reference_order))
+        for (program, failed), listed in sorted(by_program.items())
+    ]
+
+
+def reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
+    """Return the order of a run, start and id, among others: that of their references."""
+    return -run[0], escape(run[1])
+
+
+def token_of(row: Row, day: int) -> bytes | None:
+    """Return the token of a day in a row of a calendar; None without any: no run of the day is confirmed."""
+    cell = row.get(calendars.day_column(calendars.TOKEN, day))
+    return None if cell is None else cell.value
+
+
+def sealed_day(row: Row, day: int, kind: bytes = calendars.SEAL) -> tuple[DayRuns, ...] | None:
+    """Return the runs of a day by program as its seal has them; None if there is none that holds.
+
+    With the kind STARTS all runs are listed. Raises CorruptRow.
+    """
+    token = token_of(row, day)
+    seal = row.get(calendars.day_column(kind, day))
+    if token is None or seal is None or not has_token(seal.value, token):
+        return None
+    return decode_seal(seal.value, day)
+
+
+def has_token(seal: bytes, token: bytes) -> bool:
+    """Return whether a seal was put with this token."""
+    return seal.startswith(b'["%b"' % token)
+
+
+def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
+    """Return the runs of a day by program, from a seal. Raises CorruptRow."""
+    try:
+        cell = _decoder.decode(value)
+    except msgspec.MsgspecError as error:
+        raise CorruptRow(f"{value[:100]!r} is not a seal: {error}") from error
+    begin_ms = day * DAY_MS
+    return tuple(
+        DayRuns(
+            part.program.encode(),
+            bool(part.failed),
+            [_sealed_run((begin_ms + start_ms, run)) for start_ms, run in part.runs],
+            part.count or len(part.runs),
+        )
+        for part in cell.parts
+    )

@@ -1,0 +1,244 @@
+"""Cells of contents: content rows and their catalogue entries, encoded and decoded by pure functions.
+
+docs/row-keys.md defines the format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fll_hbase.keys import layout
+from fll_hbase.model import checksum as checksums
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.operation_sets import operations_by_field
+from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
+from fll_hbase.model.window import Direction
+from fll_hbase.runtime.errors import CorruptRow
+from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.store.rows.field_map_codec import FORM, encode_field_map
+from fll_hbase.store.rows.run_rows import checked_put
+from fll_hbase.tables import Cell, Put, Row
+
+_TypesByField: TypeAlias = dict[Dataset, dict[str, set[str]]]
+"""By dataset and field the types that operations give; empty for none."""
+
+_RANGES = re.compile(rb"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedContent:
+    """Puts of one distinct set of operations: its catalogue entries and its content row."""
+
+    endpoints: ContentEndpoints
+    catalogue: tuple[Put, ...]
+    data: tuple[Put, ...]
+
+
+def encode_content(info: FieldLineageInfo) -> EncodedContent:
+    """Encode the rows shared by all runs with these operations. Raises TooLarge naming the cell."""
+    endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
+    data = tuple(_data_puts(info))
+    return EncodedContent(endpoints, tuple(catalogue_puts(info)), data)
+
+
+def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
+    """Yield the catalogue cells of a content: its datasets, fields, types and descriptions."""
+    # Of this content alone, never merged with stored cells: the same in any order of arrival (decision 1).
+    for dataset in {*info.sources, *info.destinations}:
+        yield Put(layout.dataset_row(dataset), layout.EXISTS, b"")
+    for dataset, fields in _source_fields(info).items():
+        yield from _field_puts(Direction.FORWARD, dataset, fields)
+    for dataset, fields in _destination_fields(info).items():
+        yield from _field_puts(Direction.BACKWARD, dataset, fields)
+    for operation in info.operations:
+        if isinstance(operation, Read):
+            yield from _description_puts(operation.source, operation.source_description)
+        elif isinstance(operation, Write):
+            yield from _description_puts(operation.destination, operation.destination_description)
+
+
+def _source_fields(info: FieldLineageInfo) -> _TypesByField:
+    """Return the fields that are read or used, with the types that READs give."""
+    fields: _TypesByField = {}
+    for field in info.field_map.fields:
+        fields.setdefault(field.dataset, {})[field.name] = set()
+    for operation in info.operations:
+        if isinstance(operation, Read):
+            for output in operation.outputs:
+                fields[operation.source][output.name].add(output.type)
+    return fields
+
+
+def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
+    """Return the fields that are written, with the types that their origins give."""
+    types = {
+        operation.name: {output.name: output.type for output in outputs_of(operation)}
+        for operation in info.operations
+    }
+    fields: _TypesByField = {}
+    for operation in info.operations:
+        if isinstance(operation, Write):
+            written = fields.setdefault(operation.destination, {})
+            for input_field in operation.inputs:
+                # An indirect input of a WRITE influences rows; it is not a field of the destination.
+                if input_field.influence is Influence.DIRECT:
+                    type_ = types[input_field.origin].get(input_field.name, "")
+                    written.setdefault(input_field.name, set()).add(type_)
+    return fields
+
+
+def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
+    """Yield the catalogue and alias cells of metadata that is recorded without a run."""
+    row = layout.dataset_row(metadata.dataset)
+    yield Put(row, layout.EXISTS, b"")
+    yield from _description_puts(metadata.dataset, metadata.description)
+    for field in metadata.fields:
+        column = layout.declared_field_column(field.name)
+        yield Put(row, column, b"")
+        yield from _type_puts(row, column, field.type, DatasetField(metadata.dataset, field.name))
+    for tag in metadata.tags:
+        yield Put(row, layout.declared_field_column(tag.field), b"")
+    # In the rows of both names, so that a query by either one reads one row (decision 13). The alias exists
+    # in the catalogue, too: otherwise a query for it would be answered by NotFound.
+    for alias in metadata.aliases:
+        yield Put(layout.dataset_row(alias), layout.EXISTS, b"")
+        yield Put(layout.alias_row(metadata.dataset), layout.alias_column(alias), b"")
+        yield Put(layout.alias_row(alias), layout.alias_column(metadata.dataset), b"")
+
+
+def has_same_operations(row: Row, content: EncodedContent) -> bool:
+    """Return whether a stored content row has exactly the operations of the content."""
+    stored = {column: cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)}
+    return stored == {
+        put.column: put.value for put in content.data if put.column.startswith(layout.OPERATION)
+    }
+
+
+def decode_operation(cell: Cell) -> Operation:
+    """Decode the operation of one cell. Raises CorruptRow."""
+    try:
+        return checksums.operation_from_json(cell.value)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CorruptRow(f"{cell.value[:200]!r} is not an operation") from error
+
+
+def decode_operation_names(cell: Cell) -> list[str]:
+    """Decode the sorted operation names of a content row. Raises CorruptRow."""
+    try:
+        return [str(name) for name in json.loads(cell.value)]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation names") from error
+
+
+def decode_ranges(cell: Cell) -> Iterator[int]:
+    """Decode a graph cell: indexes into the sorted operation names. Raises CorruptRow."""
+    if not _RANGES.fullmatch(cell.value):
+        raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers")
+    for span in cell.value.decode().split(","):
+        first, _, last = span.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def encode_ranges(bits: int) -> bytes:
+    """Encode a set of bit numbers: `0-2,7` for bits 0, 1, 2 and 7."""
+    # By a pattern over the binary digits: shifting a number of n bits n times would cost the square of n.
+    digits = bin(bits)[:1:-1]
+    spans = (match.span() for match in re.finditer("1+", digits))
+    return ",".join(
+        str(start) if stop - start == 1 else f"{start}-{stop - 1}" for start, stop in spans
+    ).encode()
+
+
+def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str, set[str]]) -> Iterator[Put]:
+    row = layout.dataset_row(dataset)
+    for field, types in types_by_field.items():
+        column = layout.field_column(direction, field)
+        yield Put(row, column, b"")
+        for type_ in sorted(types):
+            yield from _type_puts(row, column, type_, DatasetField(dataset, field))
+
+
+def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> Iterator[Put]:
+    if type_:
+        typed_column = layout.typed_value_column(column, checksums.digest(type_.encode()))
+        label = f"the type of field {field.name!r} of {field.dataset}"
+        yield checked_put(row, typed_column, type_.encode(), label)
+
+
+def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
+    if description:
+        column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
+        label = f"the description of {dataset}"
+        yield checked_put(layout.dataset_row(dataset), column, description.encode(), label)
+
+
+def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
+    """Yield the cells of the content row. Raises TooLarge."""
+    row = layout.content_row(info.checksum)
+    # Operations first: their TooLarge names the operation, which the client can split, and not the field map.
+    size = 0
+    # Operations of events may be none.
+    largest, largest_size = "", 0
+    for operation in info.operations:
+        value = checksums.canonical(operation).encode()
+        size += len(value)
+        if len(value) > largest_size:
+            largest, largest_size = operation.name, len(value)
+        yield checked_put(
+            row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
+        )
+    yield Put(row, layout.VERSION, FORM.encode())
+    lists = (
+        (layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]), "names of all sources"),
+        (
+            layout.DESTINATIONS,
+            _json([[e.namespace, e.name] for e in info.destinations]),
+            "names of all destinations",
+        ),
+        (layout.FIELD_MAP, encode_field_map(info.field_map), "fields of all others"),
+        (
+            layout.OPERATION_NAMES,
+            _json([operation.name for operation in info.operations]),
+            "names of all others",
+        ),
+    )
+    for column, value, subject in lists:
+        # The largest operation is what a client can divide, or record in a run of its own.
+        yield checked_put(row, column, value, f"operation {largest!r} with the {subject}")
+    yield from _graph_puts(row, info, size)
+
+
+def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
+    """Yield the graph of each field; nothing if all together exceed `size_bytes`, that of the operations."""
+    graphs = list(_partial_graphs(info.operations))
+    # Each range takes a byte at least, so counting ranges rejects most dense graphs before they are encoded.
+    if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:
+        return
+    encoded = {bits: encode_ranges(bits) for bits in {bits for *_, bits in graphs}}
+    if sum(len(encoded[bits]) for *_, bits in graphs) <= size_bytes:
+        for direction, dataset, field, bits in graphs:
+            yield Put(row, layout.graph_column(direction, dataset, field), encoded[bits])
+
+
+def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction, Dataset, str, int]]:
+    """Yield the fields whose graph does not have all operations, which readers assume without a cell."""
+    all_operations = (1 << len(operations)) - 1
+    sets = operations_by_field(operations)
+    for direction, by_dataset in ((Direction.BACKWARD, sets.backward), (Direction.FORWARD, sets.forward)):
+        for dataset, by_field in by_dataset.items():
+            for field, bits in by_field.items():
+                if bits != all_operations:
+                    yield direction, dataset, field, bits
+
+
+def _count_spans(bits: int) -> int:
+    return (bits & ~(bits << 1)).bit_count()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

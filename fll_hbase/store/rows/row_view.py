@@ -1,0 +1,254 @@
+"""Stored rows as people read them: kind, names, times and values decoded from keys, columns and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+
+from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys.codec import SEPARATOR, unescape
+from fll_hbase.keys.row_kinds import kind_name
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS
+from fll_hbase.runtime.errors import CorruptRow, TooLarge
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.tables import Cell, Row
+
+Parts: TypeAlias = dict[str, Any]
+"""What a key names: texts, and times in milliseconds since 1970 in members that end with `Ms`."""
+
+CELLS_MAX = 100
+"""Cells of one row that are shown; a dataset may have thousands of fields."""
+
+VALUE_CHARACTERS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """A cell; `value` is decoded, and cut to VALUE_CHARACTERS_MAX; `is_readable` is False for raw bytes."""
+
+    column: str
+    value: str
+    size_bytes: int
+    stamp_ms: int
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """A row with the first of its cells; `error` says why the key cannot be read, "" if it can."""
+
+    key: str
+    kind: str
+    parts: Parts
+    cells: tuple[CellView, ...]
+    cells_total: int
+    error: str = ""
+
+    @property
+    def is_readable(self) -> bool:
+        """Return whether key and shown cells could be decoded."""
+        return not self.error and all(cell.is_readable for cell in self.cells)
+
+
+def view_row(key: bytes, row: Row) -> RowView:
+    """Decode a row. Raises nothing: what cannot be decoded is shown as it is, and marked."""
+    error = ""
+    parts: Parts = {}
+    try:
+        parts = _KEYS.get(key[:2], _other)(key)
+    except (CorruptRow, TooLarge) as refusal:
+        error = str(refusal)
+    cells = tuple(_view_cell(key, column, row[column]) for column in sorted(row)[:CELLS_MAX])
+    return RowView(to_text(key), kind_name(key), parts, cells, len(row), error)
+
+
+def to_text(key: bytes) -> str:
+    """Return a key or column as text: escaped names are ASCII, any other byte is `\\xNN`."""
+    return key.decode("ascii", "backslashreplace")
+
+
+def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
+    heads = _VALUES.get(key[:2], {})
+    decode = next((heads[head] for head in heads if column.startswith(head)), _text)
+    is_readable = True
+    try:
+        value = decode(cell.value)
+    except (CorruptRow, ValueError):
+        is_readable, value = False, repr(cell.value[:VALUE_CHARACTERS_MAX])
+    return CellView(to_text(column), _cut(value), len(cell.value), cell.stamp_ms, is_readable)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
+
+
+def _dataset(dataset: Dataset) -> Parts:
+    return {"namespace": dataset.namespace, "name": dataset.name}
+
+
+def _content(key: bytes) -> Parts:
+    return {"checksum": ranges.checksum_of(key)}
+
+
+def _run(key: bytes) -> Parts:
+    return {"run": ranges.run_of(key)}
+
+
+def _reference(key: bytes) -> Parts:
+    segments = _segments(key, 5)
+    tail = layout.parse_reference_tail(SEPARATOR.join(segments[3:]))
+    return {**_dataset(ranges.dataset_of(key)), "startMs": tail.start_ms, "run": tail.run}
+
+
+_DIRECTIONS = {b"b": "backward", b"f": "forward"}
+_HORIZONS = layout.WAYS + b"h|"
+
+
+def _way(key: bytes) -> Parts:
+    if key.startswith(_HORIZONS):
+        _, _, namespace, name = _segments(key, 4)
+        return _dataset(Dataset(unescape(namespace), unescape(name)))
+    _, direction, namespace, name, _, _ = _segments(key, 6)
+    if direction not in _DIRECTIONS:
+        raise CorruptRow(f"{key!r} has no direction")
+    dataset = _dataset(Dataset(unescape(namespace), unescape(name)))
+    period, checksum = calendars.parse_way(key)
+    return {
+        **dataset,
+        "direction": _DIRECTIONS[direction],
+        "checksum": checksum,
+        "periodMs": _period_ms(period),
+    }
+
+
+def _calendar(key: bytes) -> Parts:
+    checksum, period = calendars.parse_calendar(key)
+    return {"checksum": checksum, "periodMs": _period_ms(period)}
+
+
+def _period_ms(period: int) -> int:
+    return period * calendars.PERIOD_DAYS * DAY_MS
+
+
+def _run_index(key: bytes) -> Parts:
+    namespace, tail = layout.split_run_index_key(key)
+    reference = layout.parse_run_index_tail(tail)
+    return {"namespace": unescape(namespace), "startMs": reference.start_ms, "run": reference.run}
+
+
+def _catalogue(key: bytes) -> Parts:
+    _segments(key, 3)
+    return _dataset(ranges.dataset_of(key))
+
+
+def _tags(key: bytes) -> Parts:
+    field = layout.parse_tagged_field(key)
+    return {**_dataset(field.dataset), "field": field.name}
+
+
+def _tag_index(key: bytes) -> Parts:
+    tag, field = layout.parse_tag_index(key)
+    return {"tag": tag, **_dataset(field.dataset), "field": field.name}
+
+
+def _policy(key: bytes) -> Parts:
+    return {"policy": layout.parse_policy(key)}
+
+
+def _digest(key: bytes) -> Parts:
+    return {"digest": layout.decode_checksum(_segments(key, 2)[1])}
+
+
+def _property(key: bytes) -> Parts:
+    return {"property": unescape(_segments(key, 2)[1])}
+
+
+def _other(key: bytes) -> Parts:
+    raise CorruptRow("this release knows no row of this kind")
+
+
+def _segments(key: bytes, count: int) -> list[bytes]:
+    segments = key.split(SEPARATOR)
+    if len(segments) != count:
+        raise CorruptRow(f"{key!r} has {len(segments)} segments, not {count}")
+    return segments
+
+
+_KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
+    layout.CONTENTS: _content,
+    layout.RUNS: _run,
+    **dict.fromkeys(layout.REFERENCES, _reference),
+    layout.WAYS: _way,
+    layout.CALENDARS: _calendar,
+    layout.RUN_INDEX: _run_index,
+    layout.DATASETS: _catalogue,
+    layout.ALIASES: _catalogue,
+    layout.EVENT_BODIES: _digest,
+    layout.TAGS: _tags,
+    layout.TAG_INDEX: _tag_index,
+    layout.POLICIES: _policy,
+    layout.PROPERTIES: _property,
+}
+
+
+def _text(value: bytes) -> str:
+    return value.decode()
+
+
+def _names(value: bytes) -> str:
+    """Decode escaped names of a program: application, version, type, program."""
+    return " ".join(unescape(name) for name in value.split(SEPARATOR)) if value else ""
+
+
+def _commit(value: bytes) -> str:
+    """Decode the value of a document or of a commit record."""
+    head = run_rows.decode_head(value)
+    shown = f"{head.checksum} start {head.start_ms} {head.state.value}"
+    if run_rows.is_head_only(value):
+        return shown
+    run = run_rows.decode_run("", value).run
+    names = f"{run.namespace} {run.application} {run.version} {run.type} {run.program}"
+    return f"{shown} {names}" + (f" {run.details}" if run.details else "")
+
+
+def _seal(value: bytes) -> str:
+    """Decode a seal: the number of runs of each program, and the ids that it lists."""
+    texts = []
+    # Starts are shown nowhere, so that any day will do.
+    for part in calendar_rows.decode_seal(value, 0):
+        ids = " ".join(run.run for run in part.runs)
+        texts.append(f"{part.total}{' failed' if part.failed else ''} of {_names(part.program)}: {ids}")
+    return "; ".join(texts)
+
+
+def _json(value: bytes) -> str:
+    """Check that a value is JSON; return it as it is stored."""
+    try:
+        msgspec.json.decode(value)
+    except msgspec.DecodeError as error:
+        raise CorruptRow(f"not JSON: {error}") from error
+    return value.decode()
+
+
+_REFERENCE_VALUES = {layout.REFERENCE: _names, layout.FAILED_REFERENCE: _names}
+_VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
+    layout.RUNS: {layout.DOCUMENT: _commit, layout.COMMIT: _commit},
+    **dict.fromkeys(layout.REFERENCES, _REFERENCE_VALUES),
+    layout.CALENDARS: {calendars.SEAL: _seal, calendars.STARTS: _seal},
+    layout.CONTENTS: {
+        layout.SOURCES: _json,
+        layout.DESTINATIONS: _json,
+        layout.FIELD_MAP: _json,
+        layout.OPERATION_NAMES: _json,
+        layout.OPERATION: _json,
+    },
+    layout.EVENT_BODIES: {layout.EVENT_BODY: _json},
+}
+"""Decoders of values by kind of row and the beginning of the column; all other values are text.
+
+Values of tags and policies are JSON, or empty if removed: text shows both.
+"""

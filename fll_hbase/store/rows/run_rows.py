@@ -1,0 +1,270 @@
+"""Cells of a run: its run row, references and row of the run index, encoded and decoded by pure functions.
+
+docs/row-keys.md defines the format. Contents are in `content_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import SEPARATOR, check_key_length, escape, unescape
+from fll_hbase.model import checksum as checksums
+from fll_hbase.model.run_events import EventType, RunEvent, sort_events
+from fll_hbase.model.runs import ProgramRun, State
+from fll_hbase.runtime.errors import CorruptRow, TooLarge
+from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.tables import Cell, Put, Row
+
+_FIELDS_BEFORE_DETAILS = 8
+"""Number of separators at which a value is split: the details after them are JSON and may contain more."""
+
+_STATES = {state.value.encode(): state for state in State}
+
+CELL_BYTES_MAX = 8 * 2**20
+"""Longest value of a cell. HBase rejects cells of about 10 MiB, and with one every row of its batch."""
+
+
+class CommittedRun(NamedTuple):
+    """The committed state of a run: its content, and the run as its row describes it."""
+
+    checksum: str
+    run: ProgramRun
+
+
+class CommittedHead(NamedTuple):
+    """The first fields of a commit value, enough to confirm that a run is in a window."""
+
+    checksum: str
+    start_ms: int
+    state: State
+
+
+class LatestDocument(NamedTuple):
+    """The valid document of a run row, and its number."""
+
+    number: int
+    value: bytes
+
+
+def head_of(committed: CommittedRun) -> CommittedHead:
+    """Return the head of a committed run."""
+    return CommittedHead(committed.checksum, committed.run.start_ms, committed.run.state)
+
+
+def encode_head(head: CommittedHead) -> bytes:
+    """Encode the commit value of a run recorded by events; its program is read from its events."""
+    # With names in each commit record and reference a run would need half as much space again (decision 12).
+    return b"%b|%d|%b" % (head.checksum.encode(), head.start_ms, head.state.value.encode())
+
+
+def encode_run(committed: CommittedRun) -> bytes:
+    """Encode the value of a document cell and of its commit record. Raises TooLarge."""
+    run = committed.run
+    names = (run.namespace, run.application, run.version, run.type, run.program)
+    details = (run.details.encode(),) if run.details else ()
+    value = SEPARATOR.join((encode_head(head_of(committed)), *map(escape, names), *details))
+    if len(value) > CELL_BYTES_MAX:
+        raise TooLarge(
+            f"run {run.run!r}: names and details of the run are {len(value)} bytes long; shorten them"
+        )
+    return value
+
+
+def decode_run(run_id: str, value: bytes) -> CommittedRun:
+    """Decode what `encode_run` encoded. Raises CorruptRow for any other bytes."""
+    try:
+        checksum, start, state, *names = value.split(SEPARATOR, _FIELDS_BEFORE_DETAILS)
+        details = names.pop().decode() if len(names) == _FIELDS_BEFORE_DETAILS - 2 else ""
+        if details and not details.startswith("{"):
+            raise ValueError("details are a JSON object")
+        namespace, application, version, type_, program = map(unescape, names)
+        run = ProgramRun(
+            namespace,
+            application,
+            version,
+            type_,
+            program,
+            run_id,
+            int(start),
+            State(state.decode()),
+            details,
+        )
+        return CommittedRun(checksum.decode(), run)
+    except (ValueError, TypeError) as error:
+        raise CorruptRow(f"run {run_id!r}: {value!r} is not the value of a document") from error
+
+
+def decode_head(value: bytes) -> CommittedHead:
+    """Decode the head of a commit value or document. Raises CorruptRow for any other bytes."""
+    try:
+        checksum, start, state, *_ = value.split(SEPARATOR, 3)
+        return CommittedHead(checksum.decode(), int(start), _STATES[state])
+    except (ValueError, KeyError) as error:
+        raise CorruptRow(f"{value!r} is not a commit value") from error
+
+
+def is_head_only(value: bytes) -> bool:
+    """Return whether a commit value is that of a run recorded by events, without names."""
+    return value.count(SEPARATOR) == 2
+
+
+def document_put(row: bytes, number: int, value: bytes) -> Put:
+    """Return the cell of one document; the column has its number and the digest of its value."""
+    # Two writers that choose the same number at once put two cells: neither undoes the other.
+    return Put(row, layout.document_column(number, checksums.digest(value)), value)
+
+
+def latest_document(row: Row) -> LatestDocument | None:
+    """Return the document of the highest number; ties go to the greatest digest. Raises CorruptRow."""
+    # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
+    latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
+    if latest is None:
+        return None
+    try:
+        return LatestDocument(int(latest[len(layout.DOCUMENT) :][:8], 16), row[latest].value)
+    except ValueError as error:
+        raise CorruptRow(f"{latest!r} is not the column of a document") from error
+
+
+def stored_document(key: bytes, row: Row, value: bytes) -> Put:
+    """Return the put that repeats the latest document of a run row with this value, which is there."""
+    column = max(
+        column for column, cell in row.items() if column.startswith(layout.DOCUMENT) and cell.value == value
+    )
+    return Put(key, column, value)
+
+
+def document_values(row: Row) -> list[bytes]:
+    """Return the values of all documents of a run row, oldest first."""
+    return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]
+
+
+def input_count(row: Row) -> int:
+    """Return the number of documents and events of a run row."""
+    return sum(column.startswith((layout.DOCUMENT, layout.EVENT)) for column in row)
+
+
+def commit_count(row: Row, value: bytes) -> int:
+    """Return the count under which `value` becomes the valid commit record.
+
+    That is the number of inputs. If a record has that count or a greater one, it is the greatest count of all
+    records, or one more if a record of that count has another value.
+    """
+    inputs = input_count(row)
+    counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
+    # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
+    # would hide every later one (decision 15, found by simulation).
+    count = max(counts.values(), default=0)
+    if count < inputs:
+        return inputs
+    # The same value needs no new count: a re-commit of an unchanged row puts the same cell again.
+    agreed = all(row[column].value == value for column in counts if counts[column] == count)
+    return count if agreed else count + 1
+
+
+def _count_in(column: bytes) -> int:
+    return int(column[len(layout.COMMIT) :][:8], 16)
+
+
+def event_put(row: bytes, event: RunEvent) -> Put:
+    """Return the cell of one event; the column has its time and the digest of its value."""
+    value = SEPARATOR.join(
+        (event.type.value.encode(), event.lineage_digest.encode(), event.facts_digest.encode())
+    )
+    return Put(row, layout.event_column(event.time_ms, checksums.digest(value)), value)
+
+
+def decode_events(row: Row) -> list[RunEvent]:
+    """Decode the events of a run row, sorted. Raises CorruptRow."""
+    return sort_events(
+        _decode_event(column, cell) for column, cell in row.items() if column.startswith(layout.EVENT)
+    )
+
+
+def event_body_put(digest: str, body: bytes) -> Put:
+    """Return the cell of one event body. Raises TooLarge."""
+    return checked_put(layout.event_body_row(digest), layout.EVENT_BODY, body, "the lineage of the event")
+
+
+def commit_put(row: bytes, count: int, value: bytes) -> Put:
+    """Return the commit record of `value`; the one with the greatest count is valid."""
+    return Put(row, layout.commit_column(count, checksums.digest(value)), value)
+
+
+def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
+    """Return the value of the valid commit record; None if no commit of the run has completed."""
+    column = commit_column_of(row)
+    return None if column is None else row[column].value
+
+
+def commit_column_of(row: Iterable[bytes]) -> bytes | None:
+    """Return the column of the valid commit record; None if no commit of the run has completed."""
+    # Fixed-width hex again: the greatest column has the greatest count.
+    return max((column for column in row if column.startswith(layout.COMMIT)), default=None)
+
+
+def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> Iterator[Put]:
+    """Yield one reference for each dataset that the run read or wrote; `program` is the value."""
+    run = committed.run
+    # One cell for each content: a later document of the run adds a cell and hides none.
+    column = reference_column(committed.checksum, failed=run.state.failed)
+    tail = layout.reference_tail(run.start_ms, run.run)
+    for prefix in _reference_prefixes(endpoints):
+        yield Put(check_key_length(prefix + tail), column, program)
+
+
+@lru_cache(maxsize=4_096)
+def _reference_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
+    return tuple(
+        layout.reference_prefix(direction, dataset) for direction, dataset in endpoints.by_direction()
+    )
+
+
+def reference_column(checksum: str, *, failed: bool) -> bytes:
+    """Return the column of a content in the references of a run that failed or did not."""
+    return (layout.FAILED_REFERENCE if failed else layout.REFERENCE) + checksum.encode()
+
+
+def encode_program(run: ProgramRun) -> bytes:
+    """Encode the value of the references of a run that a document describes."""
+    return SEPARATOR.join(map(escape, (run.application, run.version, run.type, run.program)))
+
+
+def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
+    """Return the length in bytes of the longest reference key of a content without its tail."""
+    return max(map(len, _reference_prefixes(endpoints)), default=0)
+
+
+def run_index_put(committed: CommittedRun) -> Put:
+    """Return the cell of a run in the index of its program's namespace. Raises TooLarge."""
+    run = committed.run
+    prefix, column = _run_index_parts(run.namespace, run.program)
+    return Put(check_key_length(prefix + layout.run_index_tail(run.start_ms, run.run)), column, b"")
+
+
+@lru_cache(maxsize=4_096)
+def _run_index_parts(namespace: str, program: str) -> tuple[bytes, bytes]:
+    return layout.run_index_prefix(namespace), layout.run_index_column(program)
+
+
+def _decode_event(column: bytes, cell: Cell) -> RunEvent:
+    try:
+        event_type, lineage_digest, facts_digest = cell.value.decode().split("|")
+        return RunEvent(layout.event_time_ms(column), EventType(event_type), lineage_digest, facts_digest)
+    except ValueError as error:
+        raise CorruptRow(f"{column!r}: {cell.value!r} is not an event") from error
+
+
+def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
+    """Return the cell. Raises TooLarge, naming what `label` says, if it exceeds CELL_BYTES_MAX."""
+    if len(value) > CELL_BYTES_MAX:
+        raise TooLarge(f"{label} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
+    return Put(row, column, value)
+
+
+def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
+    """Return one put for each cell: the last one."""
+    return list({(put.row, put.column): put for put in puts}.values())

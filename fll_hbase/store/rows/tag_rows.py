@@ -1,0 +1,71 @@
+"""Cells of tags: those of the tags of a field, and the index that lists fields by tag.
+
+docs/row-keys.md defines the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fll_hbase.keys import layout
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.tags import FieldTag, TagNote
+from fll_hbase.runtime.errors import CorruptRow, in_row
+from fll_hbase.store.rows.run_rows import checked_put
+from fll_hbase.tables import Batch, Cell, Put, Row
+
+REMOVED = b""
+"""The value of a tag that was removed. Writers delete nothing: a delete would hide a later put on HBase."""
+
+
+class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at"}):
+    """The value of a cell; empty members are left out."""
+
+    at_ms: int
+    by: str = ""
+    description: str = ""
+
+
+def tag_batches(tags: list[FieldTag]) -> list[Batch]:
+    """Return the puts of tags, the index first: a reader of the index finds every tag. Raises TooLarge."""
+    return [[index_put(tag) for tag in tags], [_tag_put(tag) for tag in tags]]
+
+
+def index_put(tag: FieldTag) -> Put:
+    """Return the cell that lists a field by its tag."""
+    return Put(layout.tag_index_row(tag.tag, tag.field), layout.TAGGED, b"")
+
+
+def removal(field: DatasetField, tag: str) -> Put:
+    """Return the cell that marks a tag as removed."""
+    return Put(layout.tags_row(field), layout.tag_column(tag), REMOVED)
+
+
+def decode_tags(key: bytes, row: Row) -> Iterator[FieldTag]:
+    """Yield the tags of a row that are not removed. Raises CorruptRow."""
+    with in_row(key):
+        field = layout.parse_tagged_field(key)
+        for column, cell in row.items():
+            # A newer release may have further columns.
+            if column.startswith(layout.TAG) and (tag := decode_tag(field, column, cell)) is not None:
+                yield tag
+
+
+def decode_tag(field: DatasetField, column: bytes, cell: Cell) -> FieldTag | None:
+    """Decode one tag; return None for a removed one. Raises CorruptRow."""
+    tag = layout.parse_tag(column)
+    if cell.value == REMOVED:
+        return None
+    try:
+        value = msgspec.json.decode(cell.value, type=_Value)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptRow(f"{cell.value[:200]!r} is not the value of a tag: {error}") from error
+    return FieldTag(field, tag, value.at_ms, TagNote(value.by, value.description))
+
+
+def _tag_put(tag: FieldTag) -> Put:
+    value = msgspec.json.encode(_Value(tag.at_ms, tag.note.by, tag.note.description))
+    label = f"tag {tag.tag!r} of field {tag.field.name!r} of {tag.field.dataset}"
+    return checked_put(layout.tags_row(tag.field), layout.tag_column(tag.tag), value, label)
