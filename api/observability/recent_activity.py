@@ -1,101 +1,36 @@
 """Recent activity: the documents that clients sent, by whom, and whether they were accepted or why not.
 
-Recording notes each document while a request is answered; when it is, its entries go into the ring of the
-process. What a principal sees of the rings is decided here.
+When a request is answered, its notes go into the ring of the process. What a principal sees of the rings is
+decided here.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from fll_hbase.ingest import ParsedDocument, RecordResult, ingest
 from fll_hbase.model.access import Principal, Role
-from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime import clock
-from fll_hbase.runtime.errors import LineageError
-from fll_hbase.store.lineage_store import LineageStore
 
+from ..wire import notes
 from ..wire.environ import PRINCIPAL, ROUTE
+from ..wire.notes import REFUSED, TEXT_CHARACTERS_MAX, Note
 from .activity_ring import ENTRY_BYTES_MAX, SLOTS, ActivityRing
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-REFUSED, WARNED = "refused", "warned"
-TEXTS_MAX, TEXT_CHARACTERS_MAX, NAME_CHARACTERS_MAX = 3, 300, 200
-"""Warnings of an entry, and characters of each text and name; `warnings` counts all of them."""
+WARNED = "warned"
+NAME_CHARACTERS_MAX = 200
+"""Characters of a name in an entry."""
 
 _WRITES = ("POST", "PATCH")
 _SHORTENED = ("program", "run", "client", "sender", "route")
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """One document: `outcome` is that of RecordOutcome, or refused; `warnings` counts what was left out.
-
-    `texts` are the first warnings, or why the document was refused.
-    """
-
-    time_ms: int = 0
-    number: int = 0
-    sender: str = ""
-    client: str = ""
-    route: str = ""
-    outcome: str = ""
-    namespace: str = ""
-    program: str = ""
-    run: str = ""
-    warnings: int = 0
-    texts: tuple[str, ...] = ()
-
-
-_noted: ContextVar[deque[Entry] | None] = ContextVar("noted", default=None)
-_decoder = msgspec.json.Decoder(Entry)
-
-
-def ingest_documents(
-    store: LineageStore, documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
-) -> list[RecordResult | LineageError]:
-    """Record documents as `ingest` does, and note those that are accepted."""
-    results = ingest(store, documents, take_over=take_over)
-    noted = _noted.get()
-    if noted is not None:
-        for document, result in zip(documents, results, strict=True):
-            if isinstance(document, ParsedDocument) and isinstance(result, RecordResult):
-                noted.append(_accepted(document, result))
-    return results
-
-
-def note_refused(errors: Iterable[LineageError]) -> None:
-    """Note the documents of this request that are refused."""
-    noted = _noted.get()
-    if noted is not None:
-        noted.extend(Entry(outcome=REFUSED, texts=(str(error)[:TEXT_CHARACTERS_MAX],)) for error in errors)
-
-
-def _accepted(document: ParsedDocument, result: RecordResult) -> Entry:
-    namespace = program = run = ""
-    if document.runs:
-        first = document.runs[0]
-        run = first.run.run if isinstance(first, RecordedRun) else first.run
-        owner = first.run if isinstance(first, RecordedRun) else first
-        namespace, program = owner.namespace, owner.program
-    elif document.metadata:
-        dataset = document.metadata[0].dataset
-        namespace, program = dataset.namespace, dataset.name
-    warnings = result.warnings
-    return Entry(
-        outcome=result.outcome.value,
-        namespace=namespace,
-        program=program[:NAME_CHARACTERS_MAX],
-        run=run[:NAME_CHARACTERS_MAX],
-        warnings=sum(warning.count for warning in warnings),
-        texts=tuple(str(warning)[:TEXT_CHARACTERS_MAX] for warning in warnings[:TEXTS_MAX]),
-    )
+_decoder = msgspec.json.Decoder(Note)
 
 
 class RecentActivity:
@@ -105,7 +40,7 @@ class RecentActivity:
         self._ring = ring
         self._number = 0
 
-    def add(self, entries: Iterable[Entry], environ: WSGIEnvironment) -> None:
+    def add(self, entries: Iterable[Note], environ: WSGIEnvironment) -> None:
         """Add the entries of a request."""
         principal: Principal | None = environ.get(PRINCIPAL)
         about = {
@@ -122,7 +57,7 @@ class RecentActivity:
             encoded.append(_encode(msgspec.structs.replace(entry, number=self._number, **about)))
         self._ring.append(encoded)
 
-    def read(self, principal: Principal | None, *, since_ms: int) -> list[Entry]:
+    def read(self, principal: Principal | None, *, since_ms: int) -> list[Note]:
         """Return the entries since a time that a principal may see, newest first; None may see all.
 
         Its own, and those of programs whose namespace it may read, but of these no refused ones and no
@@ -133,7 +68,7 @@ class RecentActivity:
         return sorted(visible, key=lambda entry: (entry.time_ms, entry.number), reverse=True)
 
 
-def _visible(entries: Iterable[Entry], principal: Principal | None) -> Iterator[Entry]:
+def _visible(entries: Iterable[Note], principal: Principal | None) -> Iterator[Note]:
     for entry in entries:
         if principal is None or principal.may_everywhere(Role.ADMIN) or entry.sender == principal.name:
             yield entry
@@ -141,7 +76,7 @@ def _visible(entries: Iterable[Entry], principal: Principal | None) -> Iterator[
             yield msgspec.structs.replace(entry, texts=())
 
 
-def _encode(entry: Entry) -> bytes:
+def _encode(entry: Note) -> bytes:
     """Encode an entry in at most ENTRY_BYTES_MAX bytes: texts are shortened first, then names."""
     encoded = msgspec.json.encode(entry)
     length = TEXT_CHARACTERS_MAX
@@ -168,12 +103,8 @@ class ActivityMiddleware:
         if environ["REQUEST_METHOD"] not in _WRITES:
             return self._app(environ, start_response)
         # The newest of a large batch: the ring has no room for more.
-        noted: deque[Entry] = deque(maxlen=SLOTS)
-        token = _noted.set(noted)
-        try:
+        with notes.noting(SLOTS) as noted:
             answer = self._app(environ, start_response)
-        finally:
-            _noted.reset(token)
         if noted:
             self._activity.add(noted, environ)
         return answer

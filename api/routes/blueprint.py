@@ -14,12 +14,12 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..observability.recent_activity import ingest_documents
 from ..openapi.answer_schemas import ProblemSchema
 from ..security.rights import View, Views
 from ..wire import bodies
 from ..wire.problems import MEDIA_TYPE, report_refused
 from ..wire.query_params import QueryParser, now_ms
+from .ingesting import ingest_documents
 
 PART_DOCUMENTS = 2_000
 """Documents of a batch that are recorded in one call."""

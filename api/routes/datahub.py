@@ -28,7 +28,6 @@ from fll_hbase.sources.datahub import (
 from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import Validator
 
-from ..observability.recent_activity import ingest_documents
 from ..openapi.datahub_schemas import (
     DELETE,
     AspectParams,
@@ -42,6 +41,7 @@ from ..openapi.datahub_schemas import (
 from ..wire import problems, responses
 from ..wire.query_params import NoParams, now_ms
 from .blueprint import Blueprint, body, store
+from .ingesting import ingest_documents
 
 blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
 

@@ -15,11 +15,11 @@ from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocumen
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..observability.recent_activity import ingest_documents
 from ..openapi.answer_schemas import EventRecordedSchema, EventsRecordedSchema
 from ..wire import problems, responses
 from ..wire.query_params import NoParams, RecordParams
 from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
+from .ingesting import ingest_documents
 
 PATH = "/api/v1/lineage"
 PREFIX = "/api/v1"

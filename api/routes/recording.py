@@ -32,13 +32,13 @@ from fll_hbase.runtime.errors import (
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..observability.recent_activity import ingest_documents
 from ..openapi.answer_schemas import RecordedRunsSchema, RecordedSchema
 from ..openapi.document_schemas import REQUESTS, RequestShape
 from ..wire import bodies, problems, responses
 from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
 from .blueprint import Blueprint, ingest_batch, read_document, reader, settings, store
+from .ingesting import ingest_documents
 
 # A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000

@@ -32,8 +32,7 @@ from fll_hbase.runtime.errors import (
 )
 from fll_hbase.runtime.json_types import Json
 
-from ..observability import recent_activity
-from . import problems, responses
+from . import notes, responses
 from .responses import to_json
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
 def report_refused(errors: Iterable[LineageError]) -> None:
     """Count and log the documents of a request that have an error; other errors are passed over."""
     refused = [error for error in errors if isinstance(error, (*_DOCUMENT_ERRORS, Forbidden))]
-    recent_activity.note_refused(refused)
+    notes.refuse(refused)
     counts = Counter(error.slug for error in refused if isinstance(error, _DOCUMENT_ERRORS))
     for slug, count in counts.items():
         REFUSED.add(count, slug)
@@ -139,7 +138,7 @@ def _http_error(error: HTTPException) -> Response:
     detail = error.description or status.description
     if isinstance(error, RouteNotFound):
         detail = _path_hint() or (NO_ROUTE if detail == RouteNotFound.description else detail)
-        recent_activity.note_refused([NotFound(detail)])
+        notes.refuse([NotFound(detail)])
     if isinstance(error, MethodNotAllowed):
         detail = METHOD_HINTS.get(request.path, detail)
     response = _response(status_problem(status, detail))
@@ -172,7 +171,7 @@ def refuse(
 ) -> Iterable[bytes]:
     """Answer a request with an error. `retry_after_seconds` is for a server that is busy or away."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-    response = problems.error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
+    response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
     for name, value in _headers(error).items():
         response.headers[name] = value
     return responses.finish(response, environ, request_id)(environ, start_response)

@@ -13,8 +13,9 @@ from flask.testing import FlaskClient
 from api import create_app
 from api.observability import activity_ring
 from api.observability.activity_ring import ENTRY_BYTES_MAX, SLOT_BYTES, SLOTS, ActivityRing
-from api.observability.recent_activity import TEXT_CHARACTERS_MAX, Entry, RecentActivity
+from api.observability.recent_activity import RecentActivity
 from api.wire.environ import PRINCIPAL
+from api.wire.notes import TEXT_CHARACTERS_MAX, Note
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -160,8 +161,8 @@ def test_long_texts_are_cut_to_the_size_of_a_slot() -> None:
     ring = ActivityRing(None)
     recent = RecentActivity(ring)
     long = "\x00é" * 5_000
-    entry = Entry(outcome="recorded", namespace="n" * 1_024, program=long, run=long, texts=(long,) * 3)
-    recent.add([entry, Entry(texts=("x" * TEXT_CHARACTERS_MAX,))], {"HTTP_USER_AGENT": long})
+    entry = Note(outcome="recorded", namespace="n" * 1_024, program=long, run=long, texts=(long,) * 3)
+    recent.add([entry, Note(texts=("x" * TEXT_CHARACTERS_MAX,))], {"HTTP_USER_AGENT": long})
     assert all(len(encoded) <= ENTRY_BYTES_MAX for encoded in ring.read())
     # Its namespace did not fit, and a part of it could be another one.
     assert [entry.namespace for entry in recent.read(None, since_ms=0)] == ["", ""]
@@ -171,7 +172,7 @@ def test_long_texts_are_cut_to_the_size_of_a_slot() -> None:
 def test_many_threads_may_add() -> None:
     recent = RecentActivity(ActivityRing(None))
     threads = [
-        threading.Thread(target=lambda: recent.add([Entry(outcome="recorded")] * 50, {})) for _ in range(8)
+        threading.Thread(target=lambda: recent.add([Note(outcome="recorded")] * 50, {})) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
