@@ -60,7 +60,7 @@ help:
 
 setup: $(INSTALLED)
 
-$(RUNNABLE): requirements-run.lock setup.cfg pyproject.toml
+$(RUNNABLE): requirements-run.lock setup.cfg setup.py pyproject.toml
 	@$(PACKAGES) python
 	@echo 'Installing what runs into $(VENV): about 140 MB'
 	$(PYTHON) -m venv $(VENV)

@@ -29,9 +29,14 @@ def test_all_is_every_engine_and_spark(setup: RawConfigParser) -> None:
     assert extras["worker"] <= extras["all"]
 
 
+def folder(package: str) -> Path:
+    """Return the folder of a package of the wheel; that of `fll_hbase.api` is `api`."""
+    return ROOT / re.sub(r"^fll_hbase\.api\b", "api", package).replace(".", "/")
+
+
 def test_packages_are_typed_and_licensed(setup: RawConfigParser) -> None:
-    for package in ("fll_hbase", "api"):
-        assert (ROOT / package / "py.typed").exists()
+    for package in ("fll_hbase", "fll_hbase.api"):
+        assert (folder(package) / "py.typed").exists()
         assert "py.typed" in setup["options.package_data"][package]
     assert setup["metadata"]["license_expression"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text()
@@ -40,7 +45,7 @@ def test_packages_are_typed_and_licensed(setup: RawConfigParser) -> None:
 def test_package_data_exists(setup: RawConfigParser) -> None:
     for package, patterns in setup["options.package_data"].items():
         for pattern in patterns.split():
-            assert list((ROOT / package.replace(".", "/")).glob(pattern)), (package, pattern)
+            assert list(folder(package).glob(pattern)), (package, pattern)
 
 
 @pytest.mark.parametrize("name", LOCKS)

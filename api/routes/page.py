@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 
 from flask import Blueprint, Response
 
@@ -21,7 +21,7 @@ HEADERS = {
     # Names of datasets are in the address, which must not reach other sites.
     "Referrer-Policy": "no-referrer",
 }
-_FILES = files("api") / "page"
+_FILES = Path(__file__).parents[1] / "page"
 _HTML = (_FILES / "index.html").read_bytes()
 _SCRIPT = (_FILES / "page.js").read_bytes()
 _DETAILS = (_FILES / "details.js").read_bytes()
