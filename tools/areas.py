@@ -30,8 +30,6 @@ def tests_of(path: str) -> str:
         return path
     if parts[0] == "tests" and len(parts) > 2:
         return str(Path(*parts[:2]))
-    if parts[0] == "fll_hbase" and len(parts) == 2:
-        return f"tests/test_{parts[1]}"
     area = parts[1] if parts[0] == "fll_hbase" and len(parts) > 2 else parts[0]
     return f"tests/{area}" if area in areas() else ""
 

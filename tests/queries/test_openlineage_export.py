@@ -29,7 +29,7 @@ from fll_hbase.tables import open_table
 from tests.support.strategies import recorded_runs
 
 ALWAYS = Window(0, START_LIMIT_MS)
-EVENTS = Path(__file__).parents[0] / "cases/openlineage/events.ndjson.gz"
+EVENTS = Path(__file__).parents[1] / "cases/openlineage/events.ndjson.gz"
 
 
 def empty() -> LineageStore:

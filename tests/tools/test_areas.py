@@ -16,11 +16,11 @@ def test_every_area_has_tests() -> None:
     [
         ("fll_hbase/store/read/reach_walk.py", "tests/store"),
         ("api/routes/search.py", "tests/api"),
-        ("page/src/state/url.ts", "tests/page"),
+        ("page/src/url.ts", "tests/page"),
         ("tests/tools/test_areas.py", "tests/tools/test_areas.py"),
         ("tests/tables/conftest.py", "tests/tables"),
         ("tests/conftest.py", ""),
-        ("fll_hbase/retry.py", "tests/test_retry.py"),
+        ("fll_hbase/runtime/retry.py", "tests/runtime"),
         ("README.md", ""),
     ],
 )
