@@ -5,10 +5,12 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
+from fll_hbase.queries.programs import Program
+
 from .answer_schemas import ConnectionSchema, ListedRunSchema, NodeSchema, OperationSchema, PathSchema
 from .change_schemas import StretchSchema
+from .query_schemas import body_schema
 from .reach_schemas import ReachFieldSchema, UnknownRelationSchema
-from .run_schemas import ProgramSchema
 
 
 class ReachedFieldSchema(ReachFieldSchema):
@@ -47,7 +49,7 @@ class ConsumptionSchema(_ReportSchema):
 
     runs = fields.List(fields.Nested(ListedRunSchema), required=True)
     moreRuns = fields.Boolean(required=True)
-    programs = fields.List(fields.Nested(ProgramSchema))
+    programs = fields.List(fields.Nested(body_schema(Program)))
     derived = fields.List(fields.Nested(ReachedFieldSchema))
     dropped = fields.Boolean()
 

@@ -9,15 +9,14 @@ from flask import Response
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries import content_json, openlineage_export, rest_json
 from fll_hbase.queries.cursors import decode_runs_cursor
+from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.store.results import RunsPage
 
 from ..openapi.answer_schemas import ContentSchema, OpenLineageEventSchema, RunDetailsSchema, RunsSchema
-from ..openapi.run_schemas import ProgramsSchema, RunCountsSchema
 from ..wire import responses
 from ..wire.query_params import (
     NoParams,
-    ProgramsParams,
-    RunCountsParams,
     RunsParams,
     encode_cursor,
     now_ms,
@@ -25,6 +24,7 @@ from ..wire.query_params import (
 )
 from .blueprint import store
 from .catalogue import blueprint, page_limit
+from .queries import add_query
 
 __all__ = ["blueprint"]
 
@@ -42,36 +42,8 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
     return page_response(body, page, query, Dataset(namespace, name))
 
 
-@blueprint.route(f"{_DATASET_PATH}/runs/counts")
-@blueprint.arguments(RunCountsParams(), location="query")
-@blueprint.response(200, RunCountsSchema, description="The oldest bucket first")
-@blueprint.problems(400, 404, 503)
-def run_counts(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Count the runs that read or wrote a dataset, over the window.
-
-    The buckets divide the window evenly; there are fewer than `buckets` if it has fewer milliseconds. Every
-    run of the window is read.
-    """
-    dataset, window = Dataset(namespace, name), query["window"]
-    retained_from_ms = store().retained_from_ms(dataset, window)
-    body = rest_json.run_counts(store().run_counts(dataset, **query))
-    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
-
-
-@blueprint.route(f"{_DATASET_PATH}/programs")
-@blueprint.arguments(ProgramsParams(), location="query")
-@blueprint.response(200, ProgramsSchema, description="The program of the newest run first")
-@blueprint.problems(400, 404, 503)
-def programs(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """List the programs that read or wrote a dataset, or one field of it.
-
-    `runs`, `firstStart`, `lastStart` and `lastRun` leave out failed and aborted runs unless `failed=true`;
-    `failed` counts them in any case. Every run of the window is read.
-    """
-    dataset, window = Dataset(namespace, name), query["window"]
-    retained_from_ms = store().retained_from_ms(dataset, window)
-    body = rest_json.programs(store().programs(dataset, **query))
-    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+add_query(blueprint, RunCounts)
+add_query(blueprint, Programs)
 
 
 @blueprint.route(f"{_DATASET_PATH}/openlineage")

@@ -226,30 +226,6 @@ class NamespaceRunsParams(WindowParams, PageParams):
     )
 
 
-class ProgramsParams(WindowWithFailedParams):
-    """The programs of the runs of a window; `direction` is loaded as a tuple `directions`."""
-
-    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
-    direction = ma.fields.String(
-        load_default="both", validate=validate.OneOf(["both", *(direction.value for direction in Direction)])
-    )
-
-    @ma.post_load
-    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return _with_directions(data)
-
-
-class RunCountsParams(WindowParams):
-    """Counts of the runs of a window in buckets of equal length."""
-
-    buckets = CountParam(
-        load_default=30,
-        validate=validate.Range(min=1, max=1_000),
-        metadata={"description": "Parts of the window", "minimum": 1, "maximum": 1_000},
-    )
-    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
-
-
 class RecordParams(NoParams):
     """Whether to record, or only to return what would be recorded."""
 

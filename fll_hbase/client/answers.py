@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from fll_hbase.client.base import Answer
-from fll_hbase.client.table_shapes import NO_TABLE, TableShape
+from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime.errors import ConfigurationError
 
 if TYPE_CHECKING:

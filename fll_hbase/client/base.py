@@ -10,6 +10,8 @@ from typing import Any, Self
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries import query as queries
+from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import LineageError
 
@@ -77,17 +79,6 @@ class ReportQuestion:
     field: DatasetField
     window: WindowText
     causal: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramsQuery:
-    """Programs of a dataset, or with `field` of one field; `direction` is both, backward or forward."""
-
-    dataset: Dataset
-    window: WindowText
-    field: str
-    direction: str
     failed: bool
 
 
@@ -166,16 +157,6 @@ class RunsQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class RunCountsQuery:
-    """Counts of the runs of a dataset, or with `field` of one field, in `buckets` parts of the window."""
-
-    dataset: Dataset
-    window: WindowText
-    buckets: int
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete.
 
@@ -222,6 +203,10 @@ class LineageClient(ABC):
         """
 
     @abstractmethod
+    def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
+        """Return the answer of the store or the server to a query whose parameters are valid."""
+
+    @abstractmethod
     def ask_lineage(self, query: LineageQuery) -> Answer:
         """Return dataset lineage: for each pair of datasets an entry with the pairs of their fields."""
 
@@ -264,14 +249,6 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_runs(self, query: RunsQuery) -> Answer:
         """Return the runs that read or wrote a dataset, newest first."""
-
-    @abstractmethod
-    def ask_run_counts(self, query: RunCountsQuery) -> Answer:
-        """Return how many runs start in each part of a window."""
-
-    @abstractmethod
-    def ask_programs(self, query: ProgramsQuery) -> Answer:
-        """Return the programs whose runs read or wrote a dataset, that of the newest run first."""
 
     @abstractmethod
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec
+
 from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
 from fll_hbase.client.arguments import (
@@ -22,22 +26,40 @@ from fll_hbase.client.base import (
     LineageClient,
     LineageQuery,
     NamespaceRunsQuery,
-    ProgramsQuery,
     ReportQuestion,
-    RunCountsQuery,
     RunsQuery,
+    truncation_hint,
 )
 from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.queries import time_window
+from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.runtime.config import DEFAULTS
+
+P = ParamSpec("P")
 
 START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
 LIMIT = DEFAULTS.list_limit
-BUCKETS_MAX = 1_000
 
 _DIRECTIONS = ("both", "backward", "forward")
 _STATES = ("", "RUNNING", "COMPLETE", "FAIL", "ABORT")
+
+
+def _asks(query: Callable[P, Query[BodyT]]) -> Callable[Concatenate[Connection, P], TableAnswer[BodyT]]:
+    """Return the method that asks a query, with its parameters and its docstring."""
+
+    def ask(self: Connection, /, *args: P.args, **kwargs: P.kwargs) -> TableAnswer[BodyT]:
+        return self.ask(query(*args, **kwargs))
+
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    signature = inspect.signature(query)
+    ask.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[itself, *signature.parameters.values()], return_annotation=inspect.Signature.empty
+    )
+    ask.__doc__ = query.__doc__
+    return ask
 
 
 class Connection(TagConnection, LineageClient):
@@ -48,6 +70,13 @@ class Connection(TagConnection, LineageClient):
     raise InvalidQuery for arguments that are not possible, NotFound for names that were never recorded,
     StoreUnavailable if the store or server does not answer.
     """
+
+    def ask(self, query: Query[BodyT]) -> TableAnswer[BodyT]:
+        """Return the answer to a query. Raises InvalidQuery for every parameter that is not valid."""
+        query.check()
+        answer = self.read_answer(query)
+        incomplete = truncation_hint(answer.truncated_by)
+        return TableAnswer(answer.body, incomplete, answer.retained_from_ms, shape=query.table)
 
     def lineage(
         self,
@@ -277,47 +306,8 @@ class Connection(TagConnection, LineageClient):
         query = RunsQuery(dataset, window, limit, field, program, state, cursor)
         return as_table(self.ask_runs(query), shapes.Runs, table_shapes.RUNS)
 
-    def programs(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        field: str = "",
-        start: Time = START,
-        end: Time = END,
-        direction: shapes.AnyDirection = "both",
-        failed: bool = False,
-    ) -> TableAnswer[shapes.Programs]:
-        """Return the programs that read (forward) or wrote (backward) a dataset or one field of it.
-
-        >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
-        >>> [program["program"] for program in answer]
-        ['features', 'print', 'build_accounts']
-        """
-        check_word("direction", direction, *_DIRECTIONS)
-        dataset, window = checked_dataset(namespace, name), window_text(start, end)
-        query = ProgramsQuery(dataset, window, field, direction, failed)
-        return as_table(self.ask_programs(query), shapes.Programs, table_shapes.PROGRAMS)
-
-    def run_counts(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        field: str = "",
-        buckets: int = 30,
-        start: Time = START,
-        end: Time = END,
-    ) -> TableAnswer[shapes.RunCounts]:
-        """Return how many runs start in each of `buckets` (at most 1,000) equal parts of the window.
-
-        >>> [bucket["complete"] for bucket in client.run_counts("bank", "RiskScores", buckets=3)]
-        [19, 19, 20]
-        """
-        check_count("buckets", buckets, greatest=BUCKETS_MAX)
-        dataset, window = checked_dataset(namespace, name), window_text(start, end)
-        query = RunCountsQuery(dataset, window, buckets, field)
-        return as_table(self.ask_run_counts(query), shapes.RunCounts, table_shapes.RUN_COUNTS)
+    programs = _asks(Programs)
+    run_counts = _asks(RunCounts)
 
     def search(
         self, text: str, *, kind: shapes.SearchKind = "", limit: int = LIMIT

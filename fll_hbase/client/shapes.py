@@ -215,45 +215,6 @@ class Content(TypedDict):
     operations: list[dict[str, Any]]
 
 
-class Program(TypedDict):
-    """A program by its runs of a window."""
-
-    namespace: str
-    application: str
-    program: str
-    type: str
-    direction: AnyDirection
-    runs: int
-    failed: int
-    firstStart: int
-    lastStart: int
-    lastRun: str
-
-
-class Programs(TypedDict):
-    """Programs, that of the newest run first."""
-
-    programs: list[Program]
-    truncated: bool
-    truncatedBy: NotRequired[list[str]]
-
-
-class Bucket(TypedDict):
-    """Counts of the runs of a part of a window, which begins at `start` seconds since 1970."""
-
-    start: float
-    complete: int
-    failed: int
-
-
-class RunCounts(TypedDict):
-    """Counts of runs, the oldest part of the window first."""
-
-    buckets: list[Bucket]
-    truncated: bool
-    truncatedBy: NotRequired[list[str]]
-
-
 class Namespaces(TypedDict):
     """Names of namespaces."""
 

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from fll_hbase.queries import name_json, retention_json
 from fll_hbase.queries.change_json import STRETCH_MEMBERS
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
 from fll_hbase.queries.reports.retention_page import subject
+from fll_hbase.queries.tables import Row, TableShape, member_rows
 from fll_hbase.runtime.json_types import Json
 
-Row = Mapping[str, Any]
-
 _DATASET = ("namespace", "name")
-
-
-@dataclass(frozen=True, slots=True)
-class TableShape:
-    """Columns of a table, and its rows for the body of an answer; `times` are columns in milliseconds."""
-
-    columns: tuple[str, ...]
-    build: Callable[[Any], Sequence[Row]]
-    times: tuple[str, ...] = ()
-
-    def rows(self, body: Any) -> list[Row]:
-        """Return the rows, with None for a value that is missing."""
-        return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
-
-
-NO_TABLE = TableShape((), lambda body: ())
-
-
-def _members(member: str) -> Callable[[Json], Sequence[Row]]:
-    def build(body: Json) -> Sequence[Row]:
-        rows: Sequence[Row] = body[member]
-        return rows
-
-    return build
 
 
 def _pairs(entries: Sequence[Json]) -> list[Row]:
@@ -130,7 +103,7 @@ LINEAGE = TableShape(
     _pairs,
 )
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
-STRETCHES = TableShape(STRETCH_MEMBERS, _members("stretches"), times=("firstStart", "lastStart"))
+STRETCHES = TableShape(STRETCH_MEMBERS, member_rows("stretches"), times=("firstStart", "lastStart"))
 FIELD_LINEAGE = TableShape(("from", "to", "operation", "influence"), _connections)
 DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)
 RUNS = TableShape(
@@ -146,23 +119,16 @@ RUNS = TableShape(
         "run",
         "checksum",
     ),
-    _members("runs"),
+    member_rows("runs"),
     times=("startTime",),
 )
-PROGRAMS = TableShape(
-    (
-        *("namespace", "application", "program", "type", "direction"),
-        *("runs", "failed", "firstStart", "lastStart", "lastRun"),
-    ),
-    _members("programs"),
-    times=("firstStart", "lastStart"),
-)
-RUN_COUNTS = TableShape(("start", "complete", "failed"), _members("buckets"))
-HITS = TableShape((*_DATASET, "field"), _members("results"))
+HITS = TableShape((*_DATASET, "field"), member_rows("results"))
 NAMESPACES = TableShape(("namespace",), _namespaces)
-DATASETS = TableShape((*_DATASET, "description"), _members("endpoints"))
+DATASETS = TableShape((*_DATASET, "description"), member_rows("endpoints"))
 FIELDS = TableShape(
-    ("name", "type", "read", "written", "lastWritten", "dropped"), _members("fields"), times=("lastWritten",)
+    ("name", "type", "read", "written", "lastWritten", "dropped"),
+    member_rows("fields"),
+    times=("lastWritten",),
 )
 TAGS = TableShape(
     (*_DATASET, "field", "tag", "at", "by", "description", "path"), _tags("tags"), times=("at",)

@@ -86,7 +86,7 @@ def add_hidden_names(body: Any) -> None:
             body["unknown"] = True
         for value in body.values():
             add_hidden_names(value)
-    elif isinstance(body, list):
+    elif isinstance(body, list | tuple):
         for item in body:
             add_hidden_names(item)
 

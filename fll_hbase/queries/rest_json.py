@@ -39,9 +39,6 @@ from fll_hbase.store.results import (
     Derivations,
     LineageEntry,
     ListedRun,
-    Programs,
-    ProgramUsage,
-    RunCounts,
     RunDetails,
 )
 from fll_hbase.store.write.pending_run import CommitResult
@@ -90,33 +87,6 @@ def run(listed: ListedRun, *, now_ms: int) -> Json:
     if listed.directions:
         body["direction"] = _direction(listed.directions)
     return body
-
-
-def programs(result: Programs) -> Json:
-    """Return the programs of the runs of a window."""
-    return truncatable({"programs": [_program(usage) for usage in result.programs]}, result.truncated_by)
-
-
-def run_counts(result: RunCounts) -> Json:
-    """Return the counts of runs by bucket; the start of a bucket is in seconds since 1970."""
-    buckets = [
-        {"start": _seconds(bucket.start_ms), "complete": bucket.complete, "failed": bucket.failed}
-        for bucket in result.buckets
-    ]
-    return truncatable({"buckets": buckets}, result.truncated_by)
-
-
-def _program(usage: ProgramUsage) -> Json:
-    last = usage.last
-    return {
-        **name_json.program(last),
-        "direction": _direction(usage.directions),
-        "runs": usage.runs,
-        "failed": usage.failed,
-        "firstStart": usage.first_start_ms,
-        "lastStart": last.start_ms,
-        "lastRun": last.run,
-    }
 
 
 def _direction(directions: frozenset[Direction]) -> str:

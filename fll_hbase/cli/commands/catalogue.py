@@ -66,7 +66,7 @@ def consumers(
         note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
     subject = str(Reading(namespace, name, field))
     print_answer(
-        answer, output_format, table=lambda: listings.consumers_page(answer.body, subject, window, note)
+        answer, output_format, table=lambda: listings.consumers_page(answer.rows, subject, window, note)
     )
 
 

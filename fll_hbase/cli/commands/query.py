@@ -20,11 +20,13 @@ from fll_hbase.cli.options import (
     window_options,
 )
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
+from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import console, mermaid, result_tables, tree
 from fll_hbase.client.base import FieldQuery, LineageQuery, WindowText
 from fll_hbase.client.shapes import AnyDirection, FlowDirection, SearchKind, View
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import State
+from fll_hbase.queries.programs import Programs
 
 STATES = tuple(state.value for state in State)
 
@@ -208,38 +210,17 @@ Examples:
 """,
 )
 @dataset_arguments
-@click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
-@direction_option("both", "backward", "forward")
-@window_options
-@failed_option
+@query_options(Programs)
 @target_options
 @format_options(TABLE, JSON, CSV)
 def programs(
-    *,
-    namespace: str,
-    name: str,
-    field: str | None,
-    direction: AnyDirection,
-    window: WindowText,
-    failed: bool,
-    store: str | None,
-    server: str | None,
-    output_format: str,
+    *, query: Programs, window: WindowText, store: str | None, server: str | None, output_format: str
 ) -> None:
     """List the programs that wrote (backward) or read (forward) NAME, with the number of their runs."""
     with open_target(store, server) as client:
-        answer = client.programs(
-            namespace,
-            name,
-            field=field or "",
-            start=window.start,
-            end=window.end,
-            direction=direction,
-            failed=failed,
-        )
-        dataset = Dataset(namespace, name)
-        note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
-    print_answer(answer, output_format, table=lambda: result_tables.programs_table(answer.body, window, note))
+        answer = client.ask(query)
+        note = last_run_note(client, query.dataset, window, output_format) if not answer.rows else ""
+    print_answer(answer, output_format, table=lambda: result_tables.programs_table(answer.rows, window, note))
 
 
 @click.command(

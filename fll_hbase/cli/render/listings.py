@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +12,9 @@ from fll_hbase.cli.render.result_tables import TextTable, empty_message
 from fll_hbase.cli.render.time_text import describe_window, format_minute, format_with_zone
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.base import WindowText
+from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.queries import name_json
+from fll_hbase.queries.tables import Row
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
 
@@ -20,9 +23,9 @@ _PROGRAM_MEMBERS = ("namespace", "application", "program")
 _VERBS = {"forward": "reads", "backward": "writes", "both": "reads and writes"}
 
 
-def consumers_page(body: Any, subject: str, window: WindowText, note: str) -> RenderableType:
+def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, note: str) -> RenderableType:
     """Render the programs that read a dataset or field, with how often and when."""
-    if not body["programs"]:
+    if not programs:
         return empty_message(window, note)
     heading = f"Programs that read {escape_control(subject)}, {describe_window(window)}"
     rows = [
@@ -33,16 +36,17 @@ def consumers_page(body: Any, subject: str, window: WindowText, note: str) -> Re
             format_minute(program["firstStart"], window.zone),
             format_minute(program["lastStart"], window.zone),
         ]
-        for program in body["programs"]
+        for program in programs
     ]
     # Without the last run, which CSV and JSON have: the table has to fit into a terminal.
     columns = ("program", "runs", "failed", f"first ({window.zone})", f"last ({window.zone})")
     return Group(Text(heading, style="bold"), TextTable(columns, rows))
 
 
-def _program(program: Json) -> str:
-    is_hidden = "hidden" in program
-    return name_json.text(program) if is_hidden else "/".join(program[name] for name in _PROGRAM_MEMBERS)
+def _program(program: Row) -> str:
+    if program["namespace"] == HIDDEN_NAMESPACE:
+        return str(program["program"])
+    return "/".join(program[name] for name in _PROGRAM_MEMBERS)
 
 
 def names_table(answer: TableAnswer[Any]) -> RenderableType:

@@ -18,6 +18,7 @@ from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.time_text import describe_window
 from fll_hbase.client.base import LineageQuery, WindowText
 from fll_hbase.queries import name_json
+from fll_hbase.queries.tables import Row
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
 
@@ -101,9 +102,9 @@ def runs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
     )
 
 
-def programs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
+def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
     """Render programs in the order of the answer, that of the newest run first."""
-    if not body["programs"]:
+    if not programs:
         return empty_message(window, note)
     zone = ZoneInfo(window.zone)
     members = ("direction", "namespace", "application", "program")
@@ -116,7 +117,7 @@ def programs_table(body: Any, window: WindowText, note: str = "") -> RenderableT
                 str(program["failed"]),
                 *(str(program[member]) for member in members),
             ]
-            for program in body["programs"]
+            for program in programs
         ],
     )
 

@@ -18,9 +18,7 @@ from fll_hbase.client.base import (
     HistoryQuery,
     LineageQuery,
     NamespaceRunsQuery,
-    ProgramsQuery,
     ReportQuestion,
-    RunCountsQuery,
     RunsQuery,
     WindowText,
     truncation_hint,
@@ -43,8 +41,10 @@ from fll_hbase.queries import (
     run_list_json,
     time_window,
 )
+from fll_hbase.queries import query as queries
 from fll_hbase.queries.base_window import parse_base_window
 from fll_hbase.queries.cursors import decode_runs_cursor, decode_skip_cursor, encode_cursor
+from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.reports.consumption import consumption
 from fll_hbase.queries.reports.provenance import provenance
 from fll_hbase.queries.reports.report_query import ReportQuery
@@ -106,6 +106,9 @@ class LocalClient(LocalTagClient, Connection):
             columns=self._store.catalogue.field_names,
             name_rules=name_rules.parse_rules(self._settings.name_rules),
         )
+
+    def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
+        return query.answer(self._store, now_ms=self._clock())
 
     def ask_lineage(self, query: LineageQuery) -> Answer:
         """Read the lineage of a dataset."""
@@ -244,24 +247,6 @@ class LocalClient(LocalTagClient, Connection):
             if not start_after or len(runs) == limit:
                 incomplete = LIMIT_REACHED if start_after else truncation_hint(page.truncated_by)
                 return Answer({"runs": runs}, incomplete)
-
-    def ask_run_counts(self, query: RunCountsQuery) -> Answer:
-        """Count the runs of each part of a window."""
-        window = self._window(query.window)
-        result = self._store.run_counts(query.dataset, window, buckets=query.buckets, field=query.field)
-        return Answer(rest_json.run_counts(result), truncation_hint(result.truncated_by))
-
-    def ask_programs(self, query: ProgramsQuery) -> Answer:
-        window = self._window(query.window)
-        result = self._store.programs(
-            query.dataset,
-            window,
-            field=query.field,
-            directions=_directions(query.direction),
-            failed=query.failed,
-        )
-        body = rest_json.programs(result)
-        return self._answer(body, truncation_hint(result.truncated_by), query.dataset, window)
 
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         # The window is parsed once: if `now` moved between pages, the pages would be of different windows.

@@ -6,11 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 import requests
 
 from fll_hbase.client.base import LIMIT_REACHED, Answer, truncation_hint
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.queries import query as queries
+from fll_hbase.queries.query import BodyT, Query
+
+
+def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[BodyT]:
+    """Return the answer of a response. Raises Refused if its body is not that of the query."""
+    try:
+        body = msgspec.json.decode(response.content, type=query.body_type())
+    except msgspec.MsgspecError as error:
+        raise problems.unexpected_response(response) from error
+    bounds = getattr(body, "truncated_by", ()) or ("a bound of the server",)
+    return queries.Answer(
+        body,
+        retained_from_ms=retained_from_ms(response),
+        truncated_by=tuple(bounds) if getattr(body, "truncated", False) else (),
+    )
 
 
 def read_pages(

@@ -17,9 +17,7 @@ from fll_hbase.client.base import (
     HistoryQuery,
     LineageQuery,
     NamespaceRunsQuery,
-    ProgramsQuery,
     ReportQuestion,
-    RunCountsQuery,
     RunsQuery,
     WindowText,
     truncation_hint,
@@ -29,6 +27,7 @@ from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.remote_answers import (
     cursor_of,
+    decode,
     next_page,
     read_pages,
     retained_from_ms,
@@ -38,6 +37,8 @@ from fll_hbase.client.remote.remote_tags import HttpTagClient
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries import query as queries
+from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.store.write.pending_run import CommitResult
@@ -116,6 +117,9 @@ class HttpClient(HttpTagClient, Connection):
         # Faults of this document alone; any other error, such as refused access, concerns the others, too.
         except problems.DOCUMENT_FAULTS as error:
             return error
+
+    def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
+        return decode(query, self._session.get(*query.segments(), params=query.params()))
 
     def ask_lineage(self, query: LineageQuery) -> Answer:
         """Send GET …/endpoints/<name>/fields/lineage; what cut the answer is in its headers."""
@@ -217,28 +221,6 @@ class HttpClient(HttpTagClient, Connection):
         return read_pages(
             self._session, "runs", *_dataset_path(query.dataset), "runs", params=params, limit=query.limit
         )
-
-    def ask_run_counts(self, query: RunCountsQuery) -> Answer:
-        """Send GET …/endpoints/<name>/runs/counts."""
-        params = {
-            **_window_params(query.window),
-            "buckets": str(query.buckets),
-            **({"field": query.field} if query.field else {}),
-        }
-        response = self._session.get(*_dataset_path(query.dataset), "runs", "counts", params=params)
-        return truncatable(problems.json_body(response, "buckets", "truncated"))
-
-    def ask_programs(self, query: ProgramsQuery) -> Answer:
-        """Send GET …/endpoints/<name>/programs."""
-        params = {
-            "start": query.window.start,
-            "end": query.window.end,
-            "direction": query.direction,
-            "failed": str(query.failed).lower(),
-            **({"field": query.field} if query.field else {}),
-        }
-        response = self._session.get(*_dataset_path(query.dataset), "programs", params=params)
-        return truncatable(problems.json_body(response, "programs", "truncated"), retained_from_ms(response))
 
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         params: dict[str, str] | None = {"start": window.start, "end": window.end}

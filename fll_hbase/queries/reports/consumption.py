@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json, reach_json, rest_json
+from fll_hbase.queries.programs import programs_answer
 from fll_hbase.queries.reports.reached_fields import ReachedFields
 from fll_hbase.queries.reports.report_query import ReportQuery, horizon_member
 from fll_hbase.runtime.json_types import Json
@@ -34,7 +37,7 @@ def consumption(store: LineageStore, query: ReportQuery, *, now_ms: int) -> tupl
     programs = store.programs(
         field.dataset, window, field=field.name, directions=(Direction.FORWARD,), failed=query.failed
     )
-    body["programs"] = rest_json.programs(programs)["programs"]
+    body["programs"] = msgspec.to_builtins(programs_answer(programs))["programs"]
     body["derived"] = reached.to_json(reached.reach.paths.keys() - {field})
     body["dropped"] = field in reached.reach.dropped
     body["unknown"] = reach_json.unknown(reached.reach)

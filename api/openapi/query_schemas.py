@@ -1,0 +1,125 @@
+"""Schemas of queries: those of their parameters parse requests, those of their answers describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import marshmallow as ma
+import msgspec
+from marshmallow import ValidationError, fields, validate
+
+from fll_hbase.queries import time_window
+from fll_hbase.queries.parameters import Kind, Parameter
+from fll_hbase.queries.query import Query, Windowed
+from fll_hbase.runtime.errors import InvalidQuery
+
+from ..wire.query_params import CountParam, FlagParam, NoParams, now_ms
+
+
+class TimeText(fields.String):
+    """A time of the contract, loaded as it was sent."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            time_window.parse_seconds(str(value), now_ms=now_ms())
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
+        return str(value)
+
+
+class _WindowedParams(NoParams):
+    """Parameters with a window."""
+
+    # Also if other parameters are invalid: an answer lists every error of a query.
+    @ma.validates_schema(skip_on_field_errors=False)
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError, by parameter, for a window that ends before it starts."""
+        try:
+            time_window.parse_window(data.get("start"), data.get("end"), now_ms=now_ms())
+        except InvalidQuery as error:
+            raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
+
+
+@cache
+def parameter_schema(query: type[Query[Any]]) -> type[ma.Schema]:
+    """Return the schema of the parameters of a query's URL, loaded by attribute."""
+    members = {item.attribute: _parameter_field(item) for item in query.url_parameters()}
+    base = _WindowedParams if issubclass(query, Windowed) else NoParams
+    return type(f"{query.__name__}Params", (base,), members)
+
+
+def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
+    about = parameter.about
+    bounds = {"minimum": about.minimum, "maximum": about.maximum}
+    metadata: dict[str, Any] = {"description": about.help} if about.help else {}
+    metadata |= {name: bound for name, bound in bounds.items() if bound is not None}
+    options: dict[str, Any] = {"data_key": parameter.name, "metadata": metadata}
+    if parameter.required:
+        options["required"] = True
+    # A default that means "absent" is none to send, and times have theirs in words.
+    elif parameter.kind is not Kind.TIME and parameter.default not in (None, ""):
+        options["load_default"] = parameter.default
+    match parameter.kind:
+        case Kind.TIME:
+            return TimeText(**options)
+        case Kind.COUNT:
+            return CountParam(validate=validate.Range(min=about.minimum, max=about.maximum), **options)
+        case Kind.FLAG:
+            return FlagParam(**options)
+        case Kind.WORD:
+            return fields.String(validate=validate.OneOf(parameter.words), **options)
+        case Kind.TEXT:
+            return fields.String(validate=validate.Length(min=1), **options)
+
+
+@cache
+def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
+    """Return the schema of a JSON object of an answer, for the OpenAPI document alone."""
+    # Members have another attribute here: `fields` is one of marshmallow's own.
+    members = {f"member_{item.encode_name}": _member_field(item) for item in msgspec.structs.fields(body)}
+    name = body.__name__.removesuffix("Answer")
+    return type(f"{name}Schema", (ma.Schema,), {name: item for name, item in members.items() if item})
+
+
+def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None:
+    """Return one member; None for the number of a hidden thing, which no schema has."""
+    hint, metas = member.type, []
+    if get_origin(hint) is Annotated:
+        hint, *metas = get_args(hint)
+    if member.name == "hidden":
+        return None
+    required = member.required or any(meta.extra and meta.extra.get("required") for meta in metas)
+    options: dict[str, Any] = {"data_key": member.encode_name, "required": required}
+    if description := next((meta.description for meta in metas if meta.description), None):
+        options["metadata"] = {"description": description}
+    if member.required and NoneType in get_args(hint):
+        options["allow_none"] = True
+    return _value_field(hint)(**options)
+
+
+_VALUES: dict[Any, type[fields.Field[Any]]] = {
+    str: fields.String,
+    int: fields.Integer,
+    float: fields.Float,
+    bool: fields.Boolean,
+}
+
+
+def _value_field(hint: Any) -> Callable[..., fields.Field[Any]]:
+    """Return what makes the field of values of a type."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return lambda **options: fields.Nested(body_schema(hint), **options)
+    origin, arguments = get_origin(hint), [item for item in get_args(hint) if item is not NoneType]
+    if origin is Literal:
+        return lambda **options: fields.String(validate=validate.OneOf(arguments), **options)
+    if origin is tuple:
+        return lambda **options: fields.List(_value_field(arguments[0])(), **options)
+    if origin is dict:
+        return lambda **options: fields.Dict(**options)
+    if hint in _VALUES:
+        return _VALUES[hint]
+    # An optional value; of whole and decimal numbers the latter.
+    return _value_field(float if float in arguments else arguments[0])

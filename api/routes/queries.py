@@ -1,0 +1,60 @@
+"""Routes of queries: each is made from the query's own description."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from flask import Response, request
+
+from fll_hbase.queries.query import Answer, Query
+
+from ..openapi.query_schemas import body_schema, parameter_schema
+from ..wire import responses
+from ..wire.query_params import now_ms, window_params
+from .blueprint import Blueprint, store
+
+_JSON = "application/json"
+
+
+def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
+    """Add the route of a query to a blueprint."""
+
+    def view(parameters: dict[str, Any], **names: str) -> Response:
+        asked = query(**names, **parameters)
+        return respond(asked, asked.answer(store(), now_ms=now_ms()))
+
+    view.__doc__ = description(query)
+    view.__name__ = query.__name__
+    view = blueprint.problems(*query.statuses)(view)
+    view = blueprint.response(200, body_schema(query.body_type()), description=query.result)(view)
+    view = blueprint.arguments(parameter_schema(query)(), location="query")(view)
+    rule = query.path.replace("{", "<").replace("}", ">")
+    for name in query.path_names():
+        rule = rule.replace(f"<{name}>", f"<{name}:{name}>")
+    blueprint.route(rule, endpoint=query.__name__)(view)
+
+
+def description(query: type[Query[Any]]) -> str:
+    """Return the description of a query without the examples of its docstring."""
+    return inspect.cleandoc(query.__doc__ or "").partition("\n>>>")[0].strip()
+
+
+def respond(query: Query[Any], answer: Answer[Any]) -> Response:
+    """Return the response with an answer, in the format that the request prefers."""
+    if answer.window is None:
+        response = responses.json_response(answer.body)
+    else:
+        response = responses.windowed_response(
+            answer.body, answer.window, retained_from_ms=answer.retained_from_ms
+        )
+    if query.formats:
+        accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
+        if accepted in query.formats:
+            response.set_data(query.formats[accepted](answer.body))
+            response.mimetype = accepted
+        response.vary.add("Accept")
+    if not answer.cursor:
+        return response
+    window = window_params(answer.window) if answer.window else {}
+    return responses.with_next_link(response, cursor=answer.cursor, **window)

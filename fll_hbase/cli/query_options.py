@@ -1,0 +1,61 @@
+"""Options of queries, made from the descriptions of their parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from fll_hbase.cli.options import NAME, Command, window_options
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries.parameters import Kind, Parameter
+from fll_hbase.queries.query import Query, Windowed
+
+
+def query_options(query: type[Query[Any]]) -> Callable[[Command], Command]:
+    """Add the options of a query; the command receives `query`, and its window as `window` if it has one.
+
+    The names of the path are arguments, which another decorator adds.
+    """
+    is_windowed = issubclass(query, Windowed)
+    listed = [item for item in query.url_parameters() if item.kind is not Kind.TIME]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_query(**others: Any) -> None:
+            names = [item.attribute for item in listed] + sorted(query.path_names())
+            # An option that is not given has the default of the parameter.
+            values = {name: value for name in names if (value := others.pop(name)) is not None}
+            if is_windowed:
+                window: WindowText = others["window"]
+                values |= {"start": window.start, "end": window.end}
+            command(query=query(**values), **others)
+
+        decorated: Command = with_query
+        for item in reversed(listed):
+            decorated = _option(item)(decorated)
+        return window_options(decorated) if is_windowed else decorated
+
+    return decorate
+
+
+def _option(parameter: Parameter) -> Callable[[Command], Command]:
+    name = f"--{parameter.attribute.replace('_', '-')}"
+    text = parameter.about.help.replace("`", "")
+    options: dict[str, Any] = {"help": f"{text}." if text else None}
+    if parameter.kind is Kind.FLAG:
+        if parameter.default:
+            return click.option(f"{name}/--no-{name[2:]}", default=True, show_default=True, **options)
+        return click.option(name, is_flag=True, **options)
+    if parameter.default not in (None, ""):
+        options |= {"default": parameter.default, "show_default": True}
+    match parameter.kind:
+        case Kind.WORD:
+            return click.option(name, type=click.Choice(parameter.words), **options)
+        case Kind.COUNT:
+            bounds = click.IntRange(parameter.about.minimum, parameter.about.maximum)
+            return click.option(name, metavar="COUNT", type=bounds, **options)
+        case _:
+            return click.option(name, metavar=name[2:].upper(), type=NAME, **options)

@@ -1,0 +1,153 @@
+"""Parameters of queries, stated once for all fronts: type, default, bounds and help."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+Time: TypeAlias = str | int | float | date
+"""A time of the REST contract, seconds since 1970, a date (midnight in UTC), or a datetime with a zone."""
+
+FlowDirection: TypeAlias = Literal["backward", "forward"]
+AnyDirection: TypeAlias = Literal["both", "backward", "forward"]
+
+
+class Kind(Enum):
+    """Kind of the values of a parameter."""
+
+    TEXT = "text"
+    TIME = "time"
+    COUNT = "count"
+    FLAG = "flag"
+    WORD = "word"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the annotation of a parameter says beside its type.
+
+    `name` is that in URLs if it is not the attribute; counts are from `minimum` to `maximum`.
+    """
+
+    help: str = ""
+    name: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a query: `attribute` in Python, `name` in URLs; `words` are those of a WORD."""
+
+    attribute: str
+    name: str
+    kind: Kind
+    required: bool
+    default: Any
+    about: About
+    words: tuple[str, ...] = ()
+
+    def to_text(self, value: Any) -> str:
+        """Return a value as the text of a URL; "" for a value that means "absent"."""
+        match self.kind:
+            case Kind.FLAG:
+                return str(value).lower()
+            case Kind.TIME:
+                return "" if value is None else time_text(value)
+            case _:
+                return "" if value is None else str(value)
+
+    def fault(self, value: Any) -> str:
+        """Return what is wrong with a value that a caller in Python gives; "" for a valid one."""
+        if value is None or value == "":
+            return "is empty" if self.required else _empty_time(self.kind, value)
+        match self.kind:
+            case Kind.TIME:
+                return _time_fault(value)
+            case Kind.COUNT:
+                return count_fault(value, minimum=self.about.minimum, maximum=self.about.maximum)
+            case Kind.WORD:
+                return word_fault(value, self.words)
+            case Kind.TEXT:
+                return name_fault(value)
+            case Kind.FLAG:
+                return ""
+
+
+@cache
+def parameters(query: type[Any]) -> tuple[Parameter, ...]:
+    """Return the parameters of a query, a dataclass, in their order."""
+    hints = get_type_hints(query, include_extras=True)
+    return tuple(_parameter(field, hints[field.name]) for field in dataclasses.fields(query))
+
+
+def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
+    about = About()
+    if get_origin(hint) is Annotated:
+        hint, *annotations = get_args(hint)
+        about = next((item for item in annotations if isinstance(item, About)), about)
+    kind, words = _kind(hint)
+    required = field.default is dataclasses.MISSING
+    default = None if required else field.default
+    return Parameter(field.name, about.name or field.name, kind, required, default, about, words)
+
+
+def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
+    if hint == Time:
+        return Kind.TIME, ()
+    if get_origin(hint) is Literal:
+        return Kind.WORD, tuple(word for word in get_args(hint) if word)
+    if isinstance(hint, UnionType):
+        (hint,) = (item for item in get_args(hint) if item is not NoneType)
+        return _kind(hint)
+    return {bool: Kind.FLAG, int: Kind.COUNT, str: Kind.TEXT}[hint], ()
+
+
+def time_text(time: Time) -> str:
+    """Return a time as text of the REST contract."""
+    match time:
+        case str():
+            return time
+        case date():
+            return time.isoformat()
+        case _:
+            # Not repr(), which writes great numbers with an exponent.
+            return f"{Decimal(str(time)):f}"
+
+
+def _empty_time(kind: Kind, value: Any) -> str:
+    return "is empty; leave it out for the default" if kind is Kind.TIME and value == "" else ""
+
+
+def _time_fault(time: Time) -> str:
+    if isinstance(time, datetime) and time.tzinfo is None:
+        return f"{time} is a time of day, which needs a zone: tzinfo=datetime.UTC, or another"
+    return ""
+
+
+def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = None) -> str:
+    """Return what is wrong with a whole number from `minimum`, 1 by default, to `maximum`; "" if nothing."""
+    least = 1 if minimum is None else minimum
+    if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
+        return ""
+    bounds = f"{least} or more" if maximum is None else f"from {least} to {maximum}"
+    return f"{count!r} is not possible; it is {bounds}"
+
+
+def word_fault(word: str, words: tuple[str, ...]) -> str:
+    """Return what is wrong with a word that is none of `words`; "" if it is one of them."""
+    return "" if word in words else f"{word!r} is not possible; it is {', '.join(words)}"
+
+
+def name_fault(name: str) -> str:
+    """Return what is wrong with a name that is empty or cannot be encoded in UTF-8; "" if nothing."""
+    try:
+        return "" if name.encode() else "is empty"
+    except UnicodeEncodeError:
+        return f"{name[:100]!r} is not UTF-8"

@@ -1,0 +1,125 @@
+"""Programs that read or wrote a dataset or a field, by their runs of a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from fll_hbase.model.masking import HIDDEN_NAMESPACE
+from fll_hbase.model.window import BOTH, Direction
+from fll_hbase.queries.name_json import PROGRAM, hidden_number
+from fll_hbase.queries.parameters import About, AnyDirection
+from fll_hbase.queries.query import (
+    FIELD_HELP,
+    Answer,
+    Body,
+    DatasetQuery,
+    Required,
+    WindowedWithFailed,
+    directions,
+)
+from fll_hbase.queries.tables import TableShape, member_rows
+from fll_hbase.store import results
+from fll_hbase.store.lineage_store import LineageStore
+
+
+class Program(Body, frozen=True, kw_only=True):
+    """A program by its runs of a window; starts are in milliseconds since 1970.
+
+    One that is hidden has a number and no names.
+    """
+
+    hidden: int = 0
+    namespace: Annotated[str | None, Required] = None
+    application: Annotated[str | None, Required] = None
+    program: Annotated[str | None, Required] = None
+    type: Annotated[str | None, Required] = None
+    direction: AnyDirection
+    runs: int
+    failed: int
+    first_start: int
+    last_start: int
+    last_run: str
+
+
+class ProgramsAnswer(Body, frozen=True, kw_only=True):
+    """The programs of the runs of a window, that of the newest run first."""
+
+    programs: tuple[Program, ...]
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
+    """List the programs that read (forward) or wrote (backward) a dataset, or one field of it.
+
+    `runs`, `firstStart`, `lastStart` and `lastRun` leave out failed and aborted runs unless `failed=true`;
+    `failed` counts them in any case. Every run of the window is read.
+
+    >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
+    >>> [program.program for program in answer.body.programs]
+    ['features', 'print', 'build_accounts']
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/programs"
+    group: ClassVar[str] = "catalogue"
+    result: ClassVar[str] = "The program of the newest run first"
+    table: ClassVar[TableShape] = TableShape(
+        (
+            *("namespace", "application", "program", "type", "direction"),
+            *("runs", "failed", "firstStart", "lastStart", "lastRun"),
+        ),
+        member_rows("programs"),
+        times=("firstStart", "lastStart"),
+    )
+
+    field: Annotated[str, About(FIELD_HELP)] = ""
+    direction: AnyDirection = "both"
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProgramsAnswer]:
+        """Return the programs. Raises NotFound for names that were never recorded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        found = store.programs(
+            self.dataset,
+            window,
+            field=self.field,
+            directions=directions(self.direction),
+            failed=self.failed,
+        )
+        return Answer(programs_answer(found), window, retained_from_ms, found.truncated_by)
+
+
+def programs_answer(listed: results.Programs) -> ProgramsAnswer:
+    """Return the programs that the store lists."""
+    return ProgramsAnswer(
+        programs=tuple(map(_program, listed.programs)),
+        truncated=bool(listed.truncated_by),
+        truncated_by=listed.truncated_by,
+    )
+
+
+def _program(usage: results.ProgramUsage) -> Program:
+    last = usage.last
+    counts = Program(
+        direction=direction_word(usage.directions),
+        runs=usage.runs,
+        failed=usage.failed,
+        first_start=usage.first_start_ms,
+        last_start=last.start_ms,
+        last_run=last.run,
+    )
+    if last.namespace == HIDDEN_NAMESPACE:
+        return msgspec.structs.replace(counts, hidden=hidden_number(last.program))
+    names = {member: getattr(last, member) for member in PROGRAM}
+    return msgspec.structs.replace(counts, **names)
+
+
+def direction_word(found: frozenset[Direction]) -> AnyDirection:
+    """Return directions as one word: both, or the only one."""
+    if len(found) == len(BOTH):
+        return "both"
+    return "backward" if Direction.BACKWARD in found else "forward"

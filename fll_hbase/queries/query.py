@@ -1,0 +1,167 @@
+"""Queries: what a client may ask, with typed parameters and a typed answer, for every front alike."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
+from urllib.parse import quote
+
+import msgspec
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.queries import time_window
+from fll_hbase.queries.parameters import About, Parameter, Time, parameters, time_text
+from fll_hbase.queries.tables import NO_TABLE, TableShape
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
+from fll_hbase.store.lineage_store import LineageStore
+
+BodyT = TypeVar("BodyT", covariant=True)
+
+PROGRAM_HELP = "Only runs of programs of this name"
+FIELD_HELP = "Only runs that read or wrote this field"
+_NAME = re.compile(r"{(\w+)}")
+
+
+Required = msgspec.Meta(extra={"required": True})
+"""Annotates a member that only hidden things lack: the OpenAPI document requires it."""
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A JSON object of an answer; members that have their default are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[BodyT]):
+    """The answer to a query: its body, and what stands beside it in headers.
+
+    `truncated_by` has the limits that cut the body, as `limit=value`. `retained_from_ms` is the retention
+    horizon, if the window begins before it. `cursor` is that of the next page, "" without one.
+    """
+
+    body: BodyT
+    window: Window | None = None
+    retained_from_ms: int | None = None
+    truncated_by: tuple[str, ...] = ()
+    cursor: str = ""
+
+
+class Query(ABC, Generic[BodyT]):
+    """A query: a frozen dataclass whose fields are its parameters, those in `path` first.
+
+    The docstring is the description of the route and of the method in Python. `result` describes a
+    successful answer, `group` is the group of the route in the OpenAPI document.
+    """
+
+    path: ClassVar[str]
+    group: ClassVar[str]
+    result: ClassVar[str]
+    statuses: ClassVar[tuple[int, ...]] = (400, 404, 503)
+    formats: ClassVar[Mapping[str, Callable[[Any], str]]] = MappingProxyType({})
+    """Formats beside JSON: how the body is written, by media type."""
+
+    table: ClassVar[TableShape] = NO_TABLE
+    """The answer as a table."""
+
+    @abstractmethod
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
+        """Return the answer of a store. Raises LineageError."""
+
+    @classmethod
+    def body_type(cls) -> Any:
+        """Return the type of the body."""
+        for base in cls.__orig_bases__:  # type: ignore[attr-defined]  # of every class with a generic base
+            if arguments := get_args(base):
+                return arguments[0]
+        raise TypeError(f"{cls.__name__} does not say what its answer is")
+
+    @classmethod
+    def path_names(cls) -> frozenset[str]:
+        """Return the names of the parameters in the path."""
+        return frozenset(_NAME.findall(cls.path))
+
+    @classmethod
+    def url_parameters(cls) -> tuple[Parameter, ...]:
+        """Return the parameters that are not in the path."""
+        return tuple(item for item in parameters(cls) if item.attribute not in cls.path_names())
+
+    def check(self) -> None:
+        """Raise InvalidQuery with every parameter that is not valid."""
+        faults = ((item, item.fault(getattr(self, item.attribute))) for item in parameters(type(self)))
+        if errors := [FieldError(item.attribute, text) for item, text in faults if text]:
+            raise InvalidQuery(errors)
+
+    def segments(self) -> tuple[str, ...]:
+        """Return the segments of the path, as names."""
+        return tuple(
+            getattr(self, segment[1:-1]) if segment.startswith("{") else segment
+            for segment in self.path.strip("/").split("/")
+        )
+
+    def params(self) -> dict[str, str]:
+        """Return the parameters of the URL as text, without those that are absent."""
+        texts = ((item.name, item.to_text(getattr(self, item.attribute))) for item in self.url_parameters())
+        return {name: text for name, text in texts if text}
+
+    def url(self) -> str:
+        """Return the path and the query string of this query."""
+        path = "/".join(quote(segment, safe="") for segment in self.segments())
+        query = "&".join(f"{name}={quote(text, safe='')}" for name, text in self.params().items())
+        return f"/{path}?{query}" if query else f"/{path}"
+
+
+@dataclass(frozen=True)
+class DatasetQuery(Query[BodyT]):
+    """A query about one dataset."""
+
+    namespace: str
+    name: str
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset."""
+        return Dataset(self.namespace, self.name)
+
+
+@dataclass(frozen=True)
+class FieldQuery(DatasetQuery[BodyT]):
+    """A query about one field."""
+
+    field: str
+
+    @property
+    def dataset_field(self) -> DatasetField:
+        """The field."""
+        return DatasetField(self.dataset, self.field)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windowed:
+    """A window on the start of runs, `start` included, `end` excluded."""
+
+    start: Annotated[Time, About("Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`")] = (
+        time_window.DEFAULT_START
+    )
+    end: Annotated[Time, About("End of the window, excluded; a time as for `start`; default `now`")] = (
+        time_window.DEFAULT_END
+    )
+
+    def window(self, now_ms: int) -> Window:
+        """Return the window. Raises InvalidQuery for times that cannot be parsed, or in the wrong order."""
+        return time_window.parse_window(time_text(self.start), time_text(self.end), now_ms=now_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowedWithFailed(Windowed):
+    """A window, and whether failed and aborted runs are included."""
+
+    failed: Annotated[bool, About("Include failed and aborted runs")] = False
+
+
+def directions(direction: str) -> tuple[Direction, ...]:
+    """Return the directions of a word: backward, forward, or both."""
+    return BOTH if direction == "both" else (Direction(direction),)

@@ -1,0 +1,43 @@
+"""Answers as tables: columns and rows, for CSV and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.json_types import Json
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """Columns of a table, and its rows for the JSON of an answer; `times` are columns in milliseconds."""
+
+    columns: tuple[str, ...]
+    build: Callable[[Any], Sequence[Row]]
+    times: tuple[str, ...] = ()
+
+    def rows(self, body: Any) -> list[Row]:
+        """Return the rows, with None for a value that is missing; hidden things have their number as name."""
+        if isinstance(body, msgspec.Struct):
+            body = msgspec.to_builtins(body)
+            name_json.add_hidden_names(body)
+        return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
+
+
+NO_TABLE = TableShape((), lambda body: ())
+
+
+def member_rows(member: str) -> Callable[[Json], Sequence[Row]]:
+    """Return what makes a row of each item of a member."""
+
+    def build(body: Json) -> Sequence[Row]:
+        rows: Sequence[Row] = body[member]
+        return rows
+
+    return build

@@ -1,0 +1,69 @@
+"""Queries: their URLs, the faults of their parameters, and bodies that every front decodes alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.wire.paths import decode_percent
+from api.wire.query_params import parse_query_string
+from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
+from fll_hbase.queries.query import Query
+from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.runtime.errors import InvalidQuery
+
+QUERIES: tuple[type[Query[Any]], ...] = (Programs, RunCounts)
+
+names = st.text(min_size=1, max_size=9).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
+
+
+@given(namespace=names, name=names, field=names)
+def test_a_server_reads_the_url_as_it_was_meant(namespace: str, name: str, field: str) -> None:
+    query = Programs(namespace, name, field=field, direction="forward", failed=True)
+    path, _, text = query.url().partition("?")
+    segments = tuple(map(decode_percent, path.strip("/").split("/")))
+    assert segments == query.segments() == ("v3", "namespaces", namespace, "endpoints", name, "programs")
+    params, errors = parse_query_string(text, {item.name for item in query.url_parameters()})
+    assert not errors
+    assert params == query.params()
+    assert params["field"] == field
+    assert params["failed"] == "true"
+
+
+def test_every_fault_is_listed() -> None:
+    query = RunCounts("", "name", start="", buckets=1_001, field="\udcff")
+    with pytest.raises(InvalidQuery) as error:
+        query.check()
+    assert sorted(item.path for item in error.value.errors) == ["buckets", "field", "namespace", "start"]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_parameters_in_the_path_are_names(query: type[Query[Any]]) -> None:
+    fields = {item.attribute for item in query.url_parameters()}
+    assert query.path_names()
+    assert not query.path_names() & fields
+    assert ">>> " in str(query.__doc__)
+
+
+def test_a_hidden_program_has_a_number_and_no_names() -> None:
+    counts = {"runs": 1, "failed": 0, "first_start": 1, "last_start": 2, "last_run": "r"}
+    hidden = Program(hidden=1, direction="both", **counts)  # type: ignore[arg-type]
+    visible = Program(
+        namespace="a",
+        application="",
+        program="p",
+        type="",
+        direction="forward",
+        **counts,  # type: ignore[arg-type]
+    )
+    body = ProgramsAnswer(programs=(hidden, visible), truncated=False)
+    encoded = msgspec.json.encode(body)
+    assert msgspec.json.decode(encoded, type=Programs.body_type()) == body
+    first, second = msgspec.json.decode(encoded)["programs"]
+    assert "namespace" not in first
+    assert second["application"] == ""
+    assert [row["program"] for row in Programs.table.rows(body)] == ["hidden 1", "p"]
