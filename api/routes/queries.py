@@ -21,8 +21,8 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
     """Add the route of a query to a blueprint."""
 
     def view(parameters: dict[str, Any], **names: str) -> Response:
-        asked = query(**names, **parameters)
-        return respond(asked, asked.answer(store(), now_ms=now_ms()))
+        given = query(**names, **parameters)
+        return respond(given, given.answer(store(), now_ms=now_ms()))
 
     view.__doc__ = description(query)
     view.__name__ = query.__name__

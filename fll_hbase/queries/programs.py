@@ -83,14 +83,14 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
         """Return the programs. Raises NotFound for names that were never recorded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
-        found = store.programs(
+        listed = store.programs(
             self.dataset,
             window,
             field=self.field,
             directions=directions(self.direction),
             failed=self.failed,
         )
-        return Answer(programs_answer(found), window, retained_from_ms, found.truncated_by)
+        return Answer(programs_answer(listed), window, retained_from_ms, listed.truncated_by)
 
 
 def programs_answer(listed: results.Programs) -> ProgramsAnswer:
@@ -118,8 +118,8 @@ def _program(usage: results.ProgramUsage) -> Program:
     return msgspec.structs.replace(counts, **names)
 
 
-def direction_word(found: frozenset[Direction]) -> AnyDirection:
+def direction_word(values: frozenset[Direction]) -> AnyDirection:
     """Return directions as one word: both, or the only one."""
-    if len(found) == len(BOTH):
+    if len(values) == len(BOTH):
         return "both"
-    return "backward" if Direction.BACKWARD in found else "forward"
+    return "backward" if Direction.BACKWARD in values else "forward"
