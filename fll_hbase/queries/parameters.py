@@ -30,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the annotation of a parameter says beside its type.
+    """Annotation of a parameter: its help, bounds and name in URLs.
 
     `name` is that in URLs if it is not the attribute; counts are from `minimum` to `maximum`.
     """
