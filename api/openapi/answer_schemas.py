@@ -222,54 +222,6 @@ class FieldDerivationsSchema(_Bounded):
     paths = fields.List(fields.Nested(PathSchema), required=True)
 
 
-class NamespacesSchema(ma.Schema):
-    """A page of namespaces."""
-
-    namespaces = fields.List(fields.String(), required=True)
-
-
-class ListedEndPointSchema(EndPointSchema):
-    """A dataset of a page."""
-
-    description = fields.String()
-
-
-class EndPointsSchema(ma.Schema):
-    """A page of datasets."""
-
-    endpoints = fields.List(fields.Nested(ListedEndPointSchema), required=True)
-
-
-class ListedFieldSchema(ma.Schema):
-    """A field of a page."""
-
-    name = fields.String(required=True)
-    type = fields.String()
-    read = fields.Boolean(required=True)
-    written = fields.Boolean(required=True)
-    lastWritten = fields.Integer()
-    dropped = fields.Boolean()
-
-
-class FieldsSchema(ma.Schema):
-    """A page of fields."""
-
-    # An attribute `fields` would hide the one in which marshmallow keeps the members of a schema.
-    dataset_fields = fields.List(fields.Nested(ListedFieldSchema), data_key="fields", required=True)
-
-
-class ResultSchema(EndPointSchema):
-    """A search hit."""
-
-    field = fields.String()
-
-
-class ResultsSchema(ma.Schema):
-    """A page of search hits."""
-
-    results = fields.List(fields.Nested(ResultSchema), required=True)
-
-
 class RunOfProgramSchema(ma.Schema):
     """A run of a program; times are in milliseconds since 1970."""
 

@@ -80,7 +80,7 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
     """Return the schema of a JSON object of an answer, for the OpenAPI document alone."""
     # Members have another attribute here: `fields` is one of marshmallow's own.
     members = {f"member_{item.encode_name}": _member_field(item) for item in msgspec.structs.fields(body)}
-    name = body.__name__.removesuffix("Answer")
+    name = getattr(body, "schema_name", body.__name__.removesuffix("Answer"))
     return type(f"{name}Schema", (ma.Schema,), {name: item for name, item in members.items() if item})
 
 

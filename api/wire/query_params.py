@@ -17,7 +17,6 @@ from fll_hbase.queries import cursors, time_window
 from fll_hbase.queries.cursors import encode_cursor as encode_cursor
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidQuery
-from fll_hbase.store.read.search import SearchKind
 
 from .paths import decode_percent
 from .responses import epoch_seconds
@@ -25,7 +24,6 @@ from .responses import epoch_seconds
 # int() also accepts `1_0`, `+1` and digits of other scripts, and refuses more than 4,300 digits.
 _DIGITS = re.compile(r"[0-9]{1,1000}", re.ASCII)
 _INDIRECT = {"description": "Include indirect dependencies"}
-_PART_OF_NAME = {"description": "Part of a name, in any case"}
 _FIELD = {"description": "Only runs that read or wrote this field"}
 
 
@@ -162,35 +160,6 @@ class PageParams(NoParams):
 
     limit = CountParam(load_default=None, validate=validate.Range(min=1), metadata={"minimum": 1})
     cursor = ma.fields.String(load_default=None, metadata={"description": "From the link to the next page"})
-
-
-class NamesParams(PageParams):
-    """A page of names with a prefix."""
-
-    prefix = ma.fields.String(load_default="", metadata={"description": "Prefix of the names"})
-
-
-class FieldNamesParams(NamesParams):
-    """A page of field names with a prefix that contain a text."""
-
-    q = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_PART_OF_NAME)
-
-
-class SearchParams(PageParams):
-    """A page of names that contain a text; `kind` is None for both kinds."""
-
-    kind = ma.fields.Enum(
-        SearchKind,
-        by_value=True,
-        load_default=None,
-        metadata={"description": "Only datasets (`endpoint`), or only fields; default both"},
-    )
-
-    q = ma.fields.String(
-        required=True,
-        validate=validate.Length(min=1),
-        metadata=_PART_OF_NAME,
-    )
 
 
 class DerivationsParams(WindowWithFailedParams, PageParams):

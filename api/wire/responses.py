@@ -16,6 +16,7 @@ from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
 from fll_hbase.model.window import Window
+from fll_hbase.queries.time_window import epoch_seconds as epoch_seconds
 
 from .environ import ROUTE
 from .proxies import PREFIX
@@ -57,11 +58,6 @@ def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None
     response.headers["Window-Start"] = epoch_seconds(window.start_ms)
     response.headers["Window-End"] = epoch_seconds(window.stop_ms)
     return response
-
-
-def epoch_seconds(milliseconds: int) -> str:
-    """Return a time in seconds since 1970, with milliseconds."""
-    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:

@@ -80,33 +80,33 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
     """Return whether a namespace, dataset or field is in the catalogue; one read of it."""
     # Sorted by code point, a name is the first of all that begin with it.
     if not reading.name:
-        return bool(client.ask_datasets(reading.namespace, prefix="", limit=1).body["endpoints"])
+        return bool(client.datasets(reading.namespace, limit=1).rows)
     if not reading.field:
-        answer = client.ask_datasets(reading.namespace, prefix=reading.name, limit=1)
-        return [dataset["name"] for dataset in answer.body["endpoints"]] == [reading.name]
+        answer = client.datasets(reading.namespace, prefix=reading.name, limit=1)
+        return [dataset.name for dataset in answer.body.datasets] == [reading.name]
     try:
-        answer = client.ask_fields(Dataset(reading.namespace, reading.name), prefix=reading.field, limit=1)
+        fields = client.fields(reading.namespace, reading.name, prefix=reading.field, limit=1)
     except NotFound:
         return False
-    return [field["name"] for field in answer.body["fields"]] == [reading.field]
+    return [field.name for field in fields.body.fields] == [reading.field]
 
 
 def suggest(reading: Reading, client: Connection) -> list[str]:
     """Return recorded names near one that is not, at most three; in three reads of 1,000 names at most."""
     if reading.name:
-        datasets = client.ask_datasets(reading.namespace, prefix="", limit=NAMES_MAX).body["endpoints"]
-        names = [dataset["name"] for dataset in datasets]
+        datasets = client.datasets(reading.namespace, limit=NAMES_MAX).body.datasets
+        names = [dataset.name for dataset in datasets]
         if reading.field and reading.name in names:
             return _near_fields(reading, client)
         if names:
             return [f"{reading.namespace}/{name}" for name in _near(reading.name, names)]
-    return _near(reading.namespace, client.ask_namespaces(limit=NAMES_MAX).body["namespaces"])
+    return _near(reading.namespace, client.namespaces(limit=NAMES_MAX).body.namespaces)
 
 
 def _near_fields(reading: Reading, client: Connection) -> list[str]:
     dataset = Dataset(reading.namespace, reading.name)
-    fields = client.ask_fields(dataset, prefix="", limit=NAMES_MAX).body["fields"]
-    return [f"{dataset}.{name}" for name in _near(reading.field, [field["name"] for field in fields])]
+    fields = client.fields(reading.namespace, reading.name, limit=NAMES_MAX).body.fields
+    return [f"{dataset}.{name}" for name in _near(reading.field, [field.name for field in fields])]
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:

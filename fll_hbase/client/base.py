@@ -255,25 +255,6 @@ class LineageClient(ABC):
         """Yield the runs that read or wrote a dataset as OpenLineage events, newest first."""
 
     @abstractmethod
-    def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
-        """Return datasets and fields whose names contain `text`, in any case, best matches first.
-
-        At most `limit`; `kind` is endpoint or field, or empty for both.
-        """
-
-    @abstractmethod
-    def ask_namespaces(self, *, limit: int) -> Answer:
-        """Return the namespaces by code point, at most `limit`."""
-
-    @abstractmethod
-    def ask_datasets(self, namespace: str, *, prefix: str, limit: int) -> Answer:
-        """Return the datasets of a namespace whose names begin with `prefix`, at most `limit`."""
-
-    @abstractmethod
-    def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
-        """Return the fields of a dataset whose names begin with `prefix`, at most `limit`."""
-
-    @abstractmethod
     def ask_run(self, run: str) -> Answer:
         """Return all that is recorded of one run."""
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec
+from dataclasses import replace
+from typing import Any, Concatenate, ParamSpec, cast
+
+import msgspec
 
 from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
@@ -17,6 +20,7 @@ from fll_hbase.client.arguments import (
     window_text,
 )
 from fll_hbase.client.base import (
+    LIMIT_REACHED,
     DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
@@ -32,10 +36,15 @@ from fll_hbase.client.base import (
 )
 from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
+from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.search import Search
+from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.config import DEFAULTS
 
 P = ParamSpec("P")
@@ -74,9 +83,28 @@ class Connection(TagConnection, LineageClient):
     def ask(self, query: Query[BodyT]) -> TableAnswer[BodyT]:
         """Return the answer to a query. Raises InvalidQuery for every parameter that is not valid."""
         query.check()
+        if isinstance(query, Paged):
+            return self._read_pages(query, query)
         answer = self.read_answer(query)
         incomplete = truncation_hint(answer.truncated_by)
         return TableAnswer(answer.body, incomplete, answer.retained_from_ms, shape=query.table)
+
+    def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
+        """Read pages until there are as many items as the limit, or no more."""
+        limit = LIMIT if paged.limit is None else paged.limit
+        items: list[Any] = []
+        page: Any = query
+        while True:
+            # A page has fewer items than its limit where FLL_LIST_LIMIT_MAX or a bounded search is less.
+            answer = self.read_answer(replace(page, limit=limit - len(items)))
+            items += getattr(answer.body, paged.items)
+            if not answer.cursor or len(items) >= limit:
+                break
+            page = replace(page, cursor=answer.cursor, **_bounds(answer.window))
+        body: Any = msgspec.structs.replace(cast(Any, answer.body), **{paged.items: tuple(items)})
+        incomplete = LIMIT_REACHED if answer.cursor else truncation_hint(answer.truncated_by)
+        next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
+        return TableAnswer(body, incomplete, answer.retained_from_ms, next_page, query.table)
 
     def lineage(
         self,
@@ -309,52 +337,10 @@ class Connection(TagConnection, LineageClient):
     programs = _asks(Programs)
     run_counts = _asks(RunCounts)
 
-    def search(
-        self, text: str, *, kind: shapes.SearchKind = "", limit: int = LIMIT
-    ) -> TableAnswer[shapes.Hits]:
-        """Return the datasets and fields whose names contain a text, in any case; `kind` selects either.
-
-        >>> [hit["name"] for hit in client.search("risksc")]
-        ['RiskScores']
-        """
-        check_names(text=text)
-        check_word("kind", kind, "", "endpoint", "field")
-        check_count("limit", limit)
-        return as_table(self.ask_search(text, limit=limit, kind=kind), shapes.Hits, table_shapes.HITS)
-
-    def namespaces(self, *, limit: int = LIMIT) -> TableAnswer[shapes.Namespaces]:
-        """Return the namespaces that have datasets.
-
-        >>> client.namespaces(limit=2).body
-        {'namespaces': ['bank', 'hospital']}
-        """
-        check_count("limit", limit)
-        return as_table(self.ask_namespaces(limit=limit), shapes.Namespaces, table_shapes.NAMESPACES)
-
-    def datasets(
-        self, namespace: str, *, prefix: str = "", limit: int = LIMIT
-    ) -> TableAnswer[shapes.Datasets]:
-        """Return the datasets of a namespace whose names begin with `prefix`; none for an unknown namespace.
-
-        >>> [dataset["name"] for dataset in client.datasets("bank", prefix="Cu")]
-        ['CustomerAccounts', 'Customers']
-        """
-        check_names(namespace=namespace)
-        check_count("limit", limit)
-        answer = self.ask_datasets(namespace, prefix=prefix, limit=limit)
-        return as_table(answer, shapes.Datasets, table_shapes.DATASETS)
-
-    def fields(
-        self, namespace: str, name: str, *, prefix: str = "", limit: int = LIMIT
-    ) -> TableAnswer[shapes.Fields]:
-        """Return the fields of a dataset, with their types and whether any run read or wrote them.
-
-        >>> [field["name"] for field in client.fields("bank", "RiskScores")]
-        ['customer_key', 'risk_band', 'risk_score', 'segment']
-        """
-        check_count("limit", limit)
-        answer = self.ask_fields(checked_dataset(namespace, name), prefix=prefix, limit=limit)
-        return as_table(answer, shapes.Fields, table_shapes.FIELDS)
+    search = _asks(Search)
+    namespaces = _asks(Namespaces)
+    datasets = _asks(Datasets)
+    fields = _asks(Fields)
 
     def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.
@@ -383,6 +369,14 @@ class Connection(TagConnection, LineageClient):
         """
         check_names(checksum=checksum)
         return as_typed(self.ask_content(checksum), shapes.Content)
+
+
+def _bounds(window: Window | None) -> dict[str, str]:
+    """Return a window as the arguments `start` and `end`, in seconds since 1970."""
+    # Not the texts of the query: `now` would be another time, and pages would not fit together.
+    if window is None:
+        return {}
+    return {"start": epoch_seconds(window.start_ms), "end": epoch_seconds(window.stop_ms)}
 
 
 def _field(namespace: str, name: str, field: str) -> DatasetField:

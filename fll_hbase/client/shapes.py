@@ -7,7 +7,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 FlowDirection = Literal["backward", "forward"]
 AnyDirection = Literal["both", "backward", "forward"]
 View = Literal["detailed", "simple"]
-SearchKind = Literal["", "endpoint", "field"]
 ReportKind = Literal["consumption", "provenance"]
 
 Members = dict[str, Any]
@@ -213,61 +212,6 @@ class Content(TypedDict):
     checksum: str
     endpoints: list[dict[str, str]]
     operations: list[dict[str, Any]]
-
-
-class Namespaces(TypedDict):
-    """Names of namespaces."""
-
-    namespaces: list[str]
-
-
-class DatasetEntry(TypedDict):
-    """A dataset of the catalogue."""
-
-    namespace: str
-    name: str
-    description: NotRequired[str]
-
-
-class Datasets(TypedDict):
-    """Datasets of the catalogue."""
-
-    endpoints: list[DatasetEntry]
-
-
-class FieldEntry(TypedDict):
-    """A field of the catalogue, and whether any run read or wrote it.
-
-    `lastWritten` is the start of the last run that wrote it, in milliseconds since 1970, if newer ones wrote
-    the dataset without it. It is `dropped` if the newest schema does not have it.
-    """
-
-    name: str
-    read: bool
-    written: bool
-    type: NotRequired[str]
-    lastWritten: NotRequired[int]
-    dropped: NotRequired[bool]
-
-
-class Fields(TypedDict):
-    """Fields of one dataset."""
-
-    fields: list[FieldEntry]
-
-
-class Hit(TypedDict):
-    """A search result: a dataset, or a field of it."""
-
-    namespace: str
-    name: str
-    field: NotRequired[str]
-
-
-class Hits(TypedDict):
-    """Search results."""
-
-    results: list[Hit]
 
 
 # Not a class, nor below: `at` is a member of the contract and no name of ours.

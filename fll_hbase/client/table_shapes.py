@@ -54,10 +54,6 @@ def _paths(body: Json) -> list[Row]:
     ]
 
 
-def _namespaces(body: Json) -> list[Row]:
-    return [{"namespace": name} for name in body["namespaces"]]
-
-
 def _edges(body: Json) -> list[Row]:
     ends = (("namespace", "Namespace"), ("name", "Name"), ("field", "Field"))
     return [
@@ -121,14 +117,6 @@ RUNS = TableShape(
     ),
     member_rows("runs"),
     times=("startTime",),
-)
-HITS = TableShape((*_DATASET, "field"), member_rows("results"))
-NAMESPACES = TableShape(("namespace",), _namespaces)
-DATASETS = TableShape((*_DATASET, "description"), member_rows("endpoints"))
-FIELDS = TableShape(
-    ("name", "type", "read", "written", "lastWritten", "dropped"),
-    member_rows("fields"),
-    times=("lastWritten",),
 )
 TAGS = TableShape(
     (*_DATASET, "field", "tag", "at", "by", "description", "path"), _tags("tags"), times=("at",)

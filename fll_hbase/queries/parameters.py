@@ -66,7 +66,7 @@ class Parameter:
     def fault(self, value: Any) -> str:
         """Return what is wrong with a value that a caller in Python gives; "" for a valid one."""
         if value is None or value == "":
-            return "is empty" if self.required else _empty_time(self.kind, value)
+            return self._empty_fault(value)
         match self.kind:
             case Kind.TIME:
                 return _time_fault(value)
@@ -78,6 +78,11 @@ class Parameter:
                 return name_fault(value)
             case Kind.FLAG:
                 return ""
+
+    def _empty_fault(self, value: Any) -> str:
+        if self.kind is Kind.TIME and value == "":
+            return "is empty; leave it out for the default"
+        return "is empty" if self.required or (value == "" and self.default is None) else ""
 
 
 @cache
@@ -119,10 +124,6 @@ def time_text(time: Time) -> str:
         case _:
             # Not repr(), which writes great numbers with an exponent.
             return f"{Decimal(str(time)):f}"
-
-
-def _empty_time(kind: Kind, value: Any) -> str:
-    return "is empty; leave it out for the default" if kind is Kind.TIME and value == "" else ""
 
 
 def _time_fault(time: Time) -> str:

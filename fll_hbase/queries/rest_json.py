@@ -30,9 +30,6 @@ from fll_hbase.queries.failed_json import mark_failed_pairs
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.read.catalogue import CatalogueDataset
-from fll_hbase.store.read.field_writes import ListedField
-from fll_hbase.store.read.search import SearchHit
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     DatasetLineageResult,
@@ -159,34 +156,6 @@ def _job(reference: tuple[str, str, str] | None) -> Json | None:
         return None
     namespace, name, run = reference
     return {"namespace": namespace, "name": name, "run": run}
-
-
-def dataset(entry: CatalogueDataset) -> Json:
-    """Return one entry of a list of datasets."""
-    body: Json = name_json.dataset(entry.dataset)
-    if entry.description:
-        body["description"] = entry.description
-    return body
-
-
-def field(entry: ListedField) -> Json:
-    """Return one entry of a list of fields; `lastWritten` is in milliseconds since 1970."""
-    listed = entry.field
-    body: Json = {"name": listed.name}
-    if listed.type:
-        body["type"] = listed.type
-    body |= {"read": listed.read, "written": listed.written}
-    if entry.last_written_ms is not None:
-        body["lastWritten"] = entry.last_written_ms
-    return body | ({"dropped": True} if entry.dropped else {})
-
-
-def search_hit(hit: SearchHit) -> Json:
-    """Return one search hit."""
-    body: Json = name_json.dataset(hit.dataset)
-    if hit.field:
-        body["field"] = hit.field
-    return body
 
 
 def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:

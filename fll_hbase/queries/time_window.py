@@ -109,6 +109,11 @@ def _not_a_time(text: str) -> str:
     return f"{detail}; in a URL, `+` is written `%2B`" if " " in text else detail
 
 
+def epoch_seconds(milliseconds: int) -> str:
+    """Return a time in seconds since 1970, with milliseconds."""
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
+
+
 def _milliseconds(seconds: Fraction) -> int:
     """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
     # Up, because starts are whole milliseconds: one before `start` is excluded, one before `end` included.

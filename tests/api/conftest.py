@@ -85,8 +85,10 @@ def make_client(make_table: MakeTable) -> MakeClient:
     """Makes clients of an app over an empty store each, with these settings and limits."""
 
     def make(store_settings: Settings | None = None, **settings: int) -> FlaskClient:
-        store = LineageStore(make_table(), store_settings)
-        return create_app(store, Settings(**settings)).test_client()  # type: ignore[arg-type]
+        app_settings = Settings(**settings)  # type: ignore[arg-type]
+        # As `fll serve` does: the store has the settings of the app.
+        store = LineageStore(make_table(), store_settings or app_settings)
+        return create_app(store, app_settings).test_client()
 
     return make
 

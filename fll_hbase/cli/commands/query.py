@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -23,7 +23,7 @@ from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, prin
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import console, mermaid, result_tables, tree
 from fll_hbase.client.base import FieldQuery, LineageQuery, WindowText
-from fll_hbase.client.shapes import AnyDirection, FlowDirection, SearchKind, View
+from fll_hbase.client.shapes import AnyDirection, FlowDirection, View
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import State
 from fll_hbase.queries.programs import Programs
@@ -243,7 +243,7 @@ Examples:
 def find(
     *,
     text: str,
-    kind: SearchKind | None,
+    kind: Literal["endpoint", "field"] | None,
     limit: int,
     store: str | None,
     server: str | None,
@@ -252,7 +252,7 @@ def find(
     """Find datasets and fields whose names contain TEXT, in any case."""
     with open_target(store, server) as client:
         answer = client.search(text, kind=kind or "", limit=limit)
-    print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.body, text))
+    print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.rows, text))
 
 
 COMMANDS = (lineage, field, runs, programs, find)

@@ -122,12 +122,12 @@ def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") 
     )
 
 
-def search_table(body: Any, text: str) -> RenderableType:
+def search_table(hits: Sequence[Row], text: str) -> RenderableType:
     """Render search results."""
-    if not body["results"]:
+    if not hits:
         return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
     columns = ("namespace", "name", "field")
-    return TextTable(columns, [[str(result.get(name, "")) for name in columns] for result in body["results"]])
+    return TextTable(columns, [[str(hit[name] or "") for name in columns] for hit in hits])
 
 
 def empty_message(window: WindowText, note: str = "") -> Text:

@@ -24,7 +24,7 @@ from fll_hbase.client.base import (
     truncation_hint,
 )
 from fll_hbase.client.connection import Connection
-from fll_hbase.client.local.local_tags import LocalTagClient, first_items
+from fll_hbase.client.local.local_tags import LocalTagClient
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
@@ -55,7 +55,6 @@ from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import namespace_runs
 from fll_hbase.store.read.reach_walk import ReachQuery
-from fll_hbase.store.read.search import SearchHit, SearchKind, SearchPosition
 
 PAGE_RUNS = 1_000
 
@@ -259,40 +258,6 @@ class LocalClient(LocalTagClient, Connection):
             if not next_after:
                 return
 
-    def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
-        """Search the catalogue, in pages of bounded size, up to the limit."""
-        hits: list[SearchHit] = []
-        next_after: SearchPosition | None = None
-        # A search page may be short of hits and not be the last: it ends after `datasets_max` datasets, too.
-        while True:
-            page = self._store.catalogue.search(
-                text,
-                kind=SearchKind(kind) if kind else None,
-                start_after=next_after,
-                limit=limit - len(hits),
-                datasets_max=self._settings.search_end_points_max,
-            )
-            hits += page.results
-            next_after = page.next_after
-            if next_after is None or len(hits) == limit:
-                results = [rest_json.search_hit(hit) for hit in hits]
-                return Answer({"results": results}, LIMIT_REACHED if next_after else "")
-
-    def ask_namespaces(self, *, limit: int) -> Answer:
-        """List namespaces, no more than one beyond the limit."""
-        return first_items(self._store.catalogue.namespaces(), "namespaces", limit)
-
-    def ask_datasets(self, namespace: str, *, prefix: str, limit: int) -> Answer:
-        """List datasets, no more than one beyond the limit."""
-        entries = self._store.catalogue.datasets(namespace, prefix=prefix)
-        return first_items(map(rest_json.dataset, entries), "endpoints", limit)
-
-    def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
-        """Read all fields of a dataset, under all its names, and return the first of them."""
-        entries = self._store.field_writes.fields(dataset)
-        matches = (rest_json.field(entry) for entry in entries if entry.field.name.startswith(prefix))
-        return first_items(matches, "fields", limit)
-
     def ask_run(self, run: str) -> Answer:
         """Read one run with its content."""
         details, content = self._store.run_with_content(run)
@@ -323,14 +288,10 @@ class LocalClient(LocalTagClient, Connection):
 def _next_page(window: Window, position: str) -> dict[str, str]:
     """Return the parameters of the next page: its window, and the cursor of its position."""
     return {
-        "start": _seconds(window.start_ms),
-        "end": _seconds(window.stop_ms),
+        "start": time_window.epoch_seconds(window.start_ms),
+        "end": time_window.epoch_seconds(window.stop_ms),
         "cursor": encode_cursor(position),
     }
-
-
-def _seconds(milliseconds: int) -> str:
-    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
 
 
 def _directions(direction: str) -> tuple[Direction, ...]:

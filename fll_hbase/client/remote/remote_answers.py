@@ -12,6 +12,7 @@ import requests
 from fll_hbase.client.base import LIMIT_REACHED, Answer, truncation_hint
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
 
@@ -23,9 +24,12 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
     except msgspec.MsgspecError as error:
         raise problems.unexpected_response(response) from error
     bounds = getattr(body, "truncated_by", ()) or ("a bound of the server",)
+    page = next_page(response) or {}
     return queries.Answer(
         body,
+        window=_window(response),
         retained_from_ms=retained_from_ms(response),
+        cursor=page.get("cursor", ""),
         truncated_by=tuple(bounds) if getattr(body, "truncated", False) else (),
     )
 
@@ -51,7 +55,17 @@ def read_pages(
 
 def retained_from_ms(response: requests.Response) -> int | None:
     """Return the retention horizon that a response names, None without one."""
-    header = response.headers.get("Retained-From", "")
+    return _header_ms(response, "Retained-From")
+
+
+def _window(response: requests.Response) -> Window | None:
+    start_ms, stop_ms = (_header_ms(response, f"Window-{end}") for end in ("Start", "End"))
+    return None if start_ms is None or stop_ms is None else Window(start_ms, stop_ms)
+
+
+def _header_ms(response: requests.Response, name: str) -> int | None:
+    """Return the milliseconds of a header in seconds, None without it."""
+    header = response.headers.get(name, "")
     seconds, _, decimals = header.partition(".")
     # Digits and not a float, which has too few of them for the milliseconds of late starts.
     return int(seconds + decimals) if seconds.isdecimal() and len(decimals) == 3 else None

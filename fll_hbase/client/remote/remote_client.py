@@ -229,25 +229,6 @@ class HttpClient(HttpTagClient, Connection):
             yield from problems.json_body(response)
             params = next_page(response)
 
-    def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
-        """Send GET /v3/search, and follow its links up to the limit."""
-        params = {"q": text, **({"kind": kind} if kind else {})}
-        return read_pages(self._session, "results", "v3", "search", params=params, limit=limit)
-
-    def ask_namespaces(self, *, limit: int) -> Answer:
-        """Send GET /v3/namespaces, and follow its links up to the limit."""
-        return read_pages(self._session, "namespaces", "v3", "namespaces", params={}, limit=limit)
-
-    def ask_datasets(self, namespace: str, *, prefix: str, limit: int) -> Answer:
-        """Send GET …/endpoints, and follow its links up to the limit."""
-        path = "v3", "namespaces", namespace, "endpoints"
-        return read_pages(self._session, "endpoints", *path, params={"prefix": prefix}, limit=limit)
-
-    def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
-        """Send GET …/endpoints/<name>/fields, and follow its links up to the limit."""
-        path = *_dataset_path(dataset), "fields"
-        return read_pages(self._session, "fields", *path, params={"prefix": prefix}, limit=limit)
-
     def ask_run(self, run: str) -> Answer:
         """Send GET /v3/runs/<run>."""
         return Answer(

@@ -18,6 +18,7 @@ from openlineage.client import event_v2 as ol
 from fll_hbase.client.opening import connect, open_client
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.problems import Refused
+from fll_hbase.queries.catalogue import NamespacesAnswer
 from fll_hbase.recorder import Destination, Field, FieldOperation, LineageRecorder, Run, Source
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from tests.support.commands import FLL, fll
@@ -70,7 +71,9 @@ class TestOurs:
         recorder = LineageRecorder(server.url, namespace="ns1")
         recorder.record(Destination("ns1", "b"), OPERATIONS, run=Run(application="a", program="p"))
         with connect(server.url) as client, open_client(server.url) as other:
-            assert client.namespaces().body == other.namespaces().body == {"namespaces": ["ns1"]}
+            assert (
+                client.namespaces().body == other.namespaces().body == NamespacesAnswer(namespaces=("ns1",))
+            )
 
     def test_it_goes_before_the_user_of_the_url_and_netrc(
         self, server: TokenServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

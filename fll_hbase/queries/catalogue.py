@@ -1,0 +1,176 @@
+"""The catalogue: namespaces, their datasets, and the fields of a dataset, by code point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from fll_hbase.queries.cursors import decode_cursor
+from fll_hbase.queries.pages import Paged, first_page
+from fll_hbase.queries.parameters import About
+from fll_hbase.queries.query import Answer, Body, DatasetQuery, Query
+from fll_hbase.queries.tables import TableShape, member_rows
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.field_writes import ListedField as StoredField
+
+_STATUSES = (400, 503)
+
+
+class NamespacesAnswer(Body, frozen=True, kw_only=True):
+    """A page of namespaces."""
+
+    namespaces: tuple[str, ...]
+
+
+class ListedDataset(Body, frozen=True, kw_only=True):
+    """A dataset of a page."""
+
+    schema_name: ClassVar[str] = "ListedEndPoint"
+
+    namespace: str
+    name: str
+    description: str = ""
+
+
+class DatasetsAnswer(Body, frozen=True, kw_only=True):
+    """A page of datasets."""
+
+    schema_name: ClassVar[str] = "EndPoints"
+
+    datasets: tuple[ListedDataset, ...] = msgspec.field(name="endpoints")
+
+
+class ListedField(Body, frozen=True, kw_only=True):
+    """A field of a page; `last_written` is in milliseconds since 1970."""
+
+    name: str
+    type: str = ""
+    read: bool
+    written: bool
+    last_written: int | None = None
+    dropped: bool = False
+
+
+class FieldsAnswer(Body, frozen=True, kw_only=True):
+    """A page of fields."""
+
+    fields: tuple[ListedField, ...]
+
+
+def _namespace_rows(body: Json) -> list[Json]:
+    return [{"namespace": name} for name in body["namespaces"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Namespaces(Paged, Query[NamespacesAnswer]):
+    """List all namespaces that have datasets.
+
+    >>> client.namespaces(limit=2).body.namespaces
+    ('bank', 'hospital')
+    """
+
+    path: ClassVar[str] = "/v3/namespaces"
+    group: ClassVar[str] = "catalogue"
+    result: ClassVar[str] = "By code point"
+    statuses: ClassVar[tuple[int, ...]] = _STATUSES
+    items: ClassVar[str] = "namespaces"
+    table: ClassVar[TableShape] = TableShape(("namespace",), _namespace_rows)
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[NamespacesAnswer]:
+        """Return a page of namespaces."""
+        names = store.catalogue.namespaces(start_after=_start_after(self.cursor))
+        page, cursor = first_page(names, self.page_limit(store), lambda name: (name,))
+        return Answer(NamespacesAnswer(namespaces=tuple(page)), cursor=cursor)
+
+
+@dataclass(frozen=True)
+class Datasets(Paged, Query[DatasetsAnswer]):
+    """List the datasets of a namespace; none for an unknown namespace.
+
+    >>> [dataset.name for dataset in client.datasets("bank", prefix="Cu").body.datasets]
+    ['CustomerAccounts', 'Customers']
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints"
+    group: ClassVar[str] = "catalogue"
+    result: ClassVar[str] = "By code point"
+    statuses: ClassVar[tuple[int, ...]] = _STATUSES
+    items: ClassVar[str] = "datasets"
+    table: ClassVar[TableShape] = TableShape(("namespace", "name", "description"), member_rows("endpoints"))
+
+    namespace: str
+    prefix: Annotated[str, About("Prefix of the names")] = ""
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetsAnswer]:
+        """Return a page of datasets."""
+        entries = store.catalogue.datasets(
+            self.namespace, prefix=self.prefix, start_after=_start_after(self.cursor)
+        )
+        page, cursor = first_page(entries, self.page_limit(store), lambda entry: (entry.dataset.name,))
+        datasets = (
+            ListedDataset(
+                namespace=entry.dataset.namespace, name=entry.dataset.name, description=entry.description
+            )
+            for entry in page
+        )
+        return Answer(DatasetsAnswer(datasets=tuple(datasets)), cursor=cursor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fields(Paged, DatasetQuery[FieldsAnswer]):
+    """List the fields of a dataset. 404 if no recorded run read or wrote it.
+
+    `lastWritten` is the start of the last run that wrote a field, if newer runs wrote the dataset without it.
+    A `dropped` field is not in the newest schema that a run reported of the dataset.
+
+    >>> [field.name for field in client.fields("bank", "RiskScores").body.fields]
+    ['customer_key', 'risk_band', 'risk_score', 'segment']
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields"
+    group: ClassVar[str] = "catalogue"
+    result: ClassVar[str] = "By code point"
+    items: ClassVar[str] = "fields"
+    table: ClassVar[TableShape] = TableShape(
+        ("name", "type", "read", "written", "lastWritten", "dropped"),
+        member_rows("fields"),
+        times=("lastWritten",),
+    )
+
+    prefix: Annotated[str, About("Prefix of the names")] = ""
+    text: Annotated[str, About("Part of a name, in any case", name="q")] = ""
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldsAnswer]:
+        """Return a page of fields. Raises NotFound for a dataset that was never recorded."""
+        start_after = _start_after(self.cursor)
+        text = self.text.casefold()
+        # All fields are in one catalogue row, which is read whole: only the answer is paged.
+        matches = (
+            entry
+            for entry in store.field_writes.fields(self.dataset)
+            if entry.field.name.startswith(self.prefix)
+            and text in entry.field.name.casefold()
+            and entry.field.name > start_after
+        )
+        page, cursor = first_page(matches, self.page_limit(store), lambda entry: (entry.field.name,))
+        return Answer(FieldsAnswer(fields=tuple(map(_listed_field, page))), cursor=cursor)
+
+
+def _listed_field(entry: StoredField) -> ListedField:
+    field = entry.field
+    return ListedField(
+        name=field.name,
+        type=field.type or "",
+        read=field.read,
+        written=field.written,
+        last_written=entry.last_written_ms,
+        dropped=entry.dropped,
+    )
+
+
+def _start_after(cursor: str | None) -> str:
+    """Return the name after which a page starts; "" for the first. Raises InvalidQuery."""
+    return decode_cursor(cursor, 1)[0] if cursor else ""

@@ -1,0 +1,39 @@
+"""Lists in pages: at most so many items after a cursor, and the cursor of the next page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, ClassVar, TypeVar
+
+from fll_hbase.queries.cursors import encode_cursor
+from fll_hbase.queries.parameters import About
+from fll_hbase.store.lineage_store import LineageStore
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paged:
+    """A page of a list; `items` is the member of the body that has it."""
+
+    items: ClassVar[str]
+
+    limit: Annotated[int | None, About(minimum=1)] = None
+    cursor: Annotated[str | None, About("From the link to the next page")] = None
+
+    def page_limit(self, store: LineageStore) -> int:
+        """Return the most items of a page: `limit` or FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
+        return min(self.limit or store.settings.list_limit, store.settings.list_limit_max)
+
+
+def first_page(entries: Iterator[T], limit: int, names: Callable[[T], Sequence[str]]) -> tuple[list[T], str]:
+    """Return at most `limit` entries and the cursor of the next page, "" if there are no more.
+
+    `names` returns the names of an entry by which the next page finds its place.
+    """
+    # One more than shown: it decides whether there is a next page, so that no last page is empty.
+    page = list(islice(entries, limit + 1))
+    # A name and not an offset: names that are added meanwhile shift no page.
+    return page[:limit], encode_cursor(*names(page[limit - 1])) if len(page) > limit else ""
