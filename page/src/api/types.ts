@@ -590,9 +590,9 @@ export interface components {
             "/v3/search": {
                 limit?: number;
                 cursor?: string;
-                /** @enum {unknown} */
-                kind?: "endpoint" | "field";
                 q?: string;
+                /** @enum {string} */
+                kind?: "endpoint" | "field";
             };
             "/v3/namespaces/{namespace}/endpoints/{name}/runs": {
                 limit?: number;
@@ -787,7 +787,7 @@ export interface components {
             program: string;
             type: string;
             /** @enum {string} */
-            direction: "backward" | "forward" | "both";
+            direction: "both" | "backward" | "forward";
             runs: number;
             failed: number;
             firstStart: number;
