@@ -26,7 +26,7 @@ PARTS = [
 _NO_FLASK = """
 import sys
 sys.modules["flask"] = None
-from api.command import main
+from fll_hbase.api.command import main
 main(["serve"])
 """
 """The command line where the extra `server` was not installed."""

@@ -151,7 +151,7 @@ class TestWarnings:
         killed = server.workers()[0]
         os.kill(killed, signal.SIGKILL)
         server.wait_for_all_workers()
-        messages = [line["message"] for line in lines(server) if line["logger"] == "api.server"]
+        messages = [line["message"] for line in lines(server) if line["logger"] == "fll_hbase.api.server"]
         assert messages == [f"worker process {killed} ended, another one starts"]
 
     @pytest.mark.slow

@@ -31,7 +31,7 @@ _WITHOUT = """
 import sys
 sys.modules["prometheus_client"] = None
 sys.modules["opentelemetry"] = None
-from fll_hbase.client import connect
+from fll_hbase import connect
 with connect("sqlite:///:memory:") as client:
     print(client.namespaces())
 """

@@ -155,7 +155,8 @@ class TestSpans:
     def test_what_is_not_installed_is_named(self, tmp_path: Path) -> None:
         program = (
             "import sys; sys.modules['opentelemetry.exporter'] = None\n"
-            "from api.command import main; main(['serve', '--store', 'sqlite:///:memory:', '--port', '1'])"
+            "from fll_hbase.api.command import main\n"
+            "main(['serve', '--store', 'sqlite:///:memory:', '--port', '1'])"
         )
         done = subprocess.run(
             [sys.executable, "-c", program],

@@ -40,7 +40,7 @@ def earlier(recent: str, tmp_path: Path) -> str:
 
 ROW_BY_ROW = """
 import sys
-from api.command import main
+from fll_hbase.api.command import main
 from fll_hbase.store.maintenance import garbage_collection
 garbage_collection.PAGE_ROWS = 1
 main(["store", "migrate", "--store", sys.argv[1]])

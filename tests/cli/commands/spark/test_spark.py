@@ -25,7 +25,7 @@ class None_:
         if name.partition(".")[0] in ("pyspark", "py4j", "pyarrow", "pandas"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, None_())
-from api.command import main
+from fll_hbase.api.command import main
 main(sys.argv[1:])
 """
 """The command line where the extra `spark` was not installed."""
