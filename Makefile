@@ -178,7 +178,7 @@ house: $(RUNNABLE)
 tests-lint: lint
 
 # Coverage doubles the time of tests; what these execute the other tests execute, too.
-UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model test_openlineage_export.py \
+UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model queries/test_openlineage_export.py \
 	access/test_non_interference.py api/test_direct_routes.py api/openapi/test_openapi.py \
 	api/routes/test_lineage_wide.py capture/resolver/test_resolver_cost.py \
 	store/read/test_traversal.py store/read/test_reach.py sources/datahub/test_datahub_fuzz.py \
