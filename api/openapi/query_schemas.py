@@ -53,9 +53,10 @@ def parameter_schema(query: type[Query[Any]]) -> type[ma.Schema]:
 
 def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
     about = parameter.about
-    bounds = {"minimum": about.minimum, "maximum": about.maximum}
     metadata: dict[str, Any] = {"description": about.help} if about.help else {}
-    metadata |= {name: bound for name, bound in bounds.items() if bound is not None}
+    if parameter.kind is Kind.COUNT:
+        bounds = {"minimum": about.minimum, "maximum": about.maximum}
+        metadata |= {name: bound for name, bound in bounds.items() if bound is not None}
     options: dict[str, Any] = {"data_key": parameter.name, "metadata": metadata}
     if parameter.required:
         options["required"] = True
@@ -72,7 +73,8 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
         case Kind.WORD:
             return fields.String(validate=validate.OneOf(parameter.words), **options)
         case Kind.TEXT:
-            return fields.String(validate=validate.Length(min=1), **options)
+            lengths = [] if about.minimum is None else [validate.Length(min=about.minimum)]
+            return fields.String(validate=lengths, **options)
 
 
 @cache

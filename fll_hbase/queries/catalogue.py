@@ -141,7 +141,7 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
     )
 
     prefix: Annotated[str, About("Prefix of the names")] = ""
-    text: Annotated[str, About("Part of a name, in any case", name="q")] = ""
+    text: Annotated[str, About("Part of a name, in any case", name="q", minimum=1)] = ""
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldsAnswer]:
         """Return a page of fields. Raises NotFound for a dataset that was never recorded."""
@@ -173,4 +173,4 @@ def _listed_field(entry: StoredField) -> ListedField:
 
 def _start_after(cursor: str | None) -> str:
     """Return the name after which a page starts; "" for the first. Raises InvalidQuery."""
-    return decode_cursor(cursor, 1)[0] if cursor else ""
+    return "" if cursor is None else decode_cursor(cursor, 1)[0]

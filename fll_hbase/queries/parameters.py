@@ -32,7 +32,8 @@ class Kind(Enum):
 class About:
     """Annotation of a parameter: its help, bounds and name in URLs.
 
-    `name` is that in URLs if it is not the attribute; counts are from `minimum` to `maximum`.
+    `name` is that in URLs if it is not the attribute; counts, and lengths of texts, are from
+    `minimum` to `maximum`.
     """
 
     help: str = ""

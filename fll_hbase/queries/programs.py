@@ -76,7 +76,7 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
         times=("firstStart", "lastStart"),
     )
 
-    field: Annotated[str, About(FIELD_HELP)] = ""
+    field: Annotated[str, About(FIELD_HELP, minimum=1)] = ""
     direction: AnyDirection = "both"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProgramsAnswer]:

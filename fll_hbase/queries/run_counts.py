@@ -48,7 +48,7 @@ class RunCounts(Windowed, DatasetQuery[RunCountsAnswer]):
     table: ClassVar[TableShape] = TableShape(("start", "complete", "failed"), member_rows("buckets"))
 
     buckets: Annotated[int, About("Parts of the window", minimum=1, maximum=BUCKETS_MAX)] = 30
-    field: Annotated[str, About(FIELD_HELP)] = ""
+    field: Annotated[str, About(FIELD_HELP, minimum=1)] = ""
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunCountsAnswer]:
         """Return the counts. Raises NotFound for names that were never recorded."""

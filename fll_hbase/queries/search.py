@@ -51,7 +51,7 @@ class Search(Paged, Query[HitsAnswer]):
     items: ClassVar[str] = "results"
     table: ClassVar[TableShape] = TableShape(("namespace", "name", "field"), member_rows("results"))
 
-    text: Annotated[str, About("Part of a name, in any case", name="q")]
+    text: Annotated[str, About("Part of a name, in any case", name="q", minimum=1)]
     kind: Annotated[
         Literal["", "endpoint", "field"],
         About("Only datasets (`endpoint`), or only fields; default both"),

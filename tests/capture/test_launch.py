@@ -131,7 +131,7 @@ def test_the_hook_of_an_environment_is_one_file(tmp_path: Path) -> None:
     script.write_text(SCRIPT)
 
     def hook(action: str) -> str:
-        done = run(python, "-c", "from fll_hbase.api.command import main; main()", "capture", "hook", action)
+        done = run(python, "-c", "from api.command import main; main()", "capture", "hook", action)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
