@@ -16,15 +16,13 @@ from fll_hbase.runtime import clock
 
 from ..wire import notes
 from ..wire.environ import PRINCIPAL, ROUTE
-from ..wire.notes import REFUSED, TEXT_CHARACTERS_MAX, Note
+from ..wire.notes import NAME_CHARACTERS_MAX, REFUSED, TEXT_CHARACTERS_MAX, Note
 from .activity_ring import ENTRY_BYTES_MAX, SLOTS, ActivityRing
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 WARNED = "warned"
-NAME_CHARACTERS_MAX = 200
-"""Characters of a name in an entry."""
 
 _WRITES = ("POST", "PATCH")
 _SHORTENED = ("program", "run", "client", "sender", "route")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -12,11 +11,12 @@ from flask import Response
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries import dataset_json
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.pages import first_page
 from fll_hbase.queries.search import Search
 
 from ..openapi.catalogue_schemas import EndPointDetailsSchema
 from ..wire import responses
-from ..wire.query_params import NoParams, encode_cursor
+from ..wire.query_params import NoParams
 from .blueprint import Blueprint, settings, store
 from .queries import add_query
 
@@ -59,14 +59,9 @@ def list_page(
     `cursor_of` returns the names of an item by which the next page finds its place. `members` stand beside
     the items.
     """
-    limit = page_limit(query)
-    # One more than shown: it decides whether there is a next page, so that no last page is empty.
-    page = list(islice(items, limit + 1))
-    response = responses.json_response({member: [to_json(item) for item in page[:limit]], **members})
-    if len(page) <= limit:
-        return response
-    # A name and not an offset: names that are added meanwhile shift no page.
-    return responses.with_next_link(response, cursor=encode_cursor(*cursor_of(page[limit - 1])))
+    page, cursor = first_page(items, page_limit(query), cursor_of)
+    response = responses.json_response({member: [to_json(item) for item in page], **members})
+    return responses.with_next_link(response, cursor=cursor) if cursor else response
 
 
 def page_limit(query: dict[str, Any]) -> int:

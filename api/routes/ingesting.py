@@ -10,10 +10,10 @@ from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore
 
 from ..wire import notes
-from ..wire.notes import TEXT_CHARACTERS_MAX, Note
+from ..wire.notes import NAME_CHARACTERS_MAX, TEXT_CHARACTERS_MAX, Note
 
-TEXTS_MAX, NAME_CHARACTERS_MAX = 3, 200
-"""Warnings of a note and characters of each name; its `warnings` counts all of them."""
+TEXTS_MAX = 3
+"""Warnings that a note has as texts; its `warnings` counts all of them."""
 
 
 def ingest_documents(

@@ -12,7 +12,8 @@ import msgspec
 from fll_hbase.runtime.errors import LineageError
 
 REFUSED = "refused"
-TEXT_CHARACTERS_MAX = 300
+TEXT_CHARACTERS_MAX, NAME_CHARACTERS_MAX = 300, 200
+"""Characters of each text and name of a note."""
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):

@@ -12,7 +12,6 @@ import msgspec
 from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
 from fll_hbase.client.arguments import (
-    Time,
     check_count,
     check_names,
     check_word,
@@ -40,6 +39,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
 from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.run_counts import RunCounts

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
-from fll_hbase.client.arguments import Time, check_count, check_names, checked_dataset, window_text
+from fll_hbase.client.arguments import check_count, check_names, checked_dataset, window_text
 from fll_hbase.client.tag_base import FieldTagsQuery, RetentionQuestion, TagClient
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.queries import time_window
+from fll_hbase.queries.parameters import Time
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
 from fll_hbase.runtime.json_types import Json

@@ -73,7 +73,6 @@ class Namespaces(Paged, Query[NamespacesAnswer]):
     """
 
     path: ClassVar[str] = "/v3/namespaces"
-    group: ClassVar[str] = "catalogue"
     result: ClassVar[str] = "By code point"
     statuses: ClassVar[tuple[int, ...]] = _STATUSES
     items: ClassVar[str] = "namespaces"
@@ -95,7 +94,6 @@ class Datasets(Paged, Query[DatasetsAnswer]):
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints"
-    group: ClassVar[str] = "catalogue"
     result: ClassVar[str] = "By code point"
     statuses: ClassVar[tuple[int, ...]] = _STATUSES
     items: ClassVar[str] = "datasets"
@@ -131,7 +129,6 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields"
-    group: ClassVar[str] = "catalogue"
     result: ClassVar[str] = "By code point"
     items: ClassVar[str] = "fields"
     table: ClassVar[TableShape] = TableShape(

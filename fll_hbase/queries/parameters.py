@@ -70,7 +70,7 @@ class Parameter:
             return self._empty_fault(value)
         match self.kind:
             case Kind.TIME:
-                return _time_fault(value)
+                return time_fault(value)
             case Kind.COUNT:
                 return count_fault(value, minimum=self.about.minimum, maximum=self.about.maximum)
             case Kind.WORD:
@@ -81,8 +81,8 @@ class Parameter:
                 return ""
 
     def _empty_fault(self, value: Any) -> str:
-        if self.kind is Kind.TIME and value == "":
-            return "is empty; leave it out for the default"
+        if self.kind is Kind.TIME and value is not None:
+            return time_fault(value)
         return "is empty" if self.required or (value == "" and self.default is None) else ""
 
 
@@ -127,7 +127,10 @@ def time_text(time: Time) -> str:
             return f"{Decimal(str(time)):f}"
 
 
-def _time_fault(time: Time) -> str:
+def time_fault(time: Time) -> str:
+    """Return what is wrong with a time that is empty or has no zone; "" if nothing."""
+    if time == "":
+        return "is empty; leave it out for the default"
     if isinstance(time, datetime) and time.tzinfo is None:
         return f"{time} is a time of day, which needs a zone: tzinfo=datetime.UTC, or another"
     return ""

@@ -65,7 +65,6 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/programs"
-    group: ClassVar[str] = "catalogue"
     result: ClassVar[str] = "The program of the newest run first"
     table: ClassVar[TableShape] = TableShape(
         (

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
-from urllib.parse import quote
 
 import msgspec
 
@@ -22,7 +21,6 @@ from fll_hbase.store.lineage_store import LineageStore
 
 BodyT = TypeVar("BodyT", covariant=True)
 
-PROGRAM_HELP = "Only runs of programs of this name"
 FIELD_HELP = "Only runs that read or wrote this field"
 _NAME = re.compile(r"{(\w+)}")
 
@@ -54,11 +52,10 @@ class Query(ABC, Generic[BodyT]):
     """A query: a frozen dataclass whose fields are its parameters, those in `path` first.
 
     The docstring is the description of the route and of the method in Python. `result` describes a
-    successful answer, `group` is the group of the route in the OpenAPI document.
+    successful answer.
     """
 
     path: ClassVar[str]
-    group: ClassVar[str]
     result: ClassVar[str]
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 503)
     formats: ClassVar[Mapping[str, Callable[[Any], str]]] = MappingProxyType({})
@@ -106,12 +103,6 @@ class Query(ABC, Generic[BodyT]):
         """Return the parameters of the URL as text, without those that are absent."""
         texts = ((item.name, item.to_text(getattr(self, item.attribute))) for item in self.url_parameters())
         return {name: text for name, text in texts if text}
-
-    def url(self) -> str:
-        """Return the path and the query string of this query."""
-        path = "/".join(quote(segment, safe="") for segment in self.segments())
-        query = "&".join(f"{name}={quote(text, safe='')}" for name, text in self.params().items())
-        return f"/{path}?{query}" if query else f"/{path}"
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,11 @@ from fll_hbase.model.operations import (
 )
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun, State
-from fll_hbase.model.window import BOTH, DAY_MS, Direction, Window
+from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.failed_json import mark_failed_pairs
+from fll_hbase.queries.programs import direction_word
+from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
@@ -57,8 +59,8 @@ def field_derivations(field: str, window: Window, result: Derivations) -> Json:
     """Return the derivations of a field in the shape of the first design (seed 000)."""
     body: Json = {
         "fieldName": field,
-        "startTimeInSeconds": _seconds(window.start_ms),
-        "endTimeInSeconds": _seconds(window.stop_ms),
+        "startTimeInSeconds": short_seconds(window.start_ms),
+        "endTimeInSeconds": short_seconds(window.stop_ms),
         "paths": [
             {
                 "operations": [
@@ -82,12 +84,8 @@ def run(listed: ListedRun, *, now_ms: int) -> Json:
     body = _run(listed.run, now_ms)
     body["checksum"] = listed.checksum
     if listed.directions:
-        body["direction"] = _direction(listed.directions)
+        body["direction"] = direction_word(listed.directions)
     return body
-
-
-def _direction(directions: frozenset[Direction]) -> str:
-    return "both" if len(directions) == len(BOTH) else next(iter(directions)).value
 
 
 def truncatable(body: Json, truncated_by: Sequence[str]) -> Json:
@@ -287,8 +285,3 @@ def _step(operation: Operation) -> Json:
         "name": operation.name,
         "description": operation.description,
     }
-
-
-def _seconds(milliseconds: int) -> int | float:
-    # Whole seconds without `.0`, as seed 000 writes them.
-    return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000

@@ -10,6 +10,7 @@ import msgspec
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import FIELD_HELP, Answer, Body, DatasetQuery, Windowed
 from fll_hbase.queries.tables import TableShape, member_rows
+from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.store.lineage_store import LineageStore
 
 BUCKETS_MAX = 1_000
@@ -43,7 +44,6 @@ class RunCounts(Windowed, DatasetQuery[RunCountsAnswer]):
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/runs/counts"
-    group: ClassVar[str] = "catalogue"
     result: ClassVar[str] = "The oldest bucket first"
     table: ClassVar[TableShape] = TableShape(("start", "complete", "failed"), member_rows("buckets"))
 
@@ -57,15 +57,12 @@ class RunCounts(Windowed, DatasetQuery[RunCountsAnswer]):
         counts = store.run_counts(self.dataset, window, buckets=self.buckets, field=self.field)
         body = RunCountsAnswer(
             buckets=tuple(
-                RunBucket(start=_seconds(bucket.start_ms), complete=bucket.complete, failed=bucket.failed)
+                RunBucket(
+                    start=short_seconds(bucket.start_ms), complete=bucket.complete, failed=bucket.failed
+                )
                 for bucket in counts.buckets
             ),
             truncated=bool(counts.truncated_by),
             truncated_by=counts.truncated_by,
         )
         return Answer(body, window, retained_from_ms, counts.truncated_by)
-
-
-def _seconds(milliseconds: int) -> int | float:
-    # Whole seconds without `.0`, as in derivations.
-    return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000

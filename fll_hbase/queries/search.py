@@ -45,7 +45,6 @@ class Search(Paged, Query[HitsAnswer]):
     """
 
     path: ClassVar[str] = "/v3/search"
-    group: ClassVar[str] = "catalogue"
     result: ClassVar[str] = "Whole names, prefixes, other parts of names"
     statuses: ClassVar[tuple[int, ...]] = (400, 503)
     items: ClassVar[str] = "results"

@@ -114,6 +114,11 @@ def epoch_seconds(milliseconds: int) -> str:
     return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
 
 
+def short_seconds(milliseconds: int) -> int | float:
+    """Return a time in seconds since 1970; whole seconds as a whole number, as seed 000 writes them."""
+    return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
+
+
 def _milliseconds(seconds: Fraction) -> int:
     """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
     # Up, because starts are whole milliseconds: one before `start` is excluded, one before `end` included.

@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_max: int) -> list[R]:
-    """Return `function(item)` of each item, in order, of which at most `threads_max` run at a time.
+    """Return `function(item)` of each item, in order; at most `threads_max` run at a time.
 
     Raises the error of the first item that has one, after the calls that run by then have ended; no others
     begin. A single item runs in the calling thread.

@@ -78,7 +78,7 @@ def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult
     if len(names) == 1 and names[0]:
         script.records[names[0]] = values
     if len(names) == 1 and len(values.columns.items) > 1:
-        # A record alone is no value.
+        # A record has no single value.
         script.variables |= {name: UNKNOWN for name in names if name}
     elif values.columns.is_positional:
         pairs = zip(names, values.columns.values(), strict=False)

@@ -105,7 +105,7 @@ LEFT_OUT = {
         "INSERT INTO $(db).dbo.o (k) SELECT a FROM s",
     ),
 }
-"""Statements that are not read, of which users have not reported any."""
+"""Statements that are not read; no user has reported one."""
 
 HIDDEN = [
     ("clickhouse", "CREATE TABLE o AS SELECT a FROM url('https://h/y.csv', 'CSV', 'a Int32')"),
