@@ -10,13 +10,16 @@ from flask import request
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
+from fll_hbase.queries import time_window
 from fll_hbase.queries.base_window import base_window
+from fll_hbase.queries.tags import FieldTags
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.window_query import WindowQuery
 
+from ..openapi.query_schemas import parameter_schema
 from ..wire.change_params import DiffParams
-from ..wire.query_params import FieldLineageParams, FieldTagsParams, LineageParams, QueryParser, ReachParams
+from ..wire.query_params import FieldLineageParams, LineageParams, QueryParser, ReachParams, now_ms
 from ..wire.report_params import ConsumptionParams, ProvenanceParams
 
 
@@ -61,7 +64,10 @@ def _both_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
 
 
 def _inherited_tag_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
-    return [WindowQuery(Direction.BACKWARD, dataset, query["window"])] if query["inherited"] else []
+    if not query["inherited"]:
+        return []
+    window = time_window.parse_window(query.get("start"), query.get("end"), now_ms=now_ms())
+    return [WindowQuery(Direction.BACKWARD, dataset, window)]
 
 
 def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[WindowQuery]]:
@@ -78,7 +84,7 @@ _ROUTES: Mapping[str, _FirstRead] = {
     "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
     "changes.diff": _FirstRead(DiffParams, _both_windows),
     "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),
-    "tags.field_tags": _FirstRead(FieldTagsParams, _inherited_tag_windows, times=True),
+    "tags.FieldTags": _FirstRead(parameter_schema(FieldTags), _inherited_tag_windows, times=True),
     "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD), times=True),
     "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD), times=True),
 }

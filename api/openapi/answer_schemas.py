@@ -7,8 +7,10 @@ from marshmallow import fields, validate
 
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Direction
+from fll_hbase.queries.query import Fault
 
 from .document_schemas import INFLUENCES, OPERATIONS
+from .query_schemas import body_schema
 from .recorded_operations import RecordedOperationSchema
 
 # Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
@@ -17,13 +19,7 @@ FAILED = {"description": "With `failed=true`: true if failed and aborted runs al
 _DIRECTIONS = [direction.value for direction in Direction]
 
 
-class FaultSchema(ma.Schema):
-    """One error in a document or query."""
-
-    path = fields.String(
-        data_key="at", required=True, metadata={"description": "A path such as `operations.2.inputs.0`"}
-    )
-    detail = fields.String(required=True)
+FaultSchema = body_schema(Fault)
 
 
 class ProblemSchema(ma.Schema):

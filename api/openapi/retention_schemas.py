@@ -5,7 +5,10 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields
 
-from .tag_schemas import PolicySchema, TaggedFieldSchema
+from fll_hbase.queries.tags import TaggedField
+
+from .query_schemas import body_schema
+from .tag_schemas import PolicySchema
 
 
 class ExpiredRunsSchema(ma.Schema):
@@ -33,7 +36,7 @@ class ExpiredFieldSchema(ExpiredRunsSchema):
     namespace = fields.String(required=True)
     name = fields.String(required=True)
     field = fields.String(required=True)
-    path = fields.List(fields.Nested(TaggedFieldSchema), required=True)
+    path = fields.List(fields.Nested(body_schema(TaggedField)), required=True)
     programs = fields.List(fields.Nested(ExpiredProgramSchema), required=True)
 
 

@@ -13,63 +13,6 @@ _BY = {"description": "The person or program that puts it"}
 _TIME = {"description": "When it was put, in milliseconds since 1970"}
 
 
-class TaggedFieldSchema(ma.Schema):
-    """A field by name."""
-
-    namespace = fields.String(required=True)
-    name = fields.String(required=True)
-    field = fields.String(required=True)
-
-
-class TagSchema(TaggedFieldSchema):
-    """A tag of a field."""
-
-    tag = fields.String(required=True)
-    by = fields.String(metadata=_BY)
-    time = fields.Integer(data_key="at", required=True, metadata=_TIME)
-    description = fields.String()
-    warnings = fields.List(fields.Nested(FaultSchema))
-
-
-class TagListSchema(ma.Schema):
-    """Tags of fields."""
-
-    tags = fields.List(fields.Nested(TagSchema), required=True)
-
-
-class FieldTagSchema(TagSchema):
-    """A tag of a field, or of one that it is derived from."""
-
-    path = fields.List(
-        fields.Nested(TaggedFieldSchema),
-        metadata={"description": "With `inherited=true`: from the field with the tag to the one in the URL"},
-    )
-
-
-class FieldTagListSchema(ma.Schema):
-    """The tags of a field; `truncated` with `inherited=true`."""
-
-    tags = fields.List(fields.Nested(FieldTagSchema), required=True)
-    changeable = fields.Boolean(
-        metadata={"description": "False if the principal may not put and remove tags; else left out"}
-    )
-    truncated = fields.Boolean()
-    truncatedBy = fields.List(fields.String())
-
-
-class TagNamesSchema(ma.Schema):
-    """The names of tags."""
-
-    tags = fields.List(fields.String(), required=True)
-
-
-class TaggedFieldsSchema(ma.Schema):
-    """A tag and the fields that have it."""
-
-    tag = fields.String(required=True)
-    tagged = fields.List(fields.Nested(TagSchema), data_key="fields", required=True)
-
-
 class TagBodySchema(ma.Schema):
     """The note of a tag that a client puts."""
 

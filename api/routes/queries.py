@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 from flask import Response, request
@@ -29,10 +30,12 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
     view = blueprint.problems(*query.statuses)(view)
     view = blueprint.response(200, body_schema(query.body_type()), description=query.result)(view)
     view = blueprint.arguments(parameter_schema(query)(), location="query")(view)
-    rule = query.path.replace("{", "<").replace("}", ">")
-    for name in query.path_names():
-        rule = rule.replace(f"<{name}>", f"<{name}:{name}>")
-    blueprint.route(rule, endpoint=query.__name__)(view)
+    blueprint.route(rule(query), endpoint=query.__name__)(view)
+
+
+def rule(query: type[Query[Any]]) -> str:
+    """Return the path of a query as a rule of Flask: each name has the converter that is called as it is."""
+    return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)
 
 
 def description(query: type[Query[Any]]) -> str:

@@ -212,20 +212,6 @@ class RecordRunParams(RecordParams):
     )
 
 
-class FieldTagsParams(WindowParams, PageParams):
-    """A page of the tags of a field, with `inherited` also those of fields that it is derived from."""
-
-    inherited = FlagParam(
-        load_default=False,
-        metadata={"description": "Include the tags of fields upstream, over direct edges, in the window"},
-    )
-    level = CountParam(
-        load_default=None,
-        validate=validate.Range(min=1),
-        metadata={"description": "Hops; default `FLL_LEVEL_MAX` of the server", "minimum": 1},
-    )
-
-
 class RetentionParams(WindowWithFailedParams):
     """A policy and the window of its report; without `start` it begins with the oldest run."""
 

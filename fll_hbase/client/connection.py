@@ -44,6 +44,7 @@ from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.search import Search
+from fll_hbase.queries.tags import DatasetTags, FieldTags, TaggedFields, Tags
 from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.config import DEFAULTS
 
@@ -341,6 +342,11 @@ class Connection(TagConnection, LineageClient):
     namespaces = _asks(Namespaces)
     datasets = _asks(Datasets)
     fields = _asks(Fields)
+
+    field_tags = _asks(FieldTags)
+    dataset_tags = _asks(DatasetTags)
+    tags = _asks(Tags)
+    tagged_fields = _asks(TaggedFields)
 
     def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.

@@ -214,22 +214,7 @@ class Content(TypedDict):
     operations: list[dict[str, Any]]
 
 
-# Not a class, nor below: `at` is a member of the contract and no name of ours.
-Tag = TypedDict(  # noqa: UP013
-    "Tag",
-    {
-        "namespace": str,
-        "name": str,
-        "field": str,
-        "tag": str,
-        "at": int,
-        "by": NotRequired[str],
-        "description": NotRequired[str],
-        "path": NotRequired[list[FieldName]],
-    },
-)
-"""A tag of a field, put `at` a time; `path` is that of an inherited one, from the field that has it."""
-
+# Not a class: `at` is a member of the contract and no name of ours.
 Policy = TypedDict(  # noqa: UP013
     "Policy",
     {
@@ -242,25 +227,6 @@ Policy = TypedDict(  # noqa: UP013
     },
 )
 """How long data may live: that of fields with a tag, or of one field."""
-
-
-class Tags(TypedDict):
-    """Tags of fields."""
-
-    tags: list[Tag]
-
-
-class TagNames(TypedDict):
-    """Names of tags."""
-
-    tags: list[str]
-
-
-class TaggedFields(TypedDict):
-    """A tag with the fields that have it."""
-
-    tag: str
-    fields: list[Tag]
 
 
 class Policies(TypedDict):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from fll_hbase.queries import name_json, retention_json
+from fll_hbase.queries import retention_json
 from fll_hbase.queries.change_json import STRETCH_MEMBERS
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
 from fll_hbase.queries.reports.retention_page import subject
@@ -62,18 +62,6 @@ def _edges(body: Json) -> list[Row]:
     ]
 
 
-def _tags(member: str) -> Callable[[Json], Sequence[Row]]:
-    """Return rows of tags, with the path of an inherited one as text."""
-    return lambda body: [
-        tag | {"path": " > ".join(map(name_json.text, tag["path"]))} if "path" in tag else tag
-        for tag in body[member]
-    ]
-
-
-def _tag_names(body: Json) -> list[Row]:
-    return [{"tag": name} for name in body["tags"]]
-
-
 def _policies(body: Json) -> list[Row]:
     return [policy | {"appliesTo": subject(policy)} for policy in body["policies"]]
 
@@ -118,12 +106,5 @@ RUNS = TableShape(
     member_rows("runs"),
     times=("startTime",),
 )
-TAGS = TableShape(
-    (*_DATASET, "field", "tag", "at", "by", "description", "path"), _tags("tags"), times=("at",)
-)
-TAGGED_FIELDS = TableShape(
-    (*_DATASET, "field", "tag", "at", "by", "description"), _tags("fields"), times=("at",)
-)
-TAG_NAMES = TableShape(("tag",), _tag_names)
 POLICIES = TableShape(("name", "maxAge", "appliesTo", "at", "description"), _policies, times=("at",))
 RETENTION = TableShape(retention_json.CSV_COLUMNS, _expired, times=("oldestStart", "newestStart"))

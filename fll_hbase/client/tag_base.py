@@ -6,18 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from fll_hbase.client.base import Answer, WindowText
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries.tags import Tag, TagOfField
 from fll_hbase.runtime.json_types import Json
-
-
-@dataclass(frozen=True, slots=True)
-class FieldTagsQuery:
-    """The tags of a field; if `inherited` also those of fields upstream, up to `level` hops, None for all."""
-
-    field: DatasetField
-    window: WindowText
-    inherited: bool
-    level: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +24,12 @@ class TagClient(ABC):
     """Reads and changes tags and policies; every method raises LineageError."""
 
     @abstractmethod
-    def send_tag(self, field: DatasetField, tag: str, body: Json) -> Answer:
+    def send_tag(self, tag: TagOfField, body: Json) -> Tag:
         """Give a field a tag with a note, the body of the REST contract; return the tag."""
 
     @abstractmethod
-    def delete_tag(self, field: DatasetField, tag: str) -> None:
+    def delete_tag(self, tag: TagOfField) -> None:
         """Remove a tag from a field. Raises NotFound if the field does not have it."""
-
-    @abstractmethod
-    def ask_field_tags(self, query: FieldTagsQuery, *, limit: int) -> Answer:
-        """Return the tags of a field by name, at most `limit`."""
-
-    @abstractmethod
-    def ask_dataset_tags(self, dataset: Dataset, *, limit: int) -> Answer:
-        """Return the tags of all fields of a dataset, at most `limit`."""
-
-    @abstractmethod
-    def ask_tags(self, *, limit: int) -> Answer:
-        """Return the names of the tags that any field has, at most `limit`."""
-
-    @abstractmethod
-    def ask_tagged_fields(self, tag: str, *, limit: int) -> Answer:
-        """Return the fields that have a tag, at most `limit`."""
 
     @abstractmethod
     def send_policy(self, name: str, body: Json) -> Answer:

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
-from fll_hbase.client.arguments import check_count, check_names, checked_dataset, window_text
-from fll_hbase.client.tag_base import FieldTagsQuery, RetentionQuestion, TagClient
-from fll_hbase.model.datasets import DatasetField
+from fll_hbase.client.arguments import check_count, check_names, window_text
+from fll_hbase.client.tag_base import RetentionQuestion, TagClient
 from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import Time
+from fll_hbase.queries.tags import Tag, TagOfField
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
@@ -28,88 +28,29 @@ class TagConnection(TagClient):
 
     def put_tag(
         self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
-    ) -> TypedAnswer[shapes.Tag]:
+    ) -> TypedAnswer[Tag]:
         """Give a field a tag; the same again keeps its time. Raises NotFound for an unknown field.
 
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII", by="ana").body["tag"]
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII", by="ana").body.tag
         'PII'
         """
-        check_names(tag=tag)
+        query = TagOfField(namespace, name, field, tag)
+        query.check()
         note = {"by": by, "description": description}
         body: Json = {member: text for member, text in note.items() if text}
         with _invalid_query():
-            return as_typed(self.send_tag(_field(namespace, name, field), tag, body), shapes.Tag)
+            return TypedAnswer(self.send_tag(query, body))
 
     def remove_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
         """Remove a tag from a field. Raises NotFound if the field does not have it.
 
-        >>> client.put_tag("bank", "Customers", "phone", "PII").body["field"]
+        >>> client.put_tag("bank", "Customers", "phone", "PII").body.field
         'phone'
         >>> client.remove_tag("bank", "Customers", "phone", "PII")
         """
-        check_names(tag=tag)
-        self.delete_tag(_field(namespace, name, field), tag)
-
-    def field_tags(
-        self,
-        namespace: str,
-        name: str,
-        field: str,
-        *,
-        inherited: bool = False,
-        start: Time = START,
-        end: Time = END,
-        level: int | None = None,
-        limit: int = LIMIT,
-    ) -> TableAnswer[shapes.Tags]:
-        """Return the tags of a field; if `inherited` also those of fields upstream, each with its path.
-
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["name"]
-        'DailyTransactions'
-        >>> client.field_tags("bank", "CustomerAccounts", "UID", inherited=True).rows[0]["path"]
-        'bank/DailyTransactions.UID > bank/CustomerAccounts.UID'
-        """
-        check_count("limit", limit)
-        if level is not None:
-            check_count("level", level)
-        query = FieldTagsQuery(_field(namespace, name, field), window_text(start, end), inherited, level)
-        return as_table(self.ask_field_tags(query, limit=limit), shapes.Tags, table_shapes.TAGS)
-
-    def dataset_tags(self, namespace: str, name: str, *, limit: int = LIMIT) -> TableAnswer[shapes.Tags]:
-        """Return the tags of all fields of a dataset, by field and tag.
-
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
-        'PII'
-        >>> [(row["field"], row["tag"]) for row in client.dataset_tags("bank", "DailyTransactions")]
-        [('UID', 'PII')]
-        """
-        check_count("limit", limit)
-        answer = self.ask_dataset_tags(checked_dataset(namespace, name), limit=limit)
-        return as_table(answer, shapes.Tags, table_shapes.TAGS)
-
-    def tags(self, *, limit: int = LIMIT) -> TableAnswer[shapes.TagNames]:
-        """Return the names of the tags that any field has.
-
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
-        'PII'
-        >>> client.tags().body
-        {'tags': ['PII']}
-        """
-        check_count("limit", limit)
-        return as_table(self.ask_tags(limit=limit), shapes.TagNames, table_shapes.TAG_NAMES)
-
-    def tagged_fields(self, tag: str, *, limit: int = LIMIT) -> TableAnswer[shapes.TaggedFields]:
-        """Return the fields that have a tag, by namespace, dataset and field; none for an unknown tag.
-
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
-        'PII'
-        >>> [row["name"] for row in client.tagged_fields("PII")]
-        ['DailyTransactions']
-        """
-        check_names(tag=tag)
-        check_count("limit", limit)
-        answer = self.ask_tagged_fields(tag, limit=limit)
-        return as_table(answer, shapes.TaggedFields, table_shapes.TAGGED_FIELDS)
+        query = TagOfField(namespace, name, field, tag)
+        query.check()
+        self.delete_tag(query)
 
     def put_policy(
         self,
@@ -167,7 +108,7 @@ class TagConnection(TagClient):
     ) -> TableAnswer[shapes.Members]:
         """Return where data is older than a policy allows; a row for each field and program.
 
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
         'PII'
         >>> client.put_policy("gdpr", "90d", tag="PII").body["name"]
         'gdpr'
@@ -186,11 +127,6 @@ def _invalid_query() -> Iterator[None]:
         yield
     except UnreadableDocument as error:
         raise InvalidQuery(error.errors) from error
-
-
-def _field(namespace: str, name: str, field: str) -> DatasetField:
-    check_names(field=field)
-    return DatasetField(checked_dataset(namespace, name), field)
 
 
 def _members(field: FieldName) -> Json:

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from fll_hbase.queries.cursors import decode_cursor
 from fll_hbase.queries.pages import Paged, first_page
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, DatasetQuery, Query
@@ -80,7 +79,8 @@ class Namespaces(Paged, Query[NamespacesAnswer]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[NamespacesAnswer]:
         """Return a page of namespaces."""
-        names = store.catalogue.namespaces(start_after=_start_after(self.cursor))
+        [start_after] = self.start_after(1)
+        names = store.catalogue.namespaces(start_after=start_after)
         page, cursor = first_page(names, self.page_limit(store), lambda name: (name,))
         return Answer(NamespacesAnswer(namespaces=tuple(page)), cursor=cursor)
 
@@ -104,9 +104,8 @@ class Datasets(Paged, Query[DatasetsAnswer]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetsAnswer]:
         """Return a page of datasets."""
-        entries = store.catalogue.datasets(
-            self.namespace, prefix=self.prefix, start_after=_start_after(self.cursor)
-        )
+        [start_after] = self.start_after(1)
+        entries = store.catalogue.datasets(self.namespace, prefix=self.prefix, start_after=start_after)
         page, cursor = first_page(entries, self.page_limit(store), lambda entry: (entry.dataset.name,))
         datasets = (
             ListedDataset(
@@ -142,7 +141,7 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldsAnswer]:
         """Return a page of fields. Raises NotFound for a dataset that was never recorded."""
-        start_after = _start_after(self.cursor)
+        [start_after] = self.start_after(1)
         text = self.text.casefold()
         # All fields are in one catalogue row, which is read whole: only the answer is paged.
         matches = (
@@ -166,8 +165,3 @@ def _listed_field(entry: StoredField) -> ListedField:
         last_written=entry.last_written_ms,
         dropped=entry.dropped,
     )
-
-
-def _start_after(cursor: str | None) -> str:
-    """Return the name after which a page starts; "" for the first. Raises InvalidQuery."""
-    return "" if cursor is None else decode_cursor(cursor, 1)[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, ClassVar, TypeVar
 
-from fll_hbase.queries.cursors import encode_cursor
+from fll_hbase.queries.cursors import decode_cursor, encode_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.store.lineage_store import LineageStore
 
@@ -26,6 +26,13 @@ class Paged:
     def page_limit(self, store: LineageStore) -> int:
         """Return the most items of a page: `limit` or FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
         return min(self.limit or store.settings.list_limit, store.settings.list_limit_max)
+
+    def start_after(self, count: int) -> list[str]:
+        """Return the `count` names of the item before the page, all "" for the first page.
+
+        Raises InvalidQuery for an invalid cursor.
+        """
+        return [""] * count if self.cursor is None else decode_cursor(self.cursor, count)
 
 
 def first_page(entries: Iterator[T], limit: int, names: Callable[[T], Sequence[str]]) -> tuple[list[T], str]:

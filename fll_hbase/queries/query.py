@@ -33,6 +33,20 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     """A JSON object of an answer; members that have their default are left out."""
 
 
+class Fault(Body, frozen=True, kw_only=True):
+    """One error in a document or query."""
+
+    path: Annotated[str, msgspec.Meta(description="A path such as `operations.2.inputs.0`")] = msgspec.field(
+        name="at"
+    )
+    detail: str
+
+    @classmethod
+    def from_error(cls, error: FieldError) -> Fault:
+        """Return an error or a warning as the body of an answer."""
+        return cls(path=error.path, detail=error.detail)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[BodyT]):
     """The answer to a query: its body, and what stands beside it in headers.

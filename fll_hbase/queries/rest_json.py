@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 
+import msgspec
+
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetMetadata
@@ -28,6 +30,7 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.failed_json import mark_failed_pairs
 from fll_hbase.queries.programs import direction_word
+from fll_hbase.queries.query import Fault
 from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
@@ -236,7 +239,8 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
 
 def field_errors(errors: Iterable[FieldError]) -> list[Json]:
     """Return errors or warnings as objects with the path in `at`."""
-    return [{"at": error.path, "detail": error.detail} for error in errors]
+    faults: list[Json] = msgspec.to_builtins([Fault.from_error(error) for error in errors])
+    return faults
 
 
 def _entry(entry: LineageEntry) -> Json:

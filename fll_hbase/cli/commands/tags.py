@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from fll_hbase.cli.options import (
     NAME,
@@ -62,7 +63,7 @@ def set_tag(
     """Give FIELD the tag TAG; the same again keeps its time."""
     with open_target(store, server) as client:
         answer = client.put_tag(namespace, name, field, tag_name, by=by, description=description)
-    print_answer(answer, output_format, table=lambda: tags_table([answer.body]))
+    print_answer(answer, output_format, table=lambda: tags_table([to_builtins(answer.body)]))
 
 
 @tag.command("remove")

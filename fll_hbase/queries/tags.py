@@ -1,0 +1,269 @@
+"""Tags of fields, by field, by dataset and by tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.tags import FieldTag
+from fll_hbase.model.window import Window
+from fll_hbase.queries import name_json
+from fll_hbase.queries.cursors import encode_cursor
+from fll_hbase.queries.pages import Paged, first_page
+from fll_hbase.queries.parameters import About
+from fll_hbase.queries.query import Answer, Body, DatasetQuery, Fault, FieldQuery, Query, Required, Windowed
+from fll_hbase.queries.tables import Row, TableShape, member_rows
+from fll_hbase.runtime.errors import FieldError
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.inherited_tags import PathTag, inherited_tags
+from fll_hbase.store.lineage_store import LineageStore
+
+TIME_HELP = "When it was put, in milliseconds since 1970"
+
+_COLUMNS = ("namespace", "name", "field", "tag", "at", "by", "description")
+
+
+class TaggedField(Body, frozen=True, kw_only=True):
+    """A field by name; a hidden one has a number and no names."""
+
+    hidden: int = 0
+    # No name is empty, so that the default is that of a hidden field alone.
+    namespace: Annotated[str, Required] = ""
+    name: Annotated[str, Required] = ""
+    field: Annotated[str, Required] = ""
+
+
+class Tag(TaggedField, frozen=True, kw_only=True):
+    """A tag of a field; `warnings` are about the body with which it was put."""
+
+    tag: str
+    time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")
+    by: Annotated[str, msgspec.Meta(description="The person or program that puts it")] = ""
+    description: str = ""
+    warnings: tuple[Fault, ...] = ()
+
+
+class InheritedTag(Tag, frozen=True, kw_only=True):
+    """A tag of a field, or of one that it is derived from."""
+
+    schema_name: ClassVar[str] = "FieldTag"
+
+    path: Annotated[
+        tuple[TaggedField, ...],
+        msgspec.Meta(description="With `inherited=true`: from the field with the tag to the one in the URL"),
+    ] = ()
+
+
+class FieldTagsAnswer(Body, frozen=True, kw_only=True):
+    """A page of the tags of a field; it has `truncated` if inherited ones are included."""
+
+    schema_name: ClassVar[str] = "FieldTagList"
+
+    tags: tuple[InheritedTag, ...]
+    changeable: Annotated[
+        bool,
+        msgspec.Meta(description="False if the principal may not put and remove tags; else left out"),
+    ] = True
+    truncated: bool | None = None
+    truncated_by: tuple[str, ...] = ()
+
+
+class DatasetTagsAnswer(Body, frozen=True, kw_only=True):
+    """A page of the tags of the fields of a dataset."""
+
+    schema_name: ClassVar[str] = "TagList"
+
+    tags: tuple[Tag, ...]
+
+
+class TagsAnswer(Body, frozen=True, kw_only=True):
+    """A page of the names of tags."""
+
+    schema_name: ClassVar[str] = "TagNames"
+
+    tags: tuple[str, ...]
+
+
+class TaggedFieldsAnswer(Body, frozen=True, kw_only=True):
+    """A tag, and a page of the fields that have it."""
+
+    tag: str
+    fields: tuple[Tag, ...]
+
+
+def tag_body(stored: FieldTag, warnings: Iterable[FieldError] = ()) -> Tag:
+    """Return a tag as the body of an answer."""
+    return Tag(**_members(stored), warnings=tuple(map(Fault.from_error, warnings)))
+
+
+def _members(stored: FieldTag) -> Json:
+    return {
+        **name_json.field(stored.field),
+        "tag": stored.tag,
+        "time": stored.at_ms,
+        "by": stored.note.by,
+        "description": stored.note.description,
+    }
+
+
+def _inherited_tag(entry: PathTag) -> InheritedTag:
+    path = tuple(TaggedField(**name_json.field(step)) for step in entry.path)
+    return InheritedTag(**_members(entry.tag), path=path)
+
+
+def _path_rows(body: Json) -> list[Row]:
+    return [
+        tag | {"path": " > ".join(map(name_json.text, tag["path"]))} if "path" in tag else tag
+        for tag in body["tags"]
+    ]
+
+
+def _name_rows(body: Json) -> list[Row]:
+    return [{"tag": name} for name in body["tags"]]
+
+
+@dataclass(frozen=True)
+class TagOfField(FieldQuery[Tag]):
+    """Return one tag of a field, with its time and its note. 404 if the field does not have it."""
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags/{tag}"
+    result: ClassVar[str] = "OK"
+
+    tag: str
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Tag]:
+        """Return the tag. Raises NotFound if the field does not have it."""
+        return Answer(tag_body(store.tags.get(self.dataset_field, self.tag)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
+    """List the tags of a field. 404 for a field that was never recorded.
+
+    With `inherited=true` also those of all fields that its values come from, over direct edges, in the runs
+    that start in the window. Each tag stands once, and has the `path` that explains it, the shortest one,
+    from the field with the tag to this one. Without it the window has no effect. `changeable` is false
+    if the principal may not put tags.
+
+    >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.name
+    'DailyTransactions'
+    >>> client.field_tags("bank", "CustomerAccounts", "UID", inherited=True).rows[0]["path"]
+    'bank/DailyTransactions.UID > bank/CustomerAccounts.UID'
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags"
+    result: ClassVar[str] = "By code point"
+    items: ClassVar[str] = "tags"
+    table: ClassVar[TableShape] = TableShape((*_COLUMNS, "path"), _path_rows, times=("at",))
+
+    inherited: Annotated[
+        bool, About("Include the tags of fields upstream, over direct edges, in the window")
+    ] = False
+    level: Annotated[int | None, About("Hops; default `FLL_LEVEL_MAX` of the server", minimum=1)] = None
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:
+        """Return a page of tags. Raises NotFound for a field that was never recorded."""
+        window = self.window(now_ms)
+        if self.inherited:
+            return self._with_inherited(store, window)
+        [start_after] = self.start_after(1)
+        # All tags of a field are in one row, which is read whole: only the answer is paged.
+        stored = (entry for entry in store.tags.field_tags(self.dataset_field) if entry.tag > start_after)
+        page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.tag,))
+        tags = tuple(InheritedTag(**_members(entry)) for entry in page)
+        return Answer(FieldTagsAnswer(tags=tags, changeable=store.may_tag(self.dataset)), cursor=cursor)
+
+    def _with_inherited(self, store: LineageStore, window: Window) -> Answer[FieldTagsAnswer]:
+        [start_after] = self.start_after(1)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        result = inherited_tags(store, self.dataset_field, window, level=self.level)
+        matches = (entry for entry in result.tags if entry.tag.tag > start_after)
+        page, cursor = first_page(matches, self.page_limit(store), lambda entry: (entry.tag.tag,))
+        body = FieldTagsAnswer(
+            tags=tuple(map(_inherited_tag, page)),
+            changeable=store.may_tag(self.dataset),
+            truncated=bool(result.truncated_by),
+            truncated_by=result.truncated_by,
+        )
+        return Answer(body, window, retained_from_ms, result.truncated_by, cursor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetTags(Paged, DatasetQuery[DatasetTagsAnswer]):
+    """List the tags of all fields of a dataset. 404 for a dataset that was never recorded.
+
+    >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
+    'PII'
+    >>> [(tag.field, tag.tag) for tag in client.dataset_tags("bank", "DailyTransactions").body.tags]
+    [('UID', 'PII')]
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/tags"
+    result: ClassVar[str] = "By field and tag"
+    items: ClassVar[str] = "tags"
+    table: ClassVar[TableShape] = TableShape((*_COLUMNS, "path"), member_rows("tags"), times=("at",))
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetTagsAnswer]:
+        """Return a page of tags. Raises NotFound for a dataset that was never recorded."""
+        field, last_tag = self.start_after(2)
+        stored = store.tags.dataset_tags(self.dataset, start_after=(field, last_tag))
+        page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.field.name, entry.tag))
+        return Answer(DatasetTagsAnswer(tags=tuple(map(tag_body, page))), cursor=cursor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tags(Paged, Query[TagsAnswer]):
+    """List the tags that any field has.
+
+    >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
+    'PII'
+    >>> client.tags().body.tags
+    ('PII',)
+    """
+
+    path: ClassVar[str] = "/v3/tags"
+    result: ClassVar[str] = "By code point"
+    statuses: ClassVar[tuple[int, ...]] = (400, 503)
+    items: ClassVar[str] = "tags"
+    table: ClassVar[TableShape] = TableShape(("tag",), _name_rows)
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[TagsAnswer]:
+        """Return a page of the names of tags."""
+        [start_after] = self.start_after(1)
+        names = store.tags.tags(start_after=start_after)
+        page, cursor = first_page(names, self.page_limit(store), lambda name: (name,))
+        return Answer(TagsAnswer(tags=tuple(page)), cursor=cursor)
+
+
+@dataclass(frozen=True)
+class TaggedFields(Paged, Query[TaggedFieldsAnswer]):
+    """List the fields that have a tag; none for a tag that no field has.
+
+    A page may have fewer fields than its limit and still a next page.
+
+    >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
+    'PII'
+    >>> [field.name for field in client.tagged_fields("PII").body.fields]
+    ['DailyTransactions']
+    """
+
+    path: ClassVar[str] = "/v3/tags/{tag}"
+    result: ClassVar[str] = "By namespace, dataset and field"
+    statuses: ClassVar[tuple[int, ...]] = (400, 503)
+    items: ClassVar[str] = "fields"
+    table: ClassVar[TableShape] = TableShape(_COLUMNS, member_rows("fields"), times=("at",))
+
+    tag: str
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[TaggedFieldsAnswer]:
+        """Return a page of fields."""
+        namespace, name, field = self.start_after(3)
+        start_after = DatasetField(Dataset(namespace, name), field) if self.cursor is not None else None
+        page = store.tags.tagged(self.tag, limit=self.page_limit(store), start_after=start_after)
+        last = page.next_after
+        cursor = encode_cursor(last.dataset.namespace, last.dataset.name, last.name) if last else ""
+        return Answer(TaggedFieldsAnswer(tag=self.tag, fields=tuple(map(tag_body, page.tags))), cursor=cursor)
