@@ -1,4 +1,4 @@
-"""Shapes and examples of the history of a field and of diffs, for the OpenAPI document alone."""
+"""Shapes and examples of diffs, for the OpenAPI document alone."""
 
 from __future__ import annotations
 
@@ -8,39 +8,6 @@ import marshmallow as ma
 from marshmallow import fields, validate
 
 from .answer_schemas import EndPointSchema, OperationSchema
-
-
-class StretchSchema(ma.Schema):
-    """Consecutive runs that derived a field in the same way; starts are in milliseconds since 1970."""
-
-    checksum = fields.String(required=True, metadata={"description": "Of the content of the newest run"})
-    firstRun = fields.String(required=True)
-    lastRun = fields.String(required=True)
-    firstStart = fields.Integer(required=True)
-    lastStart = fields.Integer(required=True)
-    runs = fields.Integer(required=True, metadata={"description": "Runs that wrote the field"})
-    missing = fields.Integer(
-        required=True,
-        metadata={"description": "Runs between these that wrote the dataset without the field"},
-    )
-    missingAfter = fields.Integer(
-        required=True,
-        metadata={
-            "description": "Such runs after the newest run, up to the next stretch or the end of the window"
-        },
-    )
-
-
-class HistorySchema(ma.Schema):
-    """The stretches of a field."""
-
-    stretches = fields.List(fields.Nested(StretchSchema), required=True)
-    missingBefore = fields.Integer(
-        required=True,
-        metadata={"description": "Runs before the first stretch that wrote the dataset without the field"},
-    )
-    truncated = fields.Boolean(required=True)
-    truncatedBy = fields.List(fields.String())
 
 
 class EdgeSchema(ma.Schema):
@@ -100,29 +67,6 @@ class DatasetDiffSchema(ma.Schema):
     truncated = fields.Boolean(required=True)
     truncatedBy = fields.List(fields.String())
 
-
-HISTORY_EXAMPLE: dict[str, Any] = {
-    "stretches": [
-        {
-            "checksum": "ece74472f39e798217abf807fc7740f5",
-            "firstRun": "65e3088a-fe6c-54e0-8353-d756eed92917",
-            "lastRun": "8038bff3-25ee-5731-baeb-7b81313322a9",
-            "firstStart": 1756097118743,
-            "lastStart": 1759985114185,
-            "runs": 45,
-            "missing": 0,
-            "missingAfter": 0,
-        }
-    ],
-    "missingBefore": 0,
-    "truncated": False,
-}
-
-HISTORY_CSV = (
-    "checksum,firstRun,lastRun,firstStart,lastStart,runs,missing,missingAfter\r\n"
-    "ece74472f39e798217abf807fc7740f5,65e3088a-fe6c-54e0-8353-d756eed92917,"
-    "8038bff3-25ee-5731-baeb-7b81313322a9,1756097118743,1759985114185,45,0,0\r\n"
-)
 
 DIFF_EXAMPLE: dict[str, Any] = {
     "gained": {

@@ -5,40 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 import marshmallow as ma
 import msgspec
 from marshmallow import ValidationError, fields, validate
 
-from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import Kind, Parameter
-from fll_hbase.queries.query import Query, Windowed
+from fll_hbase.queries.query import Query
 from fll_hbase.runtime.errors import InvalidQuery
 
 from ..wire.query_params import CountParam, FlagParam, NoParams, now_ms
 
 
-class TimeText(fields.String):
-    """A time of the contract, loaded as it was sent."""
+class _QueryParams(NoParams):
+    """Parameters of a query; times are loaded as they were sent."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        try:
-            time_window.parse_seconds(str(value), now_ms=now_ms())
-        except ValueError as error:
-            raise ValidationError(str(error)) from error
-        return str(value)
-
-
-class _WindowedParams(NoParams):
-    """Parameters with a window."""
+    query: ClassVar[type[Query[Any]]]
 
     # Also if other parameters are invalid: an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)
-    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        """Raise ValidationError, by parameter, for a window that ends before it starts."""
+    def _check_times(self, data: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError, by parameter, for times that cannot be parsed or are in the wrong order."""
+        listed = (item for item in self.query.url_parameters() if item.kind is Kind.TIME)
+        times = {item.name: data.get(item.attribute) for item in listed}
         try:
-            time_window.parse_window(data.get("start"), data.get("end"), now_ms=now_ms())
+            self.query.check_times(times, now_ms=now_ms())
         except InvalidQuery as error:
             raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
 
@@ -47,8 +39,7 @@ class _WindowedParams(NoParams):
 def parameter_schema(query: type[Query[Any]]) -> type[ma.Schema]:
     """Return the schema of the parameters of a query's URL, loaded by attribute."""
     members = {item.attribute: _parameter_field(item) for item in query.url_parameters()}
-    base = _WindowedParams if issubclass(query, Windowed) else NoParams
-    return type(f"{query.__name__}Params", (base,), members)
+    return type(f"{query.__name__}Params", (_QueryParams,), {"query": query, **members})
 
 
 def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
@@ -65,7 +56,7 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
         options["load_default"] = parameter.default
     match parameter.kind:
         case Kind.TIME:
-            return TimeText(**options)
+            return fields.String(**options)
         case Kind.COUNT:
             return CountParam(validate=validate.Range(min=about.minimum, max=about.maximum), **options)
         case Kind.FLAG:

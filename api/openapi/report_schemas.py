@@ -5,10 +5,10 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
+from fll_hbase.queries.history import Stretch
 from fll_hbase.queries.programs import Program
 
 from .answer_schemas import ConnectionSchema, ListedRunSchema, NodeSchema, OperationSchema, PathSchema
-from .change_schemas import StretchSchema
 from .query_schemas import body_schema
 from .reach_schemas import ReachFieldSchema, UnknownRelationSchema
 
@@ -71,4 +71,4 @@ class ProvenanceSchema(_ReportSchema):
     derivations = fields.List(fields.Nested(PathSchema), required=True)
     detailed = fields.Nested(GraphSchema, required=True)
     simple = fields.Nested(GraphSchema, required=True)
-    stretches = fields.List(fields.Nested(StretchSchema), required=True)
+    stretches = fields.List(fields.Nested(body_schema(Stretch)), required=True)

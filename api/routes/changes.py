@@ -5,55 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flask import Response, request
+from flask import Response
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Window
 from fll_hbase.queries import change_json
 from fll_hbase.queries.base_window import base_window
+from fll_hbase.queries.history import History
 from fll_hbase.runtime.json_types import Json
 
 from ..openapi.change_schemas import (
     DATASET_DIFF_EXAMPLE,
     DIFF_EXAMPLE,
-    HISTORY_CSV,
-    HISTORY_EXAMPLE,
     DatasetDiffSchema,
     DiffSchema,
-    HistorySchema,
 )
-from ..wire import csv_response, responses
-from ..wire.change_params import DiffParams, HistoryParams
+from ..wire import responses
+from ..wire.change_params import DiffParams
 from .blueprint import Blueprint, store
+from .queries import add_query
 
 blueprint = Blueprint("changes", __name__, description="When and how the derivations of fields changed")
 
 _FIELD_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields/<field:field>"
 
 
-@blueprint.route(f"{_FIELD_PATH}/history")
-@blueprint.arguments(HistoryParams(), location="query")
-@blueprint.response(200, HistorySchema, description="The newest stretch first", example=HISTORY_EXAMPLE)
-@blueprint.alt_response(
-    200, schema={"type": "string"}, content_type=csv_response.CSV, example=HISTORY_CSV, success=True
-)
-@blueprint.problems(400, 404, 503)
-def history(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """Return the stretches of runs that derived a field in the same way.
-
-    Runs are read one by one, the newest first. With `Accept: text/csv` the answer is a line for each stretch.
-    """
-    dataset, window = Dataset(namespace, name), query["window"]
-    retained_from_ms = store().retained_from_ms(dataset, window)
-    result = store().history(DatasetField(dataset, field), **query)
-    body = change_json.history(result)
-    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
-    # Caches must not give one form to a client that asks for the other.
-    response.vary.add("Accept")
-    if not csv_response.prefers_csv(request):
-        return response
-    csv_response.add_limits(response, result.truncated_by)
-    return csv_response.as_csv(response, change_json.STRETCH_MEMBERS, change_json.history_rows(result))
+add_query(blueprint, History)
 
 
 @blueprint.route(f"{_FIELD_PATH}/diff")

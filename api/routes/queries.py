@@ -6,12 +6,13 @@ import inspect
 import re
 from typing import Any
 
+import msgspec
 from flask import Response, request
 
 from fll_hbase.queries.query import Answer, Query
 
 from ..openapi.query_schemas import body_schema, parameter_schema
-from ..wire import responses
+from ..wire import csv_response, responses
 from ..wire.query_params import now_ms, window_params
 from .blueprint import Blueprint, store
 
@@ -28,7 +29,17 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
     view.__doc__ = description(query)
     view.__name__ = query.__name__
     view = blueprint.problems(*query.statuses)(view)
-    view = blueprint.response(200, body_schema(query.body_type()), description=query.result)(view)
+    for media_type, write in query.formats.items():
+        text = None if query.example is None else write(query.example)
+        view = blueprint.alt_response(
+            200, schema={"type": "string"}, content_type=media_type, example=text, success=True
+        )(view)
+    view = blueprint.response(
+        200,
+        body_schema(query.body_type()),
+        description=query.result,
+        example=msgspec.to_builtins(query.example),
+    )(view)
     view = blueprint.arguments(parameter_schema(query)(), location="query")(view)
     blueprint.route(rule(query), endpoint=query.__name__)(view)
 
@@ -51,11 +62,15 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
         response = responses.windowed_response(
             answer.body, answer.window, retained_from_ms=answer.retained_from_ms
         )
+    if answer.base_window is not None:
+        response.headers["Base-Start"] = responses.epoch_seconds(answer.base_window.start_ms)
+        response.headers["Base-End"] = responses.epoch_seconds(answer.base_window.stop_ms)
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:
             response.set_data(query.formats[accepted](answer.body))
             response.mimetype = accepted
+            csv_response.add_limits(response, answer.truncated_by)
         response.vary.add("Accept")
     if not answer.cursor:
         return response

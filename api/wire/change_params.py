@@ -1,4 +1,4 @@
-"""Query parameters of the history and the diff of a field."""
+"""Query parameters of diffs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,10 @@ from .query_params import FlagParam, TimeParam, WindowWithFailedParams, now_ms
 _TIMES = {"start", "end", "base_start", "base_end"}
 
 
-class HistoryParams(WindowWithFailedParams):
-    """A window, and which inputs and runs count."""
+class DiffParams(WindowWithFailedParams):
+    """A window, and the times of the base window that it is compared with; None for a default."""
 
     indirect = FlagParam(load_default=True, metadata={"description": "Include indirect dependencies"})
-
-
-class DiffParams(HistoryParams):
-    """A window, and the times of the base window that it is compared with; None for a default."""
 
     base_start = TimeParam(
         data_key="baseStart",

@@ -7,7 +7,6 @@ from fll_hbase.cli.render.time_text import format_with_zone
 from fll_hbase.client.base import (
     FieldQuery,
     FieldReachQuery,
-    HistoryQuery,
     LineageQuery,
     RunsQuery,
     WindowText,
@@ -15,6 +14,7 @@ from fll_hbase.client.base import (
 from fll_hbase.client.connection import Connection
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.queries.history import History
 from fll_hbase.runtime.escape import escape_control
 
 RUNS_COUNTED_MAX = 1_000
@@ -24,14 +24,14 @@ RUNS_COUNTED_MAX = 1_000
 _END_OF_TIME = str(START_LIMIT_MS // 1000)
 _FAILED = ("FAIL", "ABORT")
 
-WindowedQuery = LineageQuery | FieldQuery | FieldReachQuery | HistoryQuery
+WindowedQuery = LineageQuery | FieldQuery | FieldReachQuery | History
 """Queries that leave failed runs out unless they are included."""
 
 
 def empty_note(client: Connection, query: LineageQuery | FieldQuery, output_format: str) -> str:
     """Return a note for an empty answer about lineage; "" unless it is printed as a table."""
     dataset = query.dataset if isinstance(query, LineageQuery) else query.field.dataset
-    failed = failed_note(client, dataset, query, output_format)
+    failed = failed_note(client, dataset, query, query.window, output_format)
     last = last_run_note(client, dataset, query.window, output_format)
     return "; ".join(filter(None, (failed, last)))
 
@@ -47,16 +47,18 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
     return f"the last run of {escape_control(str(dataset))} started {start}"
 
 
-def failed_note(client: Connection, dataset: Dataset, query: WindowedQuery, output_format: str) -> str:
+def failed_note(
+    client: Connection, dataset: Dataset, query: WindowedQuery, window: WindowText, output_format: str
+) -> str:
     """Return how many failed runs of a dataset are left out; "" if they count or a table is not printed.
 
     It is also "" if the window has more runs of the dataset than are counted.
     """
     if output_format != TABLE or query.failed:
         return ""
-    answer = client.ask_runs(RunsQuery(dataset, query.window, RUNS_COUNTED_MAX))
+    answer = client.ask_runs(RunsQuery(dataset, window, RUNS_COUNTED_MAX))
     # A history is about the runs that wrote the field.
-    direction = "backward" if isinstance(query, HistoryQuery) else query.direction
+    direction = "backward" if isinstance(query, History) else query.direction
     directions = ("both", "backward", "forward") if direction == "both" else ("both", direction)
     count = sum(run.get("state") in _FAILED and run["direction"] in directions for run in answer.body["runs"])
     if answer.incomplete or not count:

@@ -83,16 +83,6 @@ class ReportQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryQuery:
-    """Stretches of runs that derived a field in the same way."""
-
-    field: DatasetField
-    window: WindowText
-    indirect: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DerivationsQuery:
     """The distinct ways in which a field was produced, with the ids of at most `limit` runs of each.
 
@@ -221,10 +211,6 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_report(self, question: ReportQuestion) -> Answer:
         """Return a report with all of its runs, and its `window` as a pair of milliseconds since 1970."""
-
-    @abstractmethod
-    def ask_history(self, query: HistoryQuery) -> Answer:
-        """Return the stretches of runs that derived a field in the same way, the newest first."""
 
     @abstractmethod
     def ask_diff(self, query: DiffQuery) -> Answer:

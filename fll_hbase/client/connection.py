@@ -25,7 +25,6 @@ from fll_hbase.client.base import (
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    HistoryQuery,
     LineageClient,
     LineageQuery,
     NamespaceRunsQuery,
@@ -38,6 +37,7 @@ from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.history import History
 from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.programs import Programs
@@ -210,24 +210,7 @@ class Connection(TagConnection, LineageClient):
         query = FieldReachQuery(dataset_field, window, direction, level, causal, indirect, failed, counts)
         return as_table(self.ask_reach(query), shapes.Reach, table_shapes.REACH)
 
-    def history(
-        self,
-        namespace: str,
-        name: str,
-        field: str,
-        *,
-        start: Time = START,
-        end: Time = END,
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> TableAnswer[shapes.Members]:
-        """Return the stretches of runs that derived a field in the same way, the newest first; a row each.
-
-        >>> len(client.history("hospital", "PatientRecords", "patient_medical_score", start="now-90d"))
-        2
-        """
-        query = HistoryQuery(_field(namespace, name, field), window_text(start, end), indirect, failed)
-        return as_table(self.ask_history(query), shapes.Members, table_shapes.STRETCHES)
+    history = _asks(History)
 
     def diff(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fll_hbase.queries import retention_json
-from fll_hbase.queries.change_json import STRETCH_MEMBERS
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
 from fll_hbase.queries.reports.retention_page import subject
 from fll_hbase.queries.tables import Row, TableShape, member_rows
@@ -87,7 +86,6 @@ LINEAGE = TableShape(
     _pairs,
 )
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
-STRETCHES = TableShape(STRETCH_MEMBERS, member_rows("stretches"), times=("firstStart", "lastStart"))
 FIELD_LINEAGE = TableShape(("from", "to", "operation", "influence"), _connections)
 DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)
 RUNS = TableShape(

@@ -1,41 +1,15 @@
-"""Histories and diffs as JSON of the REST contract, and history as rows of a table."""
+"""Diffs as JSON of the REST contract."""
 
 from __future__ import annotations
-
-from dataclasses import astuple
 
 from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Influence
 from fll_hbase.queries import field_graph_json, name_json, rest_json
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.results import DatasetDiff, FieldDiff, FieldHistory
-
-STRETCH_MEMBERS = (
-    "checksum",
-    "firstRun",
-    "lastRun",
-    "firstStart",
-    "lastStart",
-    "runs",
-    "missing",
-    "missingAfter",
-)
-"""Members of a stretch, and columns of a history as CSV, in the order of the attributes of `Stretch`."""
+from fll_hbase.store.results import DatasetDiff, FieldDiff
 
 _NO_PARTS = DerivationParts()
-
-
-def history(result: FieldHistory) -> Json:
-    """Return the stretches of a field; starts are in milliseconds since 1970."""
-    stretches = [dict(zip(STRETCH_MEMBERS, row, strict=True)) for row in history_rows(result)]
-    body: Json = {"stretches": stretches, "missingBefore": result.missing_before}
-    return rest_json.truncatable(body, result.truncated_by)
-
-
-def history_rows(result: FieldHistory) -> list[tuple[object, ...]]:
-    """Return the stretches of a field as rows with the columns STRETCH_MEMBERS."""
-    return [astuple(stretch) for stretch in result.stretches]
 
 
 def diff(result: FieldDiff) -> Json:

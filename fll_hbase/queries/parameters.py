@@ -105,7 +105,7 @@ def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
 
 
 def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
-    if hint == Time:
+    if hint in (Time, Time | None):
         return Kind.TIME, ()
     if get_origin(hint) is Literal:
         return Kind.WORD, tuple(word for word in get_args(hint) if word)

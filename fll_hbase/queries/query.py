@@ -22,6 +22,7 @@ from fll_hbase.store.lineage_store import LineageStore
 BodyT = TypeVar("BodyT", covariant=True)
 
 FIELD_HELP = "Only runs that read or wrote this field"
+INDIRECT_HELP = "Include indirect dependencies"
 _NAME = re.compile(r"{(\w+)}")
 
 
@@ -52,7 +53,8 @@ class Answer(Generic[BodyT]):
     """The answer to a query: its body, and what stands beside it in headers.
 
     `truncated_by` has the limits that cut the body, as `limit=value`. `retained_from_ms` is the retention
-    horizon, if the window begins before it. `cursor` is that of the next page, "" without one.
+    horizon, if the window begins before it. `cursor` is that of the next page, "" without one. `base_window`
+    is the window that the other one is compared with.
     """
 
     body: BodyT
@@ -60,6 +62,7 @@ class Answer(Generic[BodyT]):
     retained_from_ms: int | None = None
     truncated_by: tuple[str, ...] = ()
     cursor: str = ""
+    base_window: Window | None = None
 
 
 class Query(ABC, Generic[BodyT]):
@@ -77,6 +80,9 @@ class Query(ABC, Generic[BodyT]):
 
     table: ClassVar[TableShape] = NO_TABLE
     """The answer as a table."""
+
+    example: ClassVar[Any] = None
+    """A body that the OpenAPI document shows."""
 
     @abstractmethod
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
@@ -99,6 +105,11 @@ class Query(ABC, Generic[BodyT]):
     def url_parameters(cls) -> tuple[Parameter, ...]:
         """Return the parameters that are not in the path."""
         return tuple(item for item in parameters(cls) if item.attribute not in cls.path_names())
+
+    @classmethod
+    def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
+        """Raise InvalidQuery for times of a URL, by name, that cannot be parsed or are in the wrong order."""
+        time_window.parse_times(times, now_ms=now_ms)
 
     def check(self) -> None:
         """Raise InvalidQuery with every parameter that is not valid."""
@@ -154,6 +165,11 @@ class Windowed:
     end: Annotated[Time, About("End of the window, excluded; a time as for `start`; default `now`")] = (
         time_window.DEFAULT_END
     )
+
+    @classmethod
+    def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
+        """Raise InvalidQuery for times of a URL that cannot be parsed, or in the wrong order."""
+        time_window.parse_window(times["start"], times["end"], now_ms=now_ms)
 
     def window(self, now_ms: int) -> Window:
         """Return the window. Raises InvalidQuery for times that cannot be parsed, or in the wrong order."""

@@ -9,9 +9,13 @@ from typing import Any
 import msgspec
 
 from fll_hbase.queries import name_json
+from fll_hbase.runtime import csv_text
 from fll_hbase.runtime.json_types import Json
 
 Row = Mapping[str, Any]
+
+CSV = "text/csv"
+"""Media type of a table as CSV."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,10 @@ class TableShape:
             body = msgspec.to_builtins(body)
             name_json.add_hidden_names(body)
         return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
+
+    def to_csv(self, body: Any) -> str:
+        """Return a line for each row, after a line of the columns; times are in milliseconds since 1970."""
+        return csv_text.to_csv(self.columns, ([*row.values()] for row in self.rows(body)))
 
 
 NO_TABLE = TableShape((), lambda body: ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
@@ -33,17 +34,23 @@ def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     Equal times are an empty window. Raises InvalidQuery with every time that cannot be parsed, or if `start`
     is after `end`.
     """
+    times = parse_times({"start": start, "end": end}, now_ms=now_ms)
+    return to_window(times.get("start"), times.get("end"), now_ms=now_ms)
+
+
+def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fraction]:
+    """Return times by name, without those that are None. Raises InvalidQuery for those that are invalid."""
     errors: list[FieldError] = []
     times: dict[str, Fraction] = {}
-    for name, text in (("start", start), ("end", end)):
-        if text:
+    for name, text in texts.items():
+        if text is not None:
             try:
                 times[name] = parse_seconds(text, now_ms=now_ms)
             except ValueError as error:
                 errors.append(FieldError(name, str(error)))
     if errors:
         raise InvalidQuery(errors)
-    return to_window(times.get("start"), times.get("end"), now_ms=now_ms)
+    return times
 
 
 def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:

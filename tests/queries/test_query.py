@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from api.wire.query_params import parse_query_string
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.history import History
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.search import Search
 from fll_hbase.runtime.errors import InvalidQuery
 
-QUERIES: tuple[type[Query[Any]], ...] = (Programs, RunCounts, Namespaces, Datasets, Fields, Search)
+QUERIES: tuple[type[Query[Any]], ...] = (History, Programs, RunCounts, Namespaces, Datasets, Fields, Search)
 
 names = st.text(min_size=1, max_size=9).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from functools import partial
-from typing import Any
 
 import click
 
@@ -22,23 +20,11 @@ from fll_hbase.cli.options import (
     window_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
-from fll_hbase.client import shapes, table_shapes
-from fll_hbase.client.answers import as_table
-from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, HistoryQuery, WindowText
+from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, WindowText
 from fll_hbase.model.datasets import Dataset, DatasetField
-
-
-def _field_arguments(command: Command) -> Command:
-    """Add the arguments NS, NAME and FIELD, which the command receives as one `field`."""
-
-    @dataset_arguments
-    @click.argument("field", metavar="FIELD", type=NAME)
-    @functools.wraps(command)
-    def with_field(*, namespace: str, name: str, field: str, **others: Any) -> None:
-        command(field=DatasetField(Dataset(namespace, name), field), **others)
-
-    return with_field
+from fll_hbase.queries.history import History
 
 
 def _common_options(command: Command) -> Command:
@@ -60,25 +46,21 @@ Example:
   fll history hospital PatientRecords patient_medical_score --start now-90d
 """,
 )
-@_field_arguments
-@_common_options
+@dataset_arguments
+@click.argument("field", metavar="FIELD", type=NAME)
+@query_options(History)
+@target_options
 @format_options(TABLE, JSON, CSV)
 def history(
-    *,
-    field: DatasetField,
-    window: WindowText,
-    indirect: bool,
-    failed: bool,
-    store: str | None,
-    server: str | None,
-    output_format: str,
+    *, query: History, window: WindowText, store: str | None, server: str | None, output_format: str
 ) -> None:
     """Show when the way that FIELD is produced changed: stretches of runs with the same operations."""
-    query = HistoryQuery(field, window, indirect, failed)
     with open_target(store, server) as client:
-        answer = as_table(client.ask_history(query), shapes.Members, table_shapes.STRETCHES)
-        note = failed_note(client, field.dataset, query, output_format)
-    print_answer(answer, output_format, table=lambda: changes.history_table(answer.body, query), note=note)
+        answer = client.ask(query)
+        note = failed_note(client, query.dataset, query, window, output_format)
+    print_answer(
+        answer, output_format, table=lambda: changes.history_table(answer.body, query, window), note=note
+    )
 
 
 @click.command(

@@ -80,7 +80,7 @@ def lineage(
             failed=failed,
         )
         note = empty_note(client, query, output_format) if not answer.body else ""
-        failed_runs = "" if note else failed_note(client, query.dataset, query, output_format)
+        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,
@@ -136,7 +136,7 @@ def field(
             failed=failed,
         )
         note = empty_note(client, query, output_format) if not answer.body["operations"] else ""
-        failed_runs = "" if note else failed_note(client, dataset_field.dataset, query, output_format)
+        failed_runs = "" if note else failed_note(client, dataset_field.dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,

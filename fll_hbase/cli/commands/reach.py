@@ -82,7 +82,7 @@ def reach(
     )
     with open_target(store, server) as client:
         answer = client.ask_reach(query)
-        note = failed_note(client, query.field.dataset, query, output_format)
+        note = failed_note(client, query.field.dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,

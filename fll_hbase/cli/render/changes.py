@@ -10,7 +10,8 @@ from rich.text import Text
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.graph_view import dataset_name
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
-from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, HistoryQuery
+from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, WindowText
+from fll_hbase.queries.history import History, HistoryAnswer
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
 
@@ -19,12 +20,12 @@ _PART_COLUMNS = ("", "part", "name", "detail")
 _SIGNS = {"gained": "+", "lost": "-"}
 
 
-def history_table(body: Json, query: HistoryQuery) -> RenderableType:
+def history_table(body: HistoryAnswer, query: History, window: WindowText) -> RenderableType:
     """Render stretches, newest first, with a line for runs of the dataset without the field."""
-    if not body["stretches"] and not body["missingBefore"]:
-        return empty_message(query.window)
-    field = escape_control(f"{query.field.dataset}.{query.field.name}")
-    title = Text(f"How {field} was produced, {query.window}", style="bold")
+    if not body.stretches and not body.missing_before:
+        return empty_message(window)
+    field = escape_control(f"{query.dataset}.{query.field}")
+    title = Text(f"How {field} was produced, {window}", style="bold")
     return Group(title, TextTable(_STRETCH_COLUMNS, list(_stretch_rows(body))))
 
 
@@ -69,13 +70,13 @@ def _base_text(query: DiffQuery | DatasetDiffQuery) -> str:
     return f"{start} to {query.base_end or query.window.start}"
 
 
-def _stretch_rows(body: Json) -> Iterator[list[str]]:
-    for stretch in body["stretches"]:
-        yield from _missing_row(stretch["missingAfter"], "")
-        times = [format_time(stretch[member]) for member in ("firstStart", "lastStart")]
-        yield [*times, str(stretch["runs"]), stretch["checksum"]]
-        yield from _missing_row(stretch["missing"], " between these")
-    yield from _missing_row(body["missingBefore"], "")
+def _stretch_rows(body: HistoryAnswer) -> Iterator[list[str]]:
+    for stretch in body.stretches:
+        yield from _missing_row(stretch.missing_after, "")
+        times = (format_time(stretch.first_start), format_time(stretch.last_start))
+        yield [*times, str(stretch.runs), stretch.checksum]
+        yield from _missing_row(stretch.missing, " between these")
+    yield from _missing_row(body.missing_before, "")
 
 
 def _missing_row(count: int, position: str) -> Iterator[list[str]]:

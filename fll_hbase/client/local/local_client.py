@@ -15,7 +15,6 @@ from fll_hbase.client.base import (
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    HistoryQuery,
     LineageQuery,
     NamespaceRunsQuery,
     ReportQuestion,
@@ -168,12 +167,6 @@ class LocalClient(LocalTagClient, Connection):
             body["moreRuns"] = False
         body["window"] = window.start_ms, window.stop_ms
         return Answer(body, truncation_hint(body.get("truncatedBy", ())))
-
-    def ask_history(self, query: HistoryQuery) -> Answer:
-        window = self._window(query.window)
-        result = self._store.history(query.field, window, indirect=query.indirect, failed=query.failed)
-        hint = truncation_hint(result.truncated_by)
-        return self._answer(change_json.history(result), hint, query.field.dataset, window)
 
     def ask_diff(self, query: DiffQuery) -> Answer:
         window, base = self._windows(query)

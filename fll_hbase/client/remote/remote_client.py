@@ -14,7 +14,6 @@ from fll_hbase.client.base import (
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    HistoryQuery,
     LineageQuery,
     NamespaceRunsQuery,
     ReportQuestion,
@@ -171,11 +170,6 @@ class HttpClient(HttpTagClient, Connection):
         body["window"] = [_milliseconds(response.headers[f"Window-{end}"]) for end in ("Start", "End")]
         return truncatable(body)
 
-    def ask_history(self, query: HistoryQuery) -> Answer:
-        response = self._session.get(*_field_path(query.field), "history", params=_change_params(query))
-        body = problems.json_body(response, "stretches", "truncated")
-        return truncatable(body, retained_from_ms(response))
-
     def ask_diff(self, query: DiffQuery) -> Answer:
         response = self._session.get(*_field_path(query.field), "diff", params=_diff_params(query))
         return truncatable(problems.json_body(response, "gained", "lost", "kept", "truncated"))
@@ -276,7 +270,7 @@ def _field_path(field: DatasetField) -> tuple[str, ...]:
     return *_dataset_path(field.dataset), "fields", field.name
 
 
-def _change_params(query: HistoryQuery | DiffQuery | DatasetDiffQuery) -> dict[str, str]:
+def _change_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
     return {
         "start": query.window.start,
         "end": query.window.end,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction
-from fll_hbase.queries import change_json, field_graph_json, name_json, reach_json, rest_json
+from fll_hbase.queries import field_graph_json, name_json, reach_json, rest_json
+from fll_hbase.queries.history import stretch
 from fll_hbase.queries.reports.reached_fields import ReachedFields
 from fll_hbase.queries.reports.report_query import ReportQuery, horizon_member
 from fll_hbase.runtime.json_types import Json
@@ -34,7 +37,7 @@ def provenance(store: LineageStore, query: ReportQuery) -> Json:
         "derivations": rest_json.field_derivations(field.name, window, derivations)["paths"],
         "detailed": _graph(field_graph_json.field_lineage(detailed)),
         "simple": _graph(field_graph_json.field_lineage(simple)),
-        "stretches": change_json.history(history)["stretches"],
+        "stretches": msgspec.to_builtins([stretch(item) for item in history.stretches]),
     }
     parts = (detailed, simple, derivations, history)
     truncated_by = reached.truncated_by.union(*(part.truncated_by for part in parts))

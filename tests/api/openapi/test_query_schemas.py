@@ -12,6 +12,7 @@ from api import create_app
 from api.openapi.query_schemas import body_schema, parameter_schema
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.history import History
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.run_counts import RunCounts
@@ -19,7 +20,11 @@ from fll_hbase.queries.search import Search
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-QUERIES: tuple[type[Query[Any]], ...] = (Programs, RunCounts, Namespaces, Datasets, Fields, Search)
+QUERIES: tuple[type[Query[Any]], ...] = (History, Programs, RunCounts, Namespaces, Datasets, Fields, Search)
+NOT_A_TIME = (
+    "'-1' is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or `2026-11-01T06:00:00Z`,"
+    " `now`, or a sum such as `now-1d+30m` (units s m h d w)"
+)
 LIST = "/v3/namespaces/ns/endpoints/d/fields"
 
 
@@ -55,6 +60,8 @@ def test_an_empty_prefix_is_that_of_all(client: FlaskClient, path: str) -> None:
             "'yes' is neither `true` nor `false`",
         ),
         ("/v3/namespaces/ns/endpoints/d/programs?start=now&end=now-1d", "start", "is after end"),
+        # Of one time that is invalid the order of both is unknown.
+        ("/v3/namespaces/ns/endpoints/d/programs?start=-1&end=0", "start", NOT_A_TIME),
     ],
 )
 def test_what_is_refused(client: FlaskClient, path: str, parameter: str, detail: str) -> None:
