@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from flask import Flask
 
@@ -45,7 +46,7 @@ from .routes import (
     retention_requests,
     tags,
 )
-from .security.authentication import Authentication, create_verifiers
+from .security.authentication import with_authentication
 from .security.hosts import register_host_check
 from .security.limits import with_limits
 from .security.origins import with_cross_origin
@@ -67,6 +68,9 @@ from .wire.proxies import behind_proxies
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
+
+Layer: TypeAlias = "Callable[[WSGIApplication], WSGIApplication]"
+"""Wraps an app in another one; it returns the app itself where its settings turn it off."""
 
 _VERSION = version("fll-hbase")
 _CONVERTERS = {
@@ -150,22 +154,28 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     app.register_blueprint(page.blueprint)
-    # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
-    direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
-    app.wsgi_app = _with_middleware(direct, app, store)  # type: ignore[assignment, method-assign]
+    wsgi: WSGIApplication = app.wsgi_app
+    for layer in reversed(_layers(app, store, views)):
+        wsgi = layer(wsgi)
+    app.wsgi_app = wsgi  # type: ignore[assignment, method-assign]
     return app
 
 
-def _with_middleware(direct: WSGIApplication, flask_app: Flask, store: LineageStore) -> WSGIApplication:
-    """Return the app behind what its settings turn on; the first that a request meets is the last here."""
-    settings: Settings = flask_app.extensions["fll-settings"]
-    app = with_limits(ActivityMiddleware(direct, flask_app.extensions["fll-activity"]), settings)
-    verifiers = create_verifiers(store.access, settings)
-    if verifiers:
-        app = Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
-    # Outside of authentication, whose wait on the store it bounds.
-    app = RequestBudget(app, seconds=settings.request_seconds)
-    return behind_proxies(with_cross_origin(app, settings), settings.proxies)
+def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
+    """Return the layers around the routes of Flask, of which a request meets the first one first."""
+    settings: Settings = app.extensions["fll-settings"]
+    return (
+        lambda inner: behind_proxies(inner, settings.proxies),
+        lambda inner: with_cross_origin(inner, settings),
+        # Outside of authentication, whose wait on the store it bounds.
+        lambda inner: RequestBudget(inner, seconds=settings.request_seconds),
+        lambda inner: with_authentication(inner, store.access, settings),
+        lambda inner: with_limits(inner, settings),
+        lambda inner: ActivityMiddleware(inner, app.extensions["fll-activity"]),
+        lambda inner: DirectRoutes(inner, views, settings),
+        # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
+        RawPath,
+    )
 
 
 def _create_observer(store: LineageStore, settings: Settings) -> RequestObserver:

@@ -212,6 +212,14 @@ def require_authentication(settings: Settings) -> None:
         )
 
 
+def with_authentication(app: WSGIApplication, access: AccessStore, settings: Settings) -> WSGIApplication:
+    """Return the app behind the authentication of FLL_AUTH, itself for none. Raises ConfigurationError."""
+    verifiers = create_verifiers(access, settings)
+    if not verifiers:
+        return app
+    return Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
+
+
 def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verifier]:
     """Return what checks credentials of each kind of FLL_AUTH. Raises ConfigurationError."""
     kinds = authentication_kinds(settings)
