@@ -124,8 +124,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app = Flask(__name__, static_folder=None)
     # `//` is an empty name, which is a 400; werkzeug would redirect to a path without that segment.
     app.url_map.merge_slashes = False
-    for name, converter in _CONVERTERS.items():
-        app.url_map.converters[name] = converter
+    app.url_map.converters |= _CONVERTERS
     app.config.update(
         API_TITLE="Field lineage",
         API_VERSION=_VERSION,

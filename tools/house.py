@@ -82,7 +82,12 @@ WHOLE_SYSTEM = {
 }
 """Folders whose tests have no single subject: a file is named after a behaviour."""
 
-LINES_MAX, TEST_LINES_MAX = 400, 600
+LINES_MAX = 600
+SMALL_LINES, SMALL_MODULES_MAX = 40, 20
+SHARED_NAMES_MAX = 25
+LOOSE_MAX = {"fll_hbase": 2, "api": 5}
+"""Files in no folder of a package, its `__init__` among them."""
+
 LINES_MEDIAN = (100, 180)
 FUNCTION_LINES_MAX, FUNCTION_LINES_MEDIAN_MAX = 45, 8
 COMPLEXITY_MAX = 9
@@ -104,8 +109,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 class Measures:
     """Sums over the files of one group; `violations` holds pairs of a rule and "file:line: text"."""
 
-    files: list[int] = field(default_factory=list)
-    modules: list[int] = field(default_factory=list)
+    files: dict[str, int] = field(default_factory=dict)
     functions: list[int] = field(default_factory=list)
     complexities: list[int] = field(default_factory=list)
     names: int = 0
@@ -114,6 +118,12 @@ class Measures:
     public: int = 0
     private_words: Counter[str] = field(default_factory=Counter)
     violations: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def modules(self) -> dict[Path, int]:
+        """Return the lines of each file that is not the `__init__` of a package."""
+        files = {Path(name): lines for name, lines in self.files.items()}
+        return {path: lines for path, lines in files.items() if path.name != "__init__.py"}
 
     def count(self, rule: str) -> int:
         return sum(1 for broken, _ in self.violations if broken == rule)
@@ -180,12 +190,9 @@ def measure_file(path: Path, name: str, measures: Measures) -> ast.Module:
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text, name)
     lines = len(text.splitlines())
-    measures.files.append(lines)
-    if path.name != "__init__.py":
-        measures.modules.append(lines)
-    maximum = LINES_MAX if name.startswith(PACKAGES) else TEST_LINES_MAX
-    if lines > maximum:
-        measures.add("file lines", name, 1, f"{lines} lines, at most {maximum}")
+    measures.files[name] = lines
+    if lines > LINES_MAX:
+        measures.add("file lines", name, 1, f"{lines} lines, at most {LINES_MAX}")
     if word := private_word(path.stem):
         _add_name(measures, word, name, 1, f"module {path.stem}")
     docstrings = _docstring_lines(tree)
@@ -384,18 +391,46 @@ def measure(root: Path, folders: Iterable[str]) -> Measures:
         measure_test_files(root, measures)
     else:
         measure_docstrings(trees, measures)
+        measure_modules(measures)
     return measures
+
+
+def measure_modules(measures: Measures) -> None:
+    """List modules that are small, that have the name of another, or that are in no folder of a package."""
+    shared = shared_names(measures)
+    for path, lines in measures.modules.items():
+        if lines < SMALL_LINES:
+            measures.add("small modules", str(path), 1, f"{lines} lines")
+        if path.stem in shared:
+            measures.add("names of modules", str(path), 1, "another module has this name")
+
+
+def shared_names(measures: Measures) -> set[str]:
+    """Return the names that several modules have, in different folders."""
+    counts = Counter(path.stem for path in measures.modules)
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _loose(measures: Measures, package: str) -> int:
+    """Count the files in no folder of a package, its `__init__` among them."""
+    return sum(1 for name in measures.files if Path(name).parts[:-1] == (package,))
 
 
 def package_rows(measures: Measures) -> list[Row]:
     """Return the table of the packages, with a limit in most lines."""
     low, high = LINES_MEDIAN
-    module_median = median(measures.modules or [low])
+    module_median = median(measures.modules.values() or [low])
     function_median = median(measures.functions or [0])
     per_comment = measures.code_lines / max(measures.comments, 1)
     documented = 100 - 100 * measures.count("docstrings") / max(measures.public, 1)
     return [
-        *_common_rows(measures, LINES_MAX),
+        *_common_rows(measures),
+        _row("modules below 40 lines", measures.count("small modules"), most=SMALL_MODULES_MAX),
+        _row("names of several modules", len(shared_names(measures)), most=SHARED_NAMES_MAX),
+        *(
+            _row(f"files in no folder of {name}", _loose(measures, name), most=most)
+            for name, most in LOOSE_MAX.items()
+        ),
         _row("docstrings that are questions", measures.count("questions"), most=0),
         Row(
             "median lines of modules", f"{module_median:g}", f"{low} to {high}", low <= module_median <= high
@@ -416,7 +451,7 @@ def package_rows(measures: Measures) -> list[Row]:
 def test_rows(measures: Measures) -> list[Row]:
     """Return the table of tests, benchmarks and tools, with limits for all but functions and comments."""
     return [
-        *_common_rows(measures, TEST_LINES_MAX),
+        *_common_rows(measures),
         _row("docstrings that are questions", measures.count("questions"), most=0),
         _row("test files without a module", measures.count("names of tests"), most=0),
         _row("imports outside of tests/support", measures.count("imports of tests"), most=0),
@@ -425,14 +460,14 @@ def test_rows(measures: Measures) -> list[Row]:
     ]
 
 
-def _common_rows(measures: Measures, lines_max: int) -> list[Row]:
+def _common_rows(measures: Measures) -> list[Row]:
     private = measures.count("private words")
     share = 100 * private / max(measures.names, 1)
     return [
         Row("files", str(len(measures.files))),
-        Row("lines", str(sum(measures.files))),
+        Row("lines", str(sum(measures.files.values()))),
         Row("private words in names", f"{private} ({share:.2f} %)", "at most 0", not private),
-        _row("lines of the longest file", max(measures.files, default=0), most=lines_max),
+        _row("lines of the longest file", max(measures.files.values(), default=0), most=LINES_MAX),
     ]
 
 

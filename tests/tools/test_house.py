@@ -131,7 +131,7 @@ def test_a_clean_tree_passes(tree: Path, capsys: pytest.CaptureFixture[str]) -> 
     [
         ("said = 1\n", "fll_hbase/added.py:1: said [private words]"),
         ('"""What is it."""\n', "fll_hbase/added.py:1: What is it. [questions]"),
-        ("X = 1\n" * 401, "fll_hbase/added.py:1: 401 lines, at most 400 [file lines]"),
+        ("X = 1\n" * 601, "fll_hbase/added.py:1: 601 lines, at most 600 [file lines]"),
         ("def _f():\n" + "    pass\n" * 45, "fll_hbase/added.py:1: _f has 46 lines [function lines]"),
         ("def _f(x):\n" + "    if x: pass\n" * 9, "fll_hbase/added.py:1: _f: 10 [complexity]"),
         ("def f():\n    pass\n", "fll_hbase/added.py:1: f [docstrings]"),
@@ -153,6 +153,37 @@ def test_violations_are_listed_below_a_path(tree: Path, capsys: pytest.CaptureFi
     output = _run(tree, capsys, "--list", "fll_hbase/store")[1]
     assert "fll_hbase/store/added.py:1: said" in output
     assert "fll_hbase/keys/added.py:1: said" not in output
+
+
+def test_small_modules_are_counted_and_listed(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(house.SMALL_MODULES_MAX + 1):
+        (tree / "fll_hbase" / f"small{number}.py").write_text("X = 1\n")
+    exit_code, output = _run(tree, capsys, "--list")
+    assert exit_code == 1
+    assert "fll_hbase/small0.py:1: 1 lines [small modules]" in output.splitlines()
+
+
+def test_names_of_several_modules_are_counted_and_listed(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("store", "keys"):
+        (tree / "fll_hbase" / folder).mkdir()
+        for number in range(house.SHARED_NAMES_MAX + 1):
+            (tree / "fll_hbase" / folder / f"shared{number}.py").write_text("X = 1\n" * house.SMALL_LINES)
+    exit_code, output = _run(tree, capsys, "--list")
+    assert exit_code == 1
+    assert (
+        "fll_hbase/keys/shared0.py:1: another module has this name [names of modules]" in output.splitlines()
+    )
+
+
+def test_files_in_no_folder_are_counted(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(house.LOOSE_MAX["fll_hbase"] + 1):
+        (tree / "fll_hbase" / f"loose{number}.py").write_text("X = 1\n")
+    exit_code, output = _run(tree, capsys)
+    assert exit_code == 1
+    (line,) = (line for line in output.splitlines() if "files in no folder of fll_hbase" in line)
+    assert "MISSED" in line
 
 
 def test_names_of_modules_count(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
