@@ -10,6 +10,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("docs", "docker", "tests", "bench", "api", "fll_hbase")
+ROOMS = (
+    *(
+        "",
+        "fll_hbase",
+        "fll_hbase/spark",
+        "fll_hbase/capture",
+        "fll_hbase/store",
+        "fll_hbase/client",
+        "fll_hbase/cli",
+    ),
+    *("api", "page/src", "tests/golden/http"),
+)
+"""Folders that paths in the text begin in."""
+
 GENERATED = {"target", "node_modules", "data"}
 
 _CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -55,6 +69,14 @@ def test_pages_named_in_code_exist() -> None:
     names = {name for path in modules for name in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text())}
     assert names
     assert [name for name in sorted(names) if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "contributing.md"])
+def test_files_and_folders_exist(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`([a-z][\w./-]*/[\w.-]*)`", text))
+    assert paths
+    assert [path for path in sorted(paths) if not any((ROOT / room / path).exists() for room in ROOMS)] == []
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
