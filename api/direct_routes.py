@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 from flask import Response
 
 from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import BOTH, Direction
-from fll_hbase.queries import time_window
+from fll_hbase.queries.lineage import Lineage
+from fll_hbase.queries.parameters import Kind, Parameter
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import LineageError
-from fll_hbase.store.lineage_store import LineageStore
 
 from .observability.audit import note_question
-from .routes import lineage, openlineage, recording
+from .routes import openlineage, recording
+from .routes.queries import respond
 from .security.hosts import allowed_hosts
 from .security.rights import Views
 from .wire import problems, query_params, responses
@@ -38,19 +37,26 @@ if TYPE_CHECKING:
 # Of these characters the raw path needs no escapes, see `RawPath`.
 _NAME = r"([A-Za-z0-9%:@!$&'()*+,;=._~-]+)"
 _DOCUMENT = re.compile(rf"/v3/namespaces/{_NAME}/lineage", re.ASCII)
-_QUESTION = re.compile(rf"/v3/namespaces/{_NAME}/endpoints/{_NAME}/fields/lineage", re.ASCII)
+_LINEAGE = re.compile(re.sub(r"{\w+}", lambda _: _NAME, Lineage.path), re.ASCII)
 
 _FLAGS = {"true": True, "false": False}
-_DIRECTIONS = {"both": BOTH, **{direction.value: (direction,) for direction in Direction}}
-_VALUES: dict[str, tuple[str, dict[str, Any]]] = {
-    "direction": ("directions", _DIRECTIONS),
-    "level": ("level", {str(level): level for level in range(1, 10)}),
-    "indirect": ("indirect", _FLAGS),
-    "failed": ("failed", _FLAGS),
-}
-"""Argument of the store and plain values of each parameter of a question that is no time."""
+_LEVELS = {str(level): level for level in range(1, 10)}
 
-_PARAMS = {"start", "end", *_VALUES}
+
+def _plain_values(parameter: Parameter) -> dict[str, Any] | None:
+    """Return the values of a parameter by the texts that are plain, None for a time."""
+    match parameter.kind:
+        case Kind.TIME:
+            return None
+        case Kind.FLAG:
+            return _FLAGS
+        case Kind.COUNT:
+            return _LEVELS
+        case _:
+            return {word: word for word in parameter.words}
+
+
+_VALUES = {item.name: _plain_values(item) for item in Lineage.url_parameters()}
 _EVENT, _NATIVE = format_named("openlineage"), format_named("lineage")
 
 # int() refuses thousands of digits.
@@ -92,13 +98,15 @@ class DirectRoutes:
         path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
         view = self._views.select(environ)
-        if environ["REQUEST_METHOD"] == "GET" and (match := _QUESTION.fullmatch(path)):
-            dataset = Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2]))
-            question = self._question(view.store, dataset, query)
-            environ[ROUTE] = lineage.DATASET_LINEAGE
+        if environ["REQUEST_METHOD"] == "GET" and (match := _LINEAGE.fullmatch(path)):
+            lineage = _lineage(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2]), query)
+            now_ms = clock.now_ms()
+            # Times that are not possible go the long way.
+            lineage.window(now_ms)
+            environ[ROUTE] = Lineage.path
             if self._settings.audit_log:
-                note_question(environ, dataset)
-            return question
+                note_question(environ, lineage.dataset)
+            return lambda: respond(lineage, lineage.answer(view.store, now_ms=now_ms))
         if environ["REQUEST_METHOD"] == "POST" and not query:
             if path == openlineage.PATH:
                 event = self._read(view.reader, environ, None)
@@ -117,20 +125,6 @@ class DirectRoutes:
         if not is_allowed or "HTTP_ORIGIN" in environ or environ.get("SCRIPT_NAME"):
             raise _NotPlain
 
-    def _question(self, store: LineageStore, dataset: Dataset, query: str) -> _Answer:
-        params, errors = query_params.parse_query_string(query, _PARAMS)
-        # An empty time is an error, not the default.
-        if errors or "" in params.values():
-            raise _NotPlain
-        window = time_window.parse_window(
-            params.pop("start", None), params.pop("end", None), now_ms=clock.now_ms()
-        )
-        try:
-            arguments = {_VALUES[name][0]: _VALUES[name][1][value] for name, value in params.items()}
-        except KeyError as error:
-            raise _NotPlain from error
-        return lambda: lineage.dataset_lineage(store, dataset, window=window, **arguments)
-
     def _read(
         self, reader: DocumentReader, environ: WSGIEnvironment, namespace: str | None
     ) -> ParsedDocument:
@@ -146,3 +140,19 @@ class DirectRoutes:
         environ["wsgi.input"] = BytesIO(raw)
         document_format = _EVENT if namespace is None else _NATIVE
         return reader.read(raw, document_format, namespace=namespace, now_ms=clock.now_ms())
+
+
+def _lineage(namespace: str, name: str, query: str) -> Lineage:
+    """Return the query of lineage that a query string is. Raises _NotPlain."""
+    params, errors = query_params.parse_query_string(query, _VALUES.keys())
+    # An empty time is an error, not the default.
+    if errors or "" in params.values():
+        raise _NotPlain
+    try:
+        values: dict[str, Any] = {
+            parameter: text if (plain := _VALUES[parameter]) is None else plain[text]
+            for parameter, text in params.items()
+        }
+    except KeyError as error:
+        raise _NotPlain from error
+    return Lineage(namespace, name, **values)

@@ -1,4 +1,4 @@
-"""The windows that a question of a batch reads first, by its route: those of a batch are read together."""
+"""The windows that a query of a batch reads first: those of a batch are read together."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from flask import request
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
-from fll_hbase.queries import time_window
 from fll_hbase.queries.base_window import base_window
-from fll_hbase.queries.tags import FieldTags
+from fll_hbase.queries.query import FirstReads
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.window_query import WindowQuery
 
-from ..openapi.query_schemas import parameter_schema
+from ..routes.queries import requested_query
 from ..wire.change_params import DiffParams
-from ..wire.query_params import FieldLineageParams, LineageParams, QueryParser, ReachParams, now_ms
+from ..wire.query_params import FieldLineageParams, QueryParser, ReachParams, now_ms
 from ..wire.report_params import ConsumptionParams, ProvenanceParams
 
 
@@ -35,21 +34,24 @@ class _FirstRead:
     times: bool = False
 
 
-def first_reads(*, times: bool) -> list[WindowQuery]:
-    """Return the windows of which the current request reads contents first, or when contents ran.
-
-    None for an invalid request.
-    """
-    route = _ROUTES.get(request.endpoint or "")
-    if route is None or request.view_args is None or route.times is not times:
-        return []
+def first_reads() -> FirstReads:
+    """Return the windows that the current request reads first; none for an invalid request."""
     try:
-        query: Json = QueryParser().parse(route.params(), request, location="query")
+        query = requested_query()
+        return _first_reads_of_route() if query is None else query.first_reads(now_ms=now_ms())
     except LineageError:
-        # The question itself is answered with this error.
-        return []
+        # The request itself is answered with this error.
+        return FirstReads()
+
+
+def _first_reads_of_route() -> FirstReads:
+    route = _ROUTES.get(request.endpoint or "")
+    if route is None or request.view_args is None:
+        return FirstReads()
+    query: Json = QueryParser().parse(route.params(), request, location="query")
     dataset = Dataset(request.view_args.get("namespace", ""), request.view_args.get("name", ""))
-    return route.windows(query, dataset)
+    windows = tuple(route.windows(query, dataset))
+    return FirstReads(times=windows) if route.times else FirstReads(contents=windows)
 
 
 def _windows_by_direction(query: Json, dataset: Dataset) -> list[WindowQuery]:
@@ -63,13 +65,6 @@ def _both_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
     return [WindowQuery(Direction.BACKWARD, dataset, window, query["failed"]) for window in windows]
 
 
-def _inherited_tag_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
-    if not query["inherited"]:
-        return []
-    window = time_window.parse_window(query.get("start"), query.get("end"), now_ms=now_ms())
-    return [WindowQuery(Direction.BACKWARD, dataset, window)]
-
-
 def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[WindowQuery]]:
     def windows(query: Json, _: Dataset) -> list[WindowQuery]:
         dataset = Dataset(query["namespace"], query["endpoint"])
@@ -79,12 +74,10 @@ def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[Wind
 
 
 _ROUTES: Mapping[str, _FirstRead] = {
-    "questions.lineage": _FirstRead(LineageParams, _windows_by_direction),
     "questions.field_lineage": _FirstRead(FieldLineageParams, _windows_by_direction),
     "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
     "changes.diff": _FirstRead(DiffParams, _both_windows),
     "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),
-    "tags.FieldTags": _FirstRead(parameter_schema(FieldTags), _inherited_tag_windows, times=True),
     "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD), times=True),
     "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD), times=True),
 }

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import msgspec
 from flask import Flask, Response, g, request
 
+from fll_hbase.queries.query import FirstReads
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
@@ -24,7 +25,6 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import shared_reads
-from fll_hbase.store.read.window_query import WindowQuery
 
 from ..openapi.batch_schemas import QUESTIONS_MAX
 from ..wire import problems, responses
@@ -101,11 +101,10 @@ def answer_questions(app: Flask, store: LineageStore, questions: Sequence[Questi
     with shared_reads.shared():
         # Each question reads again what could not be read here, and answers with its own error.
         with suppress(LineageError):
+            reads = [asker.first_reads(path) for path in paths]
             store.read_ahead(
-                *(
-                    [query for path in paths for query in asker.first_reads(path, times=times)]
-                    for times in (False, True)
-                )
+                [window for read in reads for window in read.contents],
+                [window for read in reads for window in read.times],
             )
         body: Json = {"answers": [_to_json(question, asker.answer(question.path)) for question in questions]}
     body["truncated"] = bool(asker.truncated_by)
@@ -123,10 +122,10 @@ class _Asker:
         self._size_bytes = 0
         self._answers: dict[str, _Answer] = {}
 
-    def first_reads(self, path: str, *, times: bool) -> list[WindowQuery]:
+    def first_reads(self, path: str) -> FirstReads:
         """Return the windows that a question reads first; none for one that is invalid."""
         with self._context(path):
-            return first_reads(times=times)
+            return first_reads()
 
     def answer(self, path: str) -> _Answer:
         """Return the answer to a question, a problem beyond a bound."""

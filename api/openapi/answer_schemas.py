@@ -7,6 +7,8 @@ from marshmallow import fields, validate
 
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Direction
+from fll_hbase.queries.lineage import LineageEntry
+from fll_hbase.queries.names import DatasetName
 from fll_hbase.queries.query import Fault
 
 from .document_schemas import INFLUENCES, OPERATIONS
@@ -22,6 +24,10 @@ _DIRECTIONS = [direction.value for direction in Direction]
 FaultSchema = body_schema(Fault)
 
 
+EndPointSchema = body_schema(DatasetName)
+EntrySchema = body_schema(LineageEntry)
+
+
 class ProblemSchema(ma.Schema):
     """A problem of RFC 9457, the body of every error."""
 
@@ -31,13 +37,6 @@ class ProblemSchema(ma.Schema):
     detail = fields.String(required=True)
     errors = fields.List(fields.Nested(FaultSchema))
     message = fields.String(metadata={"description": "The detail again, for DataHub's clients"})
-
-
-class EndPointSchema(ma.Schema):
-    """A dataset by name."""
-
-    namespace = fields.String(required=True)
-    name = fields.String(required=True)
 
 
 class RecordedSchema(ma.Schema):
@@ -105,28 +104,6 @@ class EventsRecordedSchema(ma.Schema):
     refused = fields.Integer(required=True)
     failed_events = fields.List(fields.Nested(FailedEventSchema), required=True)
     warned_events = fields.List(fields.Nested(WarnedEventSchema))
-
-
-class PairSchema(ma.Schema):
-    """A source field and a destination field; null for a generated or a dropped one."""
-
-    # `from` is a keyword of Python.
-    from_ = fields.String(data_key="from", required=True, allow_none=True)
-    to = fields.String(required=True, allow_none=True)
-    influence = fields.String(validate=validate.OneOf(INFLUENCES))
-    scope = fields.String(validate=validate.OneOf(["dataset"]))
-    failed = fields.Boolean(metadata=FAILED)
-
-
-class EntrySchema(ma.Schema):
-    """The field pairs between two datasets; `level` is the hop, from 1, at which they were reached."""
-
-    source = fields.Nested(EndPointSchema, required=True, allow_none=True)
-    destination = fields.Nested(EndPointSchema, required=True, allow_none=True)
-    fieldmap = fields.List(fields.Nested(PairSchema), required=True)
-    level = fields.Integer(required=True)
-    direction = fields.String(required=True, validate=validate.OneOf(_DIRECTIONS))
-    is_unknown = fields.Boolean(data_key="unknown")
 
 
 class DryRunSchema(ma.Schema):
@@ -279,9 +256,11 @@ class EventOfRunSchema(ma.Schema):
     eventType = fields.String(required=True)
 
 
-class EndPointOfContentSchema(EndPointSchema):
+class EndPointOfContentSchema(ma.Schema):
     """A dataset that a content writes (backward), reads (forward), or both."""
 
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
     direction = fields.String(required=True, validate=validate.OneOf(["backward", "forward", "both"]))
 
 

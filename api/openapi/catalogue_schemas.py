@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import marshmallow as ma
 from marshmallow import fields
 
-from .answer_schemas import EndPointSchema
 
-
-class EndPointDetailsSchema(EndPointSchema):
+class EndPointDetailsSchema(ma.Schema):
     """A dataset over all time; starts are in milliseconds since 1970, null if no run is stored."""
 
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
     description = fields.String(required=True)
     # An attribute `fields` would hide the one in which marshmallow keeps the members of a schema.
     field_count = fields.Integer(data_key="fields", required=True)

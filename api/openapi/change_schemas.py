@@ -7,7 +7,7 @@ from typing import Any
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from .answer_schemas import EndPointSchema, OperationSchema
+from .answer_schemas import OperationSchema
 
 
 class EdgeSchema(ma.Schema):
@@ -19,9 +19,11 @@ class EdgeSchema(ma.Schema):
     influence = fields.String(validate=validate.Equal("indirect"))
 
 
-class SourceSchema(EndPointSchema):
+class SourceSchema(ma.Schema):
     """A field that is read, at the beginning of a derivation."""
 
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
     field = fields.String(required=True)
 
 

@@ -77,6 +77,13 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
     return type(f"{name}Schema", (ma.Schema,), {name: item for name, item in members.items() if item})
 
 
+def answer_schema(query: type[Query[Any]]) -> ma.Schema:
+    """Return the schema of the body of an answer: an object, or an array of them."""
+    body = query.body_type()
+    is_array = get_origin(body) is tuple
+    return body_schema(get_args(body)[0] if is_array else body)(many=is_array)
+
+
 def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None:
     """Return one member; None for the number of a hidden thing, which no schema has."""
     hint, metas = member.type, []

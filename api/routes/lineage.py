@@ -7,50 +7,24 @@ from typing import Any
 from flask import Response
 
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.window import Window
 from fll_hbase.queries import field_graph_json, rest_json
 from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
-from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.queries.lineage import Lineage
 
-from ..openapi.answer_schemas import EntrySchema, FieldDerivationsSchema, FieldLineageSchema
+from ..openapi.answer_schemas import FieldDerivationsSchema, FieldLineageSchema
 from ..wire import responses
-from ..wire.query_params import DerivationsParams, FieldLineageParams, LineageParams, window_params
+from ..wire.query_params import DerivationsParams, FieldLineageParams, window_params
 from .blueprint import Blueprint, store
 from .catalogue import page_limit
+from .queries import add_query
 
 blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
 
 _ENDPOINT_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
-# The path of the first design (seed 000), where datasets are not yet `endpoints`.
-DATASET_LINEAGE = responses.route_path(f"{_ENDPOINT_PATH}/fields/lineage")
-"""The path of `lineage` in the OpenAPI document."""
-
 _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 
-@blueprint.route(f"{_ENDPOINT_PATH}/fields/lineage")
-@blueprint.arguments(LineageParams(), location="query")
-@blueprint.response(200, EntrySchema(many=True), description="By level, source and destination")
-@blueprint.problems(400, 404, 503)
-def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Return the column-level lineage upstream and downstream of a dataset, over several hops."""
-    return dataset_lineage(store(), Dataset(namespace, name), **query)
-
-
-def dataset_lineage(
-    lineage_store: LineageStore, dataset: Dataset, *, window: Window, **query: Any
-) -> Response:
-    """Return the answer to a query of dataset lineage, whose `query` are the arguments of the store."""
-    # First: the answer may be what was found until the deadline, after which nothing can be read.
-    retained_from_ms = lineage_store.retained_from_ms(dataset, window)
-    result = lineage_store.lineage(dataset, window, **query)
-    body = rest_json.dataset_lineage(result)
-    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
-    # In headers, because the body is an array; an answer must not look complete when it is not (decision 8).
-    if result.truncated_by:
-        response.headers["Truncated"] = "true"
-        response.headers["Truncated-By"] = ", ".join(result.truncated_by)
-    return response
+add_query(blueprint, Lineage)
 
 
 @blueprint.route(f"{_ENDPOINT_PATH}/fields/<field:field>/lineage")

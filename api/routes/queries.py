@@ -7,13 +7,14 @@ import re
 from typing import Any
 
 import msgspec
-from flask import Response, request
+from flask import Response, current_app, request
 
 from fll_hbase.queries.query import Answer, Query
 
-from ..openapi.query_schemas import body_schema, parameter_schema
-from ..wire import csv_response, responses
-from ..wire.query_params import now_ms, window_params
+from ..openapi.query_schemas import answer_schema, parameter_schema
+from ..wire import responses
+from ..wire.csv_response import add_limits
+from ..wire.query_params import QueryParser, now_ms, window_params
 from .blueprint import Blueprint, store
 
 _JSON = "application/json"
@@ -26,6 +27,7 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
         given = query(**names, **parameters)
         return respond(given, given.answer(store(), now_ms=now_ms()))
 
+    view.query = query  # type: ignore[attr-defined]  # for `requested_query`; decorators keep it
     view.__doc__ = description(query)
     view.__name__ = query.__name__
     view = blueprint.problems(*query.statuses)(view)
@@ -36,7 +38,7 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
         )(view)
     view = blueprint.response(
         200,
-        body_schema(query.body_type()),
+        answer_schema(query),
         description=query.result,
         example=msgspec.to_builtins(query.example),
     )(view)
@@ -47,6 +49,16 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
 def rule(query: type[Query[Any]]) -> str:
     """Return the path of a query as a rule of Flask: each name has the converter that is called as it is."""
     return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)
+
+
+def requested_query() -> Query[Any] | None:
+    """Return the query of the current request, None if its route has none. Raises InvalidQuery."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    query: type[Query[Any]] | None = getattr(view, "query", None)
+    if query is None:
+        return None
+    parameters = QueryParser().parse(parameter_schema(query)(), request, location="query")
+    return query(**(request.view_args or {}), **parameters)
 
 
 def description(query: type[Query[Any]]) -> str:
@@ -65,13 +77,17 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if answer.base_window is not None:
         response.headers["Base-Start"] = responses.epoch_seconds(answer.base_window.start_ms)
         response.headers["Base-End"] = responses.epoch_seconds(answer.base_window.stop_ms)
+    # An answer must not look complete when it is not, also where its body has no place for it (decision 8).
+    has_limits = isinstance(answer.body, msgspec.Struct) and not query.limits_in_headers
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:
             response.set_data(query.formats[accepted](answer.body))
             response.mimetype = accepted
-            csv_response.add_limits(response, answer.truncated_by)
+            has_limits = False
         response.vary.add("Accept")
+    if not has_limits:
+        add_limits(response, answer.truncated_by)
     if not answer.cursor:
         return response
     window = window_params(answer.window) if answer.window else {}

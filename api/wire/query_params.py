@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Any
 from urllib.parse import quote
 
@@ -100,22 +101,6 @@ class WindowWithFailedParams(WindowParams):
     """A window, and whether failed and aborted runs are included."""
 
     failed = FlagParam(load_default=False, metadata={"description": "Include failed and aborted runs"})
-
-
-class LineageParams(WindowWithFailedParams):
-    """Dataset lineage: hops and direction, which is loaded as a tuple `directions`."""
-
-    level = CountParam(
-        load_default=1, validate=validate.Range(min=1), metadata={"description": "Hops", "minimum": 1}
-    )
-    direction = ma.fields.String(
-        load_default="both", validate=validate.OneOf(["both", *(direction.value for direction in Direction)])
-    )
-    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
-
-    @ma.post_load
-    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return _with_directions(data)
 
 
 class FieldLineageParams(WindowWithFailedParams):
@@ -259,7 +244,7 @@ def _with_directions(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "directions": BOTH if direction == "both" else (Direction(direction),)}
 
 
-def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], ErrorList]:
+def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], ErrorList]:
     """Return the decoded parameters with one of the names, and an error for each of the other pairs.
 
     Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, of which the

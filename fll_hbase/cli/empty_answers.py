@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from fll_hbase.cli.output import TABLE
 from fll_hbase.cli.render.time_text import format_with_zone
-from fll_hbase.client.base import (
-    FieldQuery,
-    FieldReachQuery,
-    LineageQuery,
-    RunsQuery,
-    WindowText,
-)
+from fll_hbase.client.base import RunsQuery, WindowText
 from fll_hbase.client.connection import Connection
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.queries.history import History
 from fll_hbase.runtime.escape import escape_control
 
 RUNS_COUNTED_MAX = 1_000
@@ -24,15 +19,21 @@ RUNS_COUNTED_MAX = 1_000
 _END_OF_TIME = str(START_LIMIT_MS // 1000)
 _FAILED = ("FAIL", "ABORT")
 
-WindowedQuery = LineageQuery | FieldQuery | FieldReachQuery | History
-"""Queries that leave failed runs out unless they are included."""
+
+class LeavesOutFailed(Protocol):
+    """A query that leaves failed runs out unless they are included."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether they are included."""
 
 
-def empty_note(client: Connection, query: LineageQuery | FieldQuery, output_format: str) -> str:
+def empty_note(
+    client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
+) -> str:
     """Return a note for an empty answer about lineage; "" unless it is printed as a table."""
-    dataset = query.dataset if isinstance(query, LineageQuery) else query.field.dataset
-    failed = failed_note(client, dataset, query, query.window, output_format)
-    last = last_run_note(client, dataset, query.window, output_format)
+    failed = failed_note(client, dataset, query, window, output_format)
+    last = last_run_note(client, dataset, window, output_format)
     return "; ".join(filter(None, (failed, last)))
 
 
@@ -48,7 +49,7 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
 
 
 def failed_note(
-    client: Connection, dataset: Dataset, query: WindowedQuery, window: WindowText, output_format: str
+    client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
 ) -> str:
     """Return how many failed runs of a dataset are left out; "" if they count or a table is not printed.
 
@@ -57,8 +58,8 @@ def failed_note(
     if output_format != TABLE or query.failed:
         return ""
     answer = client.ask_runs(RunsQuery(dataset, window, RUNS_COUNTED_MAX))
-    # A history is about the runs that wrote the field.
-    direction = "backward" if isinstance(query, History) else query.direction
+    # A query without a direction is about the runs that wrote the field.
+    direction = getattr(query, "direction", "backward")
     directions = ("both", "backward", "forward") if direction == "both" else ("both", direction)
     count = sum(run.get("state") in _FAILED and run["direction"] in directions for run in answer.body["runs"])
     if answer.incomplete or not count:

@@ -34,18 +34,6 @@ class WindowText:
 
 
 @dataclass(frozen=True, slots=True)
-class LineageQuery:
-    """Dataset lineage up to `level` hops; `direction` is both, backward or forward."""
-
-    dataset: Dataset
-    window: WindowText
-    level: int
-    direction: str
-    indirect: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class FieldQuery:
     """Operations of one field, one hop; `direction` is backward or forward, `view` simple or detailed."""
 
@@ -195,10 +183,6 @@ class LineageClient(ABC):
     @abstractmethod
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         """Return the answer of the store or the server to a query whose parameters are valid."""
-
-    @abstractmethod
-    def ask_lineage(self, query: LineageQuery) -> Answer:
-        """Return dataset lineage: for each pair of datasets an entry with the pairs of their fields."""
 
     @abstractmethod
     def ask_field(self, query: FieldQuery) -> Answer:

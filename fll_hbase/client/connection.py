@@ -26,7 +26,6 @@ from fll_hbase.client.base import (
     FieldQuery,
     FieldReachQuery,
     LineageClient,
-    LineageQuery,
     NamespaceRunsQuery,
     ReportQuestion,
     RunsQuery,
@@ -38,6 +37,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
 from fll_hbase.queries.history import History
+from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.programs import Programs
@@ -107,31 +107,7 @@ class Connection(TagConnection, LineageClient):
         next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
         return TableAnswer(body, incomplete, answer.retained_from_ms, next_page, query.table)
 
-    def lineage(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        start: Time = START,
-        end: Time = END,
-        level: int = 1,
-        direction: shapes.AnyDirection = "both",
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> TableAnswer[list[shapes.LineageEntry]]:
-        """Return the field pairs between a dataset and others, up to `level` hops away; a row each.
-
-        >>> answer = client.lineage("bank", "RiskScores", direction="backward")
-        >>> answer.body[0]["source"]
-        {'namespace': 'bank', 'name': 'CustomerAccounts'}
-        >>> answer.columns[2:5]
-        ('sourceNamespace', 'sourceName', 'sourceField')
-        """
-        check_count("level", level)
-        check_word("direction", direction, *_DIRECTIONS)
-        dataset, window = checked_dataset(namespace, name), window_text(start, end)
-        query = LineageQuery(dataset, window, level, direction, indirect, failed)
-        return as_table(self.ask_lineage(query), list[shapes.LineageEntry], table_shapes.LINEAGE)
+    lineage = _asks(Lineage)
 
     def field_lineage(
         self,

@@ -75,12 +75,6 @@ class Reach(TypedDict):
     truncatedBy: NotRequired[list[str]]
 
 
-FieldPair = TypedDict(
-    "FieldPair",
-    {"from": str | None, "to": str | None, "influence": NotRequired[str], "scope": NotRequired[str]},
-)
-"""A source and a destination field; None where a field is generated or dropped."""
-
 Connected = TypedDict(
     "Connected",
     {
@@ -92,17 +86,6 @@ Connected = TypedDict(
     },
 )
 """A connection between two nodes by an operation."""
-
-
-class LineageEntry(TypedDict):
-    """The field pairs between two datasets, at the hop at which the walk first reached them."""
-
-    source: DatasetName | None
-    destination: DatasetName | None
-    fieldmap: list[FieldPair]
-    level: int
-    direction: FlowDirection
-    unknown: NotRequired[bool]
 
 
 class Node(TypedDict):

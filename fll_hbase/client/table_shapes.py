@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from fll_hbase.queries import retention_json
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
 from fll_hbase.queries.reports.retention_page import subject
@@ -11,30 +9,6 @@ from fll_hbase.queries.tables import Row, TableShape, member_rows
 from fll_hbase.runtime.json_types import Json
 
 _DATASET = ("namespace", "name")
-
-
-def _pairs(entries: Sequence[Json]) -> list[Row]:
-    return [row for entry in entries for row in _entry_rows(entry)]
-
-
-def _entry_rows(entry: Json) -> Iterator[Row]:
-    """Yield a row for each field pair of an entry, and one for an entry whose fields are not known."""
-    common = {
-        "level": entry["level"],
-        "direction": entry["direction"],
-        **_prefixed("source", entry["source"]),
-        **_prefixed("destination", entry["destination"]),
-        "unknown": False,
-    }
-    if entry.get("unknown"):
-        yield {**common, "unknown": True}
-    for pair in entry["fieldmap"]:
-        fields = {"sourceField": pair["from"], "destinationField": pair["to"]}
-        yield {**common, **fields, "influence": pair.get("influence", "direct")}
-
-
-def _prefixed(prefix: str, dataset: Json | None) -> Json:
-    return {f"{prefix}{member.title()}": dataset[member] for member in _DATASET} if dataset else {}
 
 
 def _connections(body: Json) -> list[Row]:
@@ -70,21 +44,6 @@ def _expired(body: Json) -> list[Row]:
     return [dict(zip(columns, cells, strict=True)) for cells in retention_json.rows(body)]
 
 
-LINEAGE = TableShape(
-    (
-        "level",
-        "direction",
-        "sourceNamespace",
-        "sourceName",
-        "sourceField",
-        "destinationNamespace",
-        "destinationName",
-        "destinationField",
-        "influence",
-        "unknown",
-    ),
-    _pairs,
-)
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
 FIELD_LINEAGE = TableShape(("from", "to", "operation", "influence"), _connections)
 DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)

@@ -19,6 +19,7 @@ from fll_hbase.queries.query import (
     Required,
     WindowedWithFailed,
     directions,
+    flow_word,
 )
 from fll_hbase.queries.tables import TableShape, member_rows
 from fll_hbase.store import results
@@ -121,4 +122,4 @@ def direction_word(values: frozenset[Direction]) -> AnyDirection:
     """Return directions as one word: both, or the only one."""
     if len(values) == len(BOTH):
         return "both"
-    return "backward" if Direction.BACKWARD in values else "forward"
+    return flow_word(*values)

@@ -14,10 +14,11 @@ import msgspec
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import time_window
-from fll_hbase.queries.parameters import About, Parameter, Time, parameters, time_text
+from fll_hbase.queries.parameters import About, FlowDirection, Parameter, Time, parameters, time_text
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.window_query import WindowQuery
 
 BodyT = TypeVar("BodyT", covariant=True)
 
@@ -28,6 +29,8 @@ _NAME = re.compile(r"{(\w+)}")
 
 Required = msgspec.Meta(extra={"required": True})
 """Annotates a member that only hidden things lack: the OpenAPI document requires it."""
+
+Failed = msgspec.Meta(description="With `failed=true`: true if failed and aborted runs alone have it")
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -65,6 +68,14 @@ class Answer(Generic[BodyT]):
     base_window: Window | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FirstReads:
+    """Windows that a query reads first: those of `contents` for which contents ran, of `times` also when."""
+
+    contents: tuple[WindowQuery, ...] = ()
+    times: tuple[WindowQuery, ...] = ()
+
+
 class Query(ABC, Generic[BodyT]):
     """A query: a frozen dataclass whose fields are its parameters, those in `path` first.
 
@@ -78,6 +89,9 @@ class Query(ABC, Generic[BodyT]):
     formats: ClassVar[Mapping[str, Callable[[Any], str]]] = MappingProxyType({})
     """Formats beside JSON: how the body is written, by media type."""
 
+    limits_in_headers: ClassVar[bool] = False
+    """Whether limits that cut a JSON object are in headers, too."""
+
     table: ClassVar[TableShape] = NO_TABLE
     """The answer as a table."""
 
@@ -87,6 +101,10 @@ class Query(ABC, Generic[BodyT]):
     @abstractmethod
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
         """Return the answer of a store. Raises LineageError."""
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return what the query reads first, which a batch reads for all of its queries together."""
+        return FirstReads()
 
     @classmethod
     def body_type(cls) -> Any:
@@ -181,6 +199,16 @@ class WindowedWithFailed(Windowed):
     """A window, and whether failed and aborted runs are included."""
 
     failed: Annotated[bool, About("Include failed and aborted runs")] = False
+
+    def window_queries(self, dataset: Dataset, direction: str, *, now_ms: int) -> tuple[WindowQuery, ...]:
+        """Return the window of a dataset in each direction of a word. Raises InvalidQuery as `window`."""
+        window = self.window(now_ms)
+        return tuple(WindowQuery(item, dataset, window, self.failed) for item in directions(direction))
+
+
+def flow_word(direction: Direction) -> FlowDirection:
+    """Return a direction as a word."""
+    return "backward" if direction is Direction.BACKWARD else "forward"
 
 
 def directions(direction: str) -> tuple[Direction, ...]:

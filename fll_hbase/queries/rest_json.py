@@ -10,13 +10,11 @@ from types import MappingProxyType
 import msgspec
 
 from fll_hbase.model.checksum import operation_to_dict
-from fll_hbase.model.dataset_lineage import DatasetLineage
-from fll_hbase.model.datasets import WHOLE_DATASET, DatasetMetadata
+from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.field_relations import all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import (
-    Influence,
     Operation,
     Read,
     Transform,
@@ -28,7 +26,7 @@ from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.queries import name_json
-from fll_hbase.queries.failed_json import mark_failed_pairs
+from fll_hbase.queries.lineage import lineage_entry
 from fll_hbase.queries.programs import direction_word
 from fll_hbase.queries.query import Fault
 from fll_hbase.queries.time_window import short_seconds
@@ -37,7 +35,6 @@ from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
-    DatasetLineageResult,
     Derivations,
     LineageEntry,
     ListedRun,
@@ -51,11 +48,6 @@ SILENT_MS = DAY_MS
 
 
 _PROGRAM = ("namespace", "application", "version", "type", "program")
-
-
-def dataset_lineage(result: DatasetLineageResult) -> list[Json]:
-    """Return the entries of a dataset-level query, in their order."""
-    return [_entry(entry) for entry in result.entries]
 
 
 def field_derivations(field: str, window: Window, result: Derivations) -> Json:
@@ -229,7 +221,7 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
     body: Json = {
         "operations": [operation_to_dict(operation) for operation in info.operations],
         "checksum": info.checksum,
-        "lineage": [_entry(entry) for entry in sort_entries(entries)],
+        "lineage": msgspec.to_builtins([lineage_entry(entry) for entry in sort_entries(entries)]),
         "warnings": field_errors(warnings),
     }
     if lineage.truncated_by:
@@ -241,38 +233,6 @@ def field_errors(errors: Iterable[FieldError]) -> list[Json]:
     """Return errors or warnings as objects with the path in `at`."""
     faults: list[Json] = msgspec.to_builtins([Fault.from_error(error) for error in errors])
     return faults
-
-
-def _entry(entry: LineageEntry) -> Json:
-    relation = entry.relation
-    body: Json = {
-        "source": None if relation.source is None else name_json.dataset(relation.source),
-        "destination": None if relation.destination is None else name_json.dataset(relation.destination),
-        "fieldmap": mark_failed_pairs(_pairs(relation), entry.complete),
-        "level": entry.level,
-        "direction": entry.direction.value,
-    }
-    if relation.unknown:
-        body["unknown"] = True
-    return body
-
-
-def _pairs(relation: DatasetLineage) -> list[Json]:
-    # A pair that is both is direct. The keys sort null first, which Python cannot compare with text.
-    indirect = relation.indirect - relation.direct
-    keyed = [((start or "", end or "", ""), {"from": start, "to": end}) for start, end in relation.direct]
-    keyed += [
-        ((start or "", end or "", ""), {"from": start, "to": end, "influence": Influence.INDIRECT.value})
-        for start, end in indirect
-    ]
-    keyed += [
-        (
-            (start, WHOLE_DATASET, "dataset"),
-            {"from": start, "to": WHOLE_DATASET, "influence": Influence.INDIRECT.value, "scope": "dataset"},
-        )
-        for start in relation.dataset_wide
-    ]
-    return [pair for _, pair in sorted(keyed, key=lambda item: item[0])]
 
 
 def _step(operation: Operation) -> Json:

@@ -28,7 +28,7 @@ class TableShape:
 
     def rows(self, body: Any) -> list[Row]:
         """Return the rows, with None for a value that is missing; hidden things have their number as name."""
-        if isinstance(body, msgspec.Struct):
+        if isinstance(body, msgspec.Struct | tuple):
             body = msgspec.to_builtins(body)
             name_json.add_hidden_names(body)
         return [{name: row.get(name) for name in self.columns} for row in self.build(body)]

@@ -10,17 +10,28 @@ import msgspec
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import FieldTag
-from fll_hbase.model.window import Window
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.cursors import encode_cursor
 from fll_hbase.queries.pages import Paged, first_page
 from fll_hbase.queries.parameters import About
-from fll_hbase.queries.query import Answer, Body, DatasetQuery, Fault, FieldQuery, Query, Required, Windowed
+from fll_hbase.queries.query import (
+    Answer,
+    Body,
+    DatasetQuery,
+    Fault,
+    FieldQuery,
+    FirstReads,
+    Query,
+    Required,
+    Windowed,
+)
 from fll_hbase.queries.tables import Row, TableShape, member_rows
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.inherited_tags import PathTag, inherited_tags
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.window_query import WindowQuery
 
 TIME_HELP = "When it was put, in milliseconds since 1970"
 
@@ -176,6 +187,12 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.tag,))
         tags = tuple(InheritedTag(**_members(entry)) for entry in page)
         return Answer(FieldTagsAnswer(tags=tags, changeable=store.may_tag(self.dataset)), cursor=cursor)
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return the window of the dataset, if inherited tags are included."""
+        if not self.inherited:
+            return FirstReads()
+        return FirstReads(times=(WindowQuery(Direction.BACKWARD, self.dataset, self.window(now_ms)),))
 
     def _with_inherited(self, store: LineageStore, window: Window) -> Answer[FieldTagsAnswer]:
         [start_after] = self.start_after(1)

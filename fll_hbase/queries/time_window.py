@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from fll_hbase.model.window import START_LIMIT_MS, Window
@@ -28,6 +29,8 @@ _ISO = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+# A request parses its window to check it, and to answer.
+@lru_cache(maxsize=64)
 def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     """Return the window from `start` (included) to `end` (excluded); the default is the last 30 days.
 

@@ -21,6 +21,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.queries import field_graph_json, openlineage_export, rest_json
+from fll_hbase.queries.lineage import lineage_entry
 from fll_hbase.sample import documents
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
@@ -51,7 +52,9 @@ def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
 
 def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
     """Every answer about an end point, of one hop."""
-    answers: list[Any] = [rest_json.dataset_lineage(store.lineage(end_point, ALWAYS, failed=True))]
+    answers: list[Any] = [
+        [lineage_entry(entry) for entry in store.lineage(end_point, ALWAYS, failed=True).entries]
+    ]
     for field in store.catalogue.fields(end_point) or ():
         for direction in Direction:
             dataset_field = DatasetField(end_point, field.name)

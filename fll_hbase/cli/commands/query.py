@@ -22,10 +22,11 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import console, mermaid, result_tables, tree
-from fll_hbase.client.base import FieldQuery, LineageQuery, WindowText
-from fll_hbase.client.shapes import AnyDirection, FlowDirection, View
+from fll_hbase.client.base import FieldQuery, WindowText
+from fll_hbase.client.shapes import FlowDirection, View
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import State
+from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
 
 STATES = tuple(state.value for state in State)
@@ -39,52 +40,22 @@ Examples:
 """,
 )
 @dataset_arguments
-@click.option(
-    "--level",
-    metavar="HOPS",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Maximum number of hops in each direction.",
-)
-@direction_option("both", "backward", "forward")
-@window_options
-@indirect_option
-@failed_option
+@query_options(Lineage)
 @target_options
 @format_options(TABLE, JSON, CSV, MERMAID)
 def lineage(
-    *,
-    namespace: str,
-    name: str,
-    level: int,
-    direction: AnyDirection,
-    window: WindowText,
-    indirect: bool,
-    failed: bool,
-    store: str | None,
-    server: str | None,
-    output_format: str,
+    *, query: Lineage, window: WindowText, store: str | None, server: str | None, output_format: str
 ) -> None:
     """Show which fields of other datasets produce the fields of NAME, and which are produced from them."""
-    query = LineageQuery(Dataset(namespace, name), window, level, direction, indirect, failed)
+    dataset = query.dataset
     with open_target(store, server) as client:
-        answer = client.lineage(
-            namespace,
-            name,
-            start=window.start,
-            end=window.end,
-            level=level,
-            direction=direction,
-            indirect=indirect,
-            failed=failed,
-        )
-        note = empty_note(client, query, output_format) if not answer.body else ""
-        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
+        answer = client.ask(query)
+        note = "" if answer.body else empty_note(client, dataset, query, window, output_format)
+        failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,
-        table=lambda: result_tables.lineage_tables(answer.body, query, note),
+        table=lambda: result_tables.lineage_tables(answer.body, dataset, window, note),
         note=failed_runs,
         mermaid=lambda: mermaid.lineage_lines(answer.body),
     )
@@ -135,8 +106,10 @@ def field(
             indirect=indirect,
             failed=failed,
         )
-        note = empty_note(client, query, output_format) if not answer.body["operations"] else ""
-        failed_runs = "" if note else failed_note(client, dataset_field.dataset, query, window, output_format)
+        dataset = dataset_field.dataset
+        is_empty = not answer.body["operations"]
+        note = empty_note(client, dataset, query, window, output_format) if is_empty else ""
+        failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,

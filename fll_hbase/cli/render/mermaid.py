@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from fll_hbase.client.shapes import FieldLineage, LineageEntry
+from fll_hbase.client.shapes import FieldLineage
 from fll_hbase.queries import name_json
+from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.mermaid import Edge, flowchart, quoted
 from fll_hbase.runtime.escape import escape_control
 
 
-def lineage_lines(entries: list[LineageEntry]) -> Iterator[str]:
+def lineage_lines(entries: Sequence[LineageEntry]) -> Iterator[str]:
     """Yield the lines of a flowchart of the field pairs between datasets, each pair once."""
     edges = dict.fromkeys(edge for entry in entries for edge in _edges(entry))
     names = dict.fromkeys(str(end) for edge in edges for end in (edge.source, edge.destination))
@@ -37,11 +38,10 @@ def field_lines(body: FieldLineage) -> Iterator[str]:
 
 
 def _edges(entry: LineageEntry) -> Iterator[Edge]:
-    source = name_json.text(entry["source"]) if entry["source"] else "(generated)"
-    destination = name_json.text(entry["destination"]) if entry["destination"] else "(dropped)"
-    if entry.get("unknown"):
+    source, destination = entry.ends()
+    if entry.has_no_fields:
         yield Edge(source, destination)
-    for pair in entry["fieldmap"]:
-        start = f"{source}.{pair['from']}" if pair["from"] is not None else source
-        end = f"{destination}.{pair['to']}" if pair["to"] is not None else destination
-        yield Edge(start, end, "influence" in pair)
+    for pair in entry.fieldmap:
+        start = source if pair.source is None else f"{source}.{pair.source}"
+        end = destination if pair.destination is None else f"{destination}.{pair.destination}"
+        yield Edge(start, end, pair.influence == "indirect")

@@ -16,11 +16,11 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.client.base import LineageQuery, WindowText
-from fll_hbase.queries import name_json
+from fll_hbase.client.base import WindowText
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.tables import Row
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
 _TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}
 _PAIR_COLUMNS = ("level", "source", "field", "destination", "field", "influence")
@@ -71,17 +71,19 @@ def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     return _GAP.join(padded).rstrip()
 
 
-def lineage_tables(entries: Any, query: LineageQuery, note: str = "") -> RenderableType:
+def lineage_tables(
+    entries: Sequence[LineageEntry], dataset: Dataset, window: WindowText, note: str = ""
+) -> RenderableType:
     """Render entries of dataset lineage: a table for each direction, a row for each pair of fields."""
     if not entries:
-        return empty_message(query.window, note)
+        return empty_message(window, note)
     parts: list[RenderableType] = []
     for direction, title in _TITLES.items():
-        matches = [entry for entry in entries if entry["direction"] == direction]
+        matches = [entry for entry in entries if entry.direction == direction]
         if matches:
             parts += [Text()] if parts else []
-            heading = title.format(dataset=escape_control(str(query.dataset)))
-            parts += [Text(f"{heading}, {describe_window(query.window)}", style="bold"), _pair_table(matches)]
+            heading = title.format(dataset=escape_control(str(dataset)))
+            parts += [Text(f"{heading}, {describe_window(window)}", style="bold"), _pair_table(matches)]
     return Group(*parts)
 
 
@@ -137,13 +139,12 @@ def empty_message(window: WindowText, note: str = "") -> Text:
     )
 
 
-def _pair_table(entries: list[Json]) -> TextTable:
+def _pair_table(entries: Sequence[LineageEntry]) -> TextTable:
     """Return a table with a row for each pair of fields; the first row of an entry names its datasets."""
     rows: list[list[str]] = []
     for entry in entries:
         rows += [[]] if rows else []
-        level, source = str(entry["level"]), _dataset_name(entry["source"], missing="(generated)")
-        destination = _dataset_name(entry["destination"], missing="(dropped)")
+        level, (source, destination) = str(entry.level), entry.ends()
         for source_field, destination_field, influence in _field_pairs(entry):
             rows.append([level, source, source_field, destination, destination_field, influence])
             level = source = destination = ""
@@ -153,14 +154,10 @@ def _pair_table(entries: list[Json]) -> TextTable:
     return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows])
 
 
-def _field_pairs(entry: Json) -> Iterator[tuple[str, str, str]]:
+def _field_pairs(entry: LineageEntry) -> Iterator[tuple[str, str, str]]:
     """Yield source field, destination field and the influence, which is empty for a direct dependency."""
-    if entry.get("unknown"):
+    if entry.has_no_fields:
         yield "?", "?", "fields not known"
-    for pair in entry["fieldmap"]:
-        scope = ", on every row" if "scope" in pair else ""
-        yield pair["from"] or "", pair["to"] or "", pair.get("influence", "") + scope
-
-
-def _dataset_name(dataset: Json | None, *, missing: str) -> str:
-    return name_json.text(dataset) if dataset else missing
+    for pair in entry.fieldmap:
+        influence = "" if pair.influence == "direct" else pair.influence
+        yield pair.source or "", pair.destination or "", influence + (", on every row" if pair.scope else "")

@@ -15,7 +15,6 @@ from fll_hbase.client.base import (
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    LineageQuery,
     NamespaceRunsQuery,
     ReportQuestion,
     RunsQuery,
@@ -107,20 +106,6 @@ class LocalClient(LocalTagClient, Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return query.answer(self._store, now_ms=self._clock())
-
-    def ask_lineage(self, query: LineageQuery) -> Answer:
-        """Read the lineage of a dataset."""
-        window = self._window(query.window)
-        result = self._store.lineage(
-            query.dataset,
-            window,
-            directions=_directions(query.direction),
-            level=query.level,
-            indirect=query.indirect,
-            failed=query.failed,
-        )
-        body = rest_json.dataset_lineage(result)
-        return self._answer(body, truncation_hint(result.truncated_by), query.dataset, window)
 
     def ask_field(self, query: FieldQuery) -> Answer:
         """Read the operations of a field."""

@@ -23,15 +23,25 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
         body = msgspec.json.decode(response.content, type=query.body_type())
     except msgspec.MsgspecError as error:
         raise problems.unexpected_response(response) from error
-    bounds = getattr(body, "truncated_by", ()) or ("a bound of the server",)
     page = next_page(response) or {}
     return queries.Answer(
         body,
         window=_window(response),
         retained_from_ms=retained_from_ms(response),
         cursor=page.get("cursor", ""),
-        truncated_by=tuple(bounds) if getattr(body, "truncated", False) else (),
+        truncated_by=_truncated_by(body, response),
     )
+
+
+def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
+    """Return the limits that cut an answer, which an array has in headers (decision 8)."""
+    if isinstance(body, msgspec.Struct):
+        limits, is_truncated = getattr(body, "truncated_by", ()), getattr(body, "truncated", False)
+    else:
+        header = response.headers.get("Truncated-By", "")
+        limits = tuple(header.split(", ")) if header else ()
+        is_truncated = response.headers.get("Truncated") == "true"
+    return (limits or ("a bound of the server",)) if is_truncated else ()
 
 
 def read_pages(

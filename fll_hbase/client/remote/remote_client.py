@@ -14,12 +14,10 @@ from fll_hbase.client.base import (
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    LineageQuery,
     NamespaceRunsQuery,
     ReportQuestion,
     RunsQuery,
     WindowText,
-    truncation_hint,
 )
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.remote import problems
@@ -119,17 +117,6 @@ class HttpClient(HttpTagClient, Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return decode(query, self._session.get(*query.segments(), params=query.params()))
-
-    def ask_lineage(self, query: LineageQuery) -> Answer:
-        """Send GET …/endpoints/<name>/fields/lineage; what cut the answer is in its headers."""
-        response = self._session.get(
-            *_dataset_path(query.dataset), "fields", "lineage", params=_params(query, level=query.level)
-        )
-        # The body is a bare list by contract, so truncation is in headers (docs/decisions/0008).
-        bounds = response.headers.get("Truncated-By", "a bound of the server").split(", ")
-        truncated = response.headers.get("Truncated") == "true"
-        hint = truncation_hint(bounds if truncated else ())
-        return Answer(problems.json_body(response), hint, retained_from_ms(response))
 
     def ask_field(self, query: FieldQuery) -> Answer:
         """Send GET …/endpoints/<name>/fields/<field>/lineage."""
@@ -284,7 +271,7 @@ def _diff_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
     return {**_change_params(query), **{name: time for name, time in times.items() if time is not None}}
 
 
-def _params(query: LineageQuery | FieldQuery | FieldReachQuery, **others: str | int) -> dict[str, str]:
+def _params(query: FieldQuery | FieldReachQuery, **others: str | int) -> dict[str, str]:
     return {
         "start": query.window.start,
         "end": query.window.end,

@@ -8,7 +8,6 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.app import create_app
-from fll_hbase.client.base import LineageQuery, WindowText
 from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
@@ -155,5 +154,4 @@ def test_clients_have_it() -> None:
     store = LineageStore(table)
     record_new(create_app(store, Settings()).test_client(), copying("a", "b", "x"))
     mark(table, Dataset("ns1", "a"), HORIZON_MS)
-    query = LineageQuery(Dataset("ns1", "a"), WindowText("0", "now"), 1, "both", True, False)
-    assert LocalClient(store).ask_lineage(query).retained_from_ms == HORIZON_MS
+    assert LocalClient(store).lineage("ns1", "a", start=0).retained_from_ms == HORIZON_MS

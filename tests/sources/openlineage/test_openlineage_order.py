@@ -17,6 +17,7 @@ from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.queries import rest_json
+from fll_hbase.queries.lineage import Pair, lineage_entry
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
@@ -53,9 +54,10 @@ def seen(table: Table) -> dict[str, Any]:
         try:
             listed = store.runs(end_point, ALWAYS, limit=9).runs
             for failed in (False, True):
-                result[f"lineage of {end_point}, {failed}"] = rest_json.dataset_lineage(
-                    store.lineage(end_point, ALWAYS, level=3, failed=failed)
-                )
+                result[f"lineage of {end_point}, {failed}"] = [
+                    lineage_entry(entry)
+                    for entry in store.lineage(end_point, ALWAYS, level=3, failed=failed).entries
+                ]
             fields = store.catalogue.fields(end_point) or ()
             result[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]
             result[f"runs of {end_point}"] = [rest_json.run(first, now_ms=NOW_MS) for first in listed]
@@ -166,9 +168,8 @@ def test_an_event_without_a_facet_takes_nothing_away_and_the_last_facet_holds() 
             for event in order:
                 store.record_one(event)
             (entry,) = LineageStore(table).lineage(Dataset("db", "orders"), ALWAYS).entries
-            assert rest_json.dataset_lineage(store.lineage(Dataset("db", "orders"), ALWAYS))[0][
-                "fieldmap"
-            ] == [{"from": "z", "to": "x"}]
+            (cached,) = store.lineage(Dataset("db", "orders"), ALWAYS).entries
+            assert lineage_entry(cached).fieldmap == (Pair(source="z", destination="x"),)
             assert entry.relation.source == Dataset("db", "customers")
 
 

@@ -28,6 +28,7 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.queries import field_graph_json, rest_json
+from fll_hbase.queries.lineage import lineage_entry
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.name_rules import NameRules
@@ -167,7 +168,7 @@ def query_all(store: LineageStore) -> Iterator[Any]:
     """Every one-hop result about every dataset."""
     for dataset in datasets(store):
         yield str(dataset), store.catalogue.fields(dataset)
-        yield rest_json.dataset_lineage(store.lineage(dataset, ALWAYS, failed=True))
+        yield [lineage_entry(entry) for entry in store.lineage(dataset, ALWAYS, failed=True).entries]
         for field in store.catalogue.field_names(dataset) or ():
             for direction in Direction:
                 result = store.field_lineage(

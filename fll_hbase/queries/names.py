@@ -1,0 +1,44 @@
+"""Names of datasets and fields in answers; one that is hidden has a number instead."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.queries import name_json
+from fll_hbase.queries.query import Body, Required
+
+
+class DatasetName(Body, frozen=True, kw_only=True):
+    """A dataset; one that is hidden has a number and no names."""
+
+    schema_name: ClassVar[str] = "EndPoint"
+
+    hidden: int = 0
+    # No name is empty, so that the default is that of a hidden dataset alone.
+    namespace: Annotated[str, Required] = ""
+    name: Annotated[str, Required] = ""
+
+    def __str__(self) -> str:
+        return f"hidden {self.hidden}" if self.hidden else f"{self.namespace}/{self.name}"
+
+
+class FieldName(DatasetName, frozen=True, kw_only=True):
+    """A field of a dataset; `*` is the dataset as a whole."""
+
+    schema_name: ClassVar[str] = "ReachField"
+
+    field: Annotated[str, Required] = ""
+
+    def __str__(self) -> str:
+        return f"hidden {self.hidden}" if self.hidden else f"{self.namespace}/{self.name}.{self.field}"
+
+
+def dataset_name(dataset: Dataset) -> DatasetName:
+    """Return the name of a dataset."""
+    return DatasetName(**name_json.dataset(dataset))
+
+
+def field_name(field: DatasetField) -> FieldName:
+    """Return the name of a field; of a hidden dataset nothing but its number."""
+    return FieldName(**name_json.field(field))
