@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from flask import Flask
 
 from fll_hbase.ingest import DocumentReader
+from fll_hbase.queries.policies import PolicyBody
+from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sources import name_rules
 from fll_hbase.sources.datahub import AspectCounters
@@ -26,8 +28,8 @@ from .openapi import answer_schemas, document_schemas
 from .openapi import batch_schemas as question_shapes
 from .openapi import datahub_schemas as datahub_shapes
 from .openapi import pipeline_schemas as pipeline_shapes
-from .openapi import tag_schemas as tag_shapes
 from .openapi.described_api import DescribedApi
+from .openapi.query_schemas import body_schema
 from .routes import (
     activity,
     ancestor,
@@ -106,11 +108,10 @@ _COMPONENTS = {
         answer_schemas,
         datahub_shapes,
         pipeline_shapes,
-        tag_shapes,
         question_shapes,
     )
     for name, schema in shapes.COMPONENTS.items()
-}
+} | {body.__name__: body_schema(body) for body in (TagBody, PolicyBody)}
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
@@ -92,12 +92,23 @@ def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None
     if member.name == "hidden":
         return None
     required = member.required or any(meta.extra and meta.extra.get("required") for meta in metas)
-    options: dict[str, Any] = {"data_key": member.encode_name, "required": required}
-    if description := next((meta.description for meta in metas if meta.description), None):
-        options["metadata"] = {"description": description}
+    options: dict[str, Any] = {"data_key": member.encode_name, "required": required, **_options(metas)}
     if member.required and NoneType in get_args(hint):
         options["allow_none"] = True
     return _value_field(hint)(**options)
+
+
+def _options(metas: Iterable[msgspec.Meta]) -> dict[str, Any]:
+    """Return the options of a field that has a description, bounds of its length and a pattern."""
+    stated = {
+        name: value
+        for meta in metas
+        for name in ("description", "pattern", "min_length", "max_length")
+        if (value := getattr(meta, name)) is not None
+    }
+    bounds = {name[:3]: stated.pop(name) for name in ("min_length", "max_length") if name in stated}
+    options: dict[str, Any] = {"metadata": stated}
+    return options | ({"validate": validate.Length(**bounds)} if bounds else {})
 
 
 _VALUES: dict[Any, type[fields.Field[Any]]] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields
 
+from fll_hbase.queries.policies import Policy
 from fll_hbase.queries.tags import TaggedField
 
 from .query_schemas import body_schema
-from .tag_schemas import PolicySchema
 
 
 class ExpiredRunsSchema(ma.Schema):
@@ -50,7 +50,7 @@ class ReportWindowSchema(ma.Schema):
 class RetentionReportSchema(ma.Schema):
     """Where data is older than a policy allows, by field."""
 
-    policy = fields.Nested(PolicySchema, required=True)
+    policy = fields.Nested(body_schema(Policy), required=True)
     window = fields.Nested(ReportWindowSchema, required=True)
     expired = fields.List(fields.Nested(ExpiredFieldSchema), data_key="fields", required=True)
     retainedFrom = fields.Integer(

@@ -6,21 +6,23 @@ from typing import Any
 
 from flask import Response, request
 
-from fll_hbase.queries import rest_json, retention_json, tags_json
+from fll_hbase.queries import retention_json
+from fll_hbase.queries.policies import Policies, Policy, PolicyByName, policy_body
 from fll_hbase.queries.reports import retention_page
 from fll_hbase.sources import tag_bodies
 from fll_hbase.store.read.retention_report import expired_query
 
+from ..openapi.query_schemas import body_schema
 from ..openapi.retention_schemas import RetentionReportSchema
-from ..openapi.tag_schemas import PoliciesSchema, PolicySchema
 from ..wire import csv_response, responses
-from ..wire.query_params import NoParams, PageParams, RetentionParams, decode_cursor, now_ms
+from ..wire.query_params import NoParams, RetentionParams, now_ms
 from .blueprint import Blueprint, body, store
-from .catalogue import list_page
+from .queries import add_query, rule
 
 HTML = "text/html"
 _TYPES = ("application/json", csv_response.CSV, HTML)
-_PATH = "/v3/policies/<policy:policy>"
+_RULE = rule(PolicyByName)
+_SCHEMA = body_schema(Policy)
 _BODY = {
     "required": True,
     "content": {
@@ -36,11 +38,11 @@ blueprint = Blueprint(
 )
 
 
-@blueprint.route(_PATH, methods=["PUT"])
+@blueprint.route(_RULE, methods=["PUT"])
 @blueprint.arguments(NoParams(), location="query")
 @blueprint.doc(requestBody=_BODY)
-@blueprint.alt_response(200, schema=PolicySchema, description="It existed: updated, or the same again")
-@blueprint.response(201, PolicySchema, description="The policy is stored, durably")
+@blueprint.alt_response(200, schema=_SCHEMA, description="It existed: updated, or the same again")
+@blueprint.response(201, _SCHEMA, description="The policy is stored, durably")
 @blueprint.problems(400, 404, 413, 415, 503)
 def put_policy(_: dict[str, Any], policy: str) -> Response:
     """Put a policy: how long data of all fields with a tag, or of one field, may live.
@@ -49,20 +51,13 @@ def put_policy(_: dict[str, Any], policy: str) -> Response:
     """
     parsed = tag_bodies.read_policy(body(), name=policy)
     stored, is_new = store().policies.put(parsed.policy)
-    warnings = {"warnings": rest_json.field_errors(parsed.warnings)} if parsed.warnings else {}
-    return responses.json_response(tags_json.policy(stored) | warnings, 201 if is_new else 200)
+    return responses.json_response(policy_body(stored, parsed.warnings), 201 if is_new else 200)
 
 
-@blueprint.route(_PATH)
-@blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, PolicySchema)
-@blueprint.problems(400, 404, 503)
-def policy(_: dict[str, Any], policy: str) -> Response:
-    """Return a policy. 404 if there is none of that name."""
-    return responses.json_response(tags_json.policy(store().policies.get(policy)))
+add_query(blueprint, PolicyByName)
 
 
-@blueprint.route(_PATH, methods=["DELETE"])
+@blueprint.route(_RULE, methods=["DELETE"])
 @blueprint.arguments(NoParams(), location="query")
 @blueprint.response(204, description="Removed, durably")
 @blueprint.problems(400, 403, 404, 503)
@@ -72,17 +67,7 @@ def remove_policy(_: dict[str, Any], policy: str) -> Response:
     return Response(status=204)
 
 
-@blueprint.route("/v3/policies")
-@blueprint.arguments(PageParams(), location="query")
-@blueprint.response(200, PoliciesSchema, description="By code point")
-@blueprint.problems(400, 503)
-def policies(query: dict[str, Any]) -> Response:
-    """List all policies."""
-    [start_after] = decode_cursor(query["cursor"], 1) or [""]
-    stored = store().policies.policies(start_after=start_after)
-    return list_page(
-        stored, query, "policies", to_json=tags_json.policy, cursor_of=lambda entry: (entry.name,)
-    )
+add_query(blueprint, Policies)
 
 
 @blueprint.route("/v3/reports/retention")

@@ -12,7 +12,7 @@ from marshmallow import ValidationError
 from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.queries import tags_json
+from fll_hbase.queries import rest_json
 from fll_hbase.runtime.json_types import Json
 
 from ..openapi.retention_request_schemas import RetentionRequestSchema
@@ -82,5 +82,5 @@ def _respond(request: RetentionRequest, *, dry_run: bool) -> Response:
     dataset = request.dataset
     names = {"namespace": dataset.namespace, "name": dataset.name} if dataset else {}
     body: Json = {**names, "before": request.before_ms, "dryRun": dry_run, "runs": affected.runs}
-    body |= tags_json.truncation(affected.truncated_by)
+    body |= rest_json.truncatable({}, affected.truncated_by)
     return responses.json_response(body, 202)

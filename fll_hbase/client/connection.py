@@ -40,6 +40,7 @@ from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import Time
+from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.run_counts import RunCounts
@@ -306,6 +307,7 @@ class Connection(TagConnection, LineageClient):
     dataset_tags = _asks(DatasetTags)
     tags = _asks(Tags)
     tagged_fields = _asks(TaggedFields)
+    policies = _asks(Policies)
 
     def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.

@@ -197,27 +197,6 @@ class Content(TypedDict):
     operations: list[dict[str, Any]]
 
 
-# Not a class: `at` is a member of the contract and no name of ours.
-Policy = TypedDict(  # noqa: UP013
-    "Policy",
-    {
-        "name": str,
-        "maxAge": str,
-        "at": int,
-        "tag": NotRequired[str],
-        "field": NotRequired[FieldName],
-        "description": NotRequired[str],
-    },
-)
-"""How long data may live: that of fields with a tag, or of one field."""
-
-
-class Policies(TypedDict):
-    """Policies by name."""
-
-    policies: list[Policy]
-
-
 class QuestionAnswer(TypedDict):
     """The answer to one question of a batch: as its own request would be answered."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fll_hbase.queries import retention_json
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
-from fll_hbase.queries.reports.retention_page import subject
 from fll_hbase.queries.tables import Row, TableShape, member_rows
 from fll_hbase.runtime.json_types import Json
 
@@ -35,10 +34,6 @@ def _edges(body: Json) -> list[Row]:
     ]
 
 
-def _policies(body: Json) -> list[Row]:
-    return [policy | {"appliesTo": subject(policy)} for policy in body["policies"]]
-
-
 def _expired(body: Json) -> list[Row]:
     columns = retention_json.CSV_COLUMNS
     return [dict(zip(columns, cells, strict=True)) for cells in retention_json.rows(body)]
@@ -63,5 +58,4 @@ RUNS = TableShape(
     member_rows("runs"),
     times=("startTime",),
 )
-POLICIES = TableShape(("name", "maxAge", "appliesTo", "at", "description"), _policies, times=("at",))
 RETENTION = TableShape(retention_json.CSV_COLUMNS, _expired, times=("oldestStart", "newestStart"))

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from fll_hbase.client.base import Answer, WindowText
-from fll_hbase.queries.tags import Tag, TagOfField
-from fll_hbase.runtime.json_types import Json
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName
+from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +24,20 @@ class TagClient(ABC):
     """Reads and changes tags and policies; every method raises LineageError."""
 
     @abstractmethod
-    def send_tag(self, tag: TagOfField, body: Json) -> Tag:
-        """Give a field a tag with a note, the body of the REST contract; return the tag."""
+    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
+        """Give a field a tag with a note; return the tag."""
 
     @abstractmethod
     def delete_tag(self, tag: TagOfField) -> None:
         """Remove a tag from a field. Raises NotFound if the field does not have it."""
 
     @abstractmethod
-    def send_policy(self, name: str, body: Json) -> Answer:
-        """Put a policy, the body of the REST contract; return the policy."""
+    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
+        """Put a policy; return it."""
 
     @abstractmethod
-    def delete_policy(self, name: str) -> None:
+    def delete_policy(self, policy: PolicyByName) -> None:
         """Remove a policy. Raises NotFound."""
-
-    @abstractmethod
-    def ask_policies(self, *, limit: int) -> Answer:
-        """Return the policies by name, at most `limit`."""
 
     @abstractmethod
     def ask_retention(self, question: RetentionQuestion) -> Answer:

@@ -6,21 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fll_hbase.client import shapes, table_shapes
-from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
-from fll_hbase.client.arguments import check_count, check_names, window_text
+from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table
+from fll_hbase.client.arguments import check_names, window_text
 from fll_hbase.client.tag_base import RetentionQuestion, TagClient
 from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import Time
-from fll_hbase.queries.tags import Tag, TagOfField
-from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, PolicyField
+from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
-from fll_hbase.runtime.json_types import Json
 
 FieldName = tuple[str, str, str]
 """Namespace, dataset and field."""
 
 START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
-LIMIT = DEFAULTS.list_limit
 
 
 class TagConnection(TagClient):
@@ -36,10 +34,8 @@ class TagConnection(TagClient):
         """
         query = TagOfField(namespace, name, field, tag)
         query.check()
-        note = {"by": by, "description": description}
-        body: Json = {member: text for member, text in note.items() if text}
         with _invalid_query():
-            return TypedAnswer(self.send_tag(query, body))
+            return TypedAnswer(self.send_tag(query, TagBody(by=by, description=description)))
 
     def remove_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
         """Remove a tag from a field. Raises NotFound if the field does not have it.
@@ -60,42 +56,34 @@ class TagConnection(TagClient):
         tag: str = "",
         field: FieldName | None = None,
         description: str = "",
-    ) -> TypedAnswer[shapes.Policy]:
+    ) -> TypedAnswer[Policy]:
         """Put a policy: how long data of fields with a tag, or of one field, may live, such as `90d`.
 
-        >>> client.put_policy("gdpr", "90d", tag="PII").body["maxAge"]
+        >>> client.put_policy("gdpr", "90d", tag="PII").body.max_age
         '90d'
         """
-        check_names(policy=policy)
+        query = PolicyByName(policy)
+        query.check()
         if bool(tag) is (field is not None):
             raise InvalidQuery([FieldError("tag", "give either a tag or a field")])
-        body: Json = {"maxAge": max_age}
-        body |= {"tag": tag} if tag else {}
-        body |= {"field": _members(field)} if field is not None else {}
-        body |= {"description": description} if description else {}
+        subject = None
+        if field is not None:
+            namespace, name, field_name = field
+            subject = PolicyField(namespace=namespace, name=name, field=field_name)
+        body = PolicyBody(max_age=max_age, tag=tag, field=subject, description=description)
         with _invalid_query():
-            return as_typed(self.send_policy(policy, body), shapes.Policy)
+            return TypedAnswer(self.send_policy(query, body))
 
     def remove_policy(self, policy: str) -> None:
         """Remove a policy. Raises NotFound.
 
-        >>> client.put_policy("old", "90d", tag="PII").body["name"]
+        >>> client.put_policy("old", "90d", tag="PII").body.name
         'old'
         >>> client.remove_policy("old")
         """
-        check_names(policy=policy)
-        self.delete_policy(policy)
-
-    def policies(self, *, limit: int = LIMIT) -> TableAnswer[shapes.Policies]:
-        """Return the policies by name.
-
-        >>> client.put_policy("gdpr", "90d", tag="PII").body["name"]
-        'gdpr'
-        >>> [row["appliesTo"] for row in client.policies()]
-        ['fields with the tag PII']
-        """
-        check_count("limit", limit)
-        return as_table(self.ask_policies(limit=limit), shapes.Policies, table_shapes.POLICIES)
+        query = PolicyByName(policy)
+        query.check()
+        self.delete_policy(query)
 
     def retention_report(
         self,
@@ -110,7 +98,7 @@ class TagConnection(TagClient):
 
         >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
         'PII'
-        >>> client.put_policy("gdpr", "90d", tag="PII").body["name"]
+        >>> client.put_policy("gdpr", "90d", tag="PII").body.name
         'gdpr'
         >>> client.retention_report("gdpr").body["fields"]
         []
@@ -127,7 +115,3 @@ def _invalid_query() -> Iterator[None]:
         yield
     except UnreadableDocument as error:
         raise InvalidQuery(error.errors) from error
-
-
-def _members(field: FieldName) -> Json:
-    return dict(zip(("namespace", "name", "field"), field, strict=True))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.queries import name_json, tags_json
+from fll_hbase.queries import name_json, rest_json
+from fll_hbase.queries.policies import policy_body
 from fll_hbase.runtime import csv_text
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport
@@ -33,14 +36,13 @@ CSV_COLUMNS = (
 def retention_report(report: RetentionReport) -> Json:
     """Return a report; starts and the window are in milliseconds since 1970."""
     body: Json = {
-        "policy": tags_json.policy(report.policy),
+        "policy": msgspec.to_builtins(policy_body(report.policy)),
         "window": {"start": report.window.start_ms, "end": report.window.stop_ms},
         "fields": [_expired_field(item) for item in report.fields],
-        **tags_json.truncation(report.truncated_by),
     }
     if report.retained_from_ms > report.window.start_ms:
         body["retainedFrom"] = report.retained_from_ms
-    return body
+    return rest_json.truncatable(body, report.truncated_by)
 
 
 def to_csv(body: Json) -> str:

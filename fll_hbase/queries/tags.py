@@ -29,10 +29,12 @@ from fll_hbase.queries.query import (
 from fll_hbase.queries.tables import Row, TableShape, member_rows
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.inherited_tags import PathTag, inherited_tags
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.window_query import WindowQuery
 
+BY_HELP = "The person or program that puts it"
 TIME_HELP = "When it was put, in milliseconds since 1970"
 
 _COLUMNS = ("namespace", "name", "field", "tag", "at", "by", "description")
@@ -53,7 +55,7 @@ class Tag(TaggedField, frozen=True, kw_only=True):
 
     tag: str
     time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")
-    by: Annotated[str, msgspec.Meta(description="The person or program that puts it")] = ""
+    by: Annotated[str, msgspec.Meta(description=BY_HELP)] = ""
     description: str = ""
     warnings: tuple[Fault, ...] = ()
 
@@ -67,6 +69,13 @@ class InheritedTag(Tag, frozen=True, kw_only=True):
         tuple[TaggedField, ...],
         msgspec.Meta(description="With `inherited=true`: from the field with the tag to the one in the URL"),
     ] = ()
+
+
+class TagBody(Body, frozen=True, kw_only=True):
+    """The note of a tag, as a client puts it."""
+
+    by: Annotated[str, msgspec.Meta(max_length=ID_BYTES_MAX, description=BY_HELP)] = ""
+    description: Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX)] = ""
 
 
 class FieldTagsAnswer(Body, frozen=True, kw_only=True):

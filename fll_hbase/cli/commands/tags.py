@@ -171,7 +171,7 @@ def set_policy(
         answer = client.put_policy(
             policy_name, max_age, tag=tag_name or "", field=field, description=description
         )
-    print_answer(answer, output_format, table=lambda: policies_table([answer.body]))
+    print_answer(answer, output_format, table=lambda: policies_table([to_builtins(answer.body)]))
 
 
 @policy.command("remove")
@@ -192,7 +192,7 @@ def list_policies(*, limit: int, store: str | None, server: str | None, output_f
     """List all policies."""
     with open_target(store, server) as client:
         answer = client.policies(limit=limit)
-    print_answer(answer, output_format, table=lambda: policies_table(answer.body["policies"]))
+    print_answer(answer, output_format, table=lambda: policies_table(to_builtins(answer.body.policies)))
 
 
 COMMANDS = (tag, policy)

@@ -10,6 +10,7 @@ from rich.text import Text
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.client.base import WindowText
 from fll_hbase.queries import name_json
+from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports import retention_page
 from fll_hbase.queries.reports.report_csv import Part, parts
 from fll_hbase.runtime.escape import escape_control
@@ -28,7 +29,7 @@ def report_view(body: Json, window: WindowText, *, causal: bool) -> RenderableTy
 def retention_view(body: Json, window: WindowText) -> RenderableType:
     """Render a heading and the tables of a retention report."""
     policy = body["policy"]
-    rule = f"{policy['maxAge']} for {retention_page.subject(policy)}"
+    rule = f"{policy['maxAge']} for {subject(policy)}"
     heading = f"Retention by policy {policy['name']}, {rule}, {window}"
     tables = (retention_page.FIELDS, retention_page.PROGRAMS)
     return _parts(heading, tables, retention_page.with_programs(body))

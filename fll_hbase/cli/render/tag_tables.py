@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.result_tables import TextTable
-from fll_hbase.queries.reports.retention_page import subject
+from fll_hbase.queries.policies import subject
 
 _TAG_COLUMNS = ("tag", "namespace", "name", "field", "at", "by", "description", "path")
 
@@ -32,7 +32,7 @@ def policies_table(policies: Sequence[Mapping[str, Any]]) -> RenderableType:
         [
             policy["name"],
             policy["maxAge"],
-            subject(dict(policy)),
+            subject(policy),
             format_time(policy["at"]),
             policy.get("description", ""),
         ]

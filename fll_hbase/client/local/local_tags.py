@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable
 
-from fll_hbase.client.base import LIMIT_REACHED, Answer, truncation_hint
+import msgspec
+
+from fll_hbase.client.base import Answer, truncation_hint
 from fll_hbase.client.tag_base import RetentionQuestion, TagClient
-from fll_hbase.queries import retention_json, tags_json, time_window
-from fll_hbase.queries.tags import Tag, TagOfField, tag_body
-from fll_hbase.runtime.json_types import Json
+from fll_hbase.queries import retention_json, time_window
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
+from fll_hbase.queries.tags import Tag, TagBody, TagOfField, tag_body
 from fll_hbase.sources import tag_bodies
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.retention_report import expired_query
@@ -23,22 +22,19 @@ class LocalTagClient(TagClient):
     _store: LineageStore
     _clock: Callable[[], int]
 
-    def send_tag(self, tag: TagOfField, body: Json) -> Tag:
-        note = tag_bodies.read_note(json.dumps(body).encode()).note
+    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
+        note = tag_bodies.read_note(msgspec.json.encode(body)).note
         return tag_body(self._store.tags.put(tag.dataset_field, tag.tag, note)[0])
 
     def delete_tag(self, tag: TagOfField) -> None:
         self._store.tags.remove(tag.dataset_field, tag.tag)
 
-    def send_policy(self, name: str, body: Json) -> Answer:
-        policy = tag_bodies.read_policy(json.dumps(body).encode(), name=name).policy
-        return Answer(tags_json.policy(self._store.policies.put(policy)[0]))
+    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
+        parsed = tag_bodies.read_policy(msgspec.json.encode(body), name=policy.policy)
+        return policy_body(self._store.policies.put(parsed.policy)[0])
 
-    def delete_policy(self, name: str) -> None:
-        self._store.policies.remove(name)
-
-    def ask_policies(self, *, limit: int) -> Answer:
-        return first_items(map(tags_json.policy, self._store.policies.policies()), "policies", limit)
+    def delete_policy(self, policy: PolicyByName) -> None:
+        self._store.policies.remove(policy.policy)
 
     def ask_retention(self, question: RetentionQuestion) -> Answer:
         # One `now` for the window and for the age.
@@ -50,9 +46,3 @@ class LocalTagClient(TagClient):
         )
         report = self._store.retention_report(query)
         return Answer(retention_json.retention_report(report), truncation_hint(report.truncated_by))
-
-
-def first_items(items: Iterator[Any], member: str, limit: int) -> Answer:
-    """Return the first `limit` items as a list."""
-    page = list(islice(items, limit + 1))
-    return Answer({member: page[:limit]}, LIMIT_REACHED if len(page) > limit else "")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import to_builtins
+
 from fll_hbase.client.base import Answer
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
-from fll_hbase.client.remote.remote_answers import decode, read_pages, truncatable
+from fll_hbase.client.remote.remote_answers import decode, truncatable
 from fll_hbase.client.tag_base import RetentionQuestion, TagClient
-from fll_hbase.queries.tags import Tag, TagOfField
-from fll_hbase.runtime.json_types import Json
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName
+from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 
 
 class HttpTagClient(TagClient):
@@ -16,26 +18,23 @@ class HttpTagClient(TagClient):
 
     _session: HttpSession
 
-    def send_tag(self, tag: TagOfField, body: Json) -> Tag:
+    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
         """Send PUT …/fields/<field>/tags/<tag>."""
-        return decode(tag, self._session.send_json("PUT", *tag.segments(), body=body)).body
+        response = self._session.send_json("PUT", *tag.segments(), body=to_builtins(body))
+        return decode(tag, response).body
 
     def delete_tag(self, tag: TagOfField) -> None:
         """Send DELETE …/fields/<field>/tags/<tag>."""
         self._session.delete(*tag.segments())
 
-    def send_policy(self, name: str, body: Json) -> Answer:
+    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
         """Send PUT /v3/policies/<policy>."""
-        response = self._session.send_json("PUT", "v3", "policies", name, body=body)
-        return Answer(_without_warnings(problems.json_body(response, "name", "maxAge")))
+        response = self._session.send_json("PUT", *policy.segments(), body=to_builtins(body))
+        return decode(policy, response).body
 
-    def delete_policy(self, name: str) -> None:
+    def delete_policy(self, policy: PolicyByName) -> None:
         """Send DELETE /v3/policies/<policy>."""
-        self._session.delete("v3", "policies", name)
-
-    def ask_policies(self, *, limit: int) -> Answer:
-        """Send GET /v3/policies, and follow its links up to the limit."""
-        return read_pages(self._session, "policies", "v3", "policies", params={}, limit=limit)
+        self._session.delete(*policy.segments())
 
     def ask_retention(self, question: RetentionQuestion) -> Answer:
         """Send GET /v3/reports/retention."""
@@ -48,7 +47,3 @@ class HttpTagClient(TagClient):
         }
         response = self._session.get("v3", "reports", "retention", params=params)
         return truncatable(problems.json_body(response, "policy", "window", "fields", "truncated"))
-
-
-def _without_warnings(body: Json) -> Json:
-    return {member: value for member, value in body.items() if member != "warnings"}

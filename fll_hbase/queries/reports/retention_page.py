@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fll_hbase.queries import name_json
+from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.report_csv import Part
 from fll_hbase.runtime.json_types import Json
@@ -53,8 +54,3 @@ def to_html(body: Json, *, now_ms: int) -> str:
         *html_report.section(PROGRAMS, listed),
     ]
     return html_report.document(f"Retention by policy {policy['name']}", parts)
-
-
-def subject(policy: Json) -> str:
-    """Return what a policy applies to: all fields with a tag, or one field."""
-    return name_json.text(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"

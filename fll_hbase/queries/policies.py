@@ -1,0 +1,126 @@
+"""Policies on the age of data: one by name, and all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+import msgspec
+
+from fll_hbase.model.tags import AgePolicy
+from fll_hbase.queries import name_json
+from fll_hbase.queries.pages import Paged, first_page
+from fll_hbase.queries.query import Answer, Body, Fault, Query, Required
+from fll_hbase.queries.tables import Row, TableShape
+from fll_hbase.queries.tags import TIME_HELP
+from fll_hbase.runtime.errors import FieldError
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase.store.lineage_store import LineageStore
+
+_Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_BYTES_MAX)]
+_Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_BYTES_MAX)]
+_Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX)]
+_Age: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(description="A whole number and a unit, s m h d w", pattern="^[0-9]{1,9}[smhdw]$"),
+]
+
+
+class PolicyField(Body, frozen=True, kw_only=True):
+    """The field that a policy applies to; a hidden one has a number and no names."""
+
+    hidden: int = 0
+    namespace: Annotated[_Id, Required] = ""
+    name: Annotated[_Name, Required] = ""
+    field: Annotated[_Name, Required] = ""
+
+
+class PolicyBody(Body, frozen=True, kw_only=True):
+    """A policy on the age of data, as a client puts it: it has either `tag` or `field`."""
+
+    max_age: _Age
+    tag: _Id = ""
+    field: PolicyField | None = None
+    description: _Text = ""
+
+
+class Policy(Body, frozen=True, kw_only=True):
+    """A policy as it is stored; `warnings` are about the body with which it was put."""
+
+    name: str
+    max_age: _Age
+    time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")
+    tag: _Id = ""
+    field: PolicyField | None = None
+    description: _Text = ""
+    warnings: tuple[Fault, ...] = ()
+
+
+class PoliciesAnswer(Body, frozen=True, kw_only=True):
+    """A page of policies."""
+
+    policies: tuple[Policy, ...]
+
+
+def policy_body(stored: AgePolicy, warnings: Iterable[FieldError] = ()) -> Policy:
+    """Return a policy as the body of an answer."""
+    return Policy(
+        name=stored.name,
+        max_age=stored.max_age.text,
+        time=stored.at_ms,
+        tag=stored.tag,
+        field=None if stored.field is None else PolicyField(**name_json.field(stored.field)),
+        description=stored.description,
+        warnings=tuple(map(Fault.from_error, warnings)),
+    )
+
+
+def subject(policy: Mapping[str, Any]) -> str:
+    """Return what a policy, as JSON, applies to: all fields with a tag, or one field."""
+    return name_json.text(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"
+
+
+def _rows(body: Json) -> list[Row]:
+    return [policy | {"appliesTo": subject(policy)} for policy in body["policies"]]
+
+
+@dataclass(frozen=True)
+class PolicyByName(Query[Policy]):
+    """Return a policy. 404 if there is none of that name."""
+
+    path: ClassVar[str] = "/v3/policies/{policy}"
+    result: ClassVar[str] = "OK"
+
+    policy: str
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Policy]:
+        """Return the policy. Raises NotFound."""
+        return Answer(policy_body(store.policies.get(self.policy)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policies(Paged, Query[PoliciesAnswer]):
+    """List all policies.
+
+    >>> client.put_policy("gdpr", "90d", tag="PII").body.name
+    'gdpr'
+    >>> [row["appliesTo"] for row in client.policies()]
+    ['fields with the tag PII']
+    """
+
+    path: ClassVar[str] = "/v3/policies"
+    result: ClassVar[str] = "By code point"
+    statuses: ClassVar[tuple[int, ...]] = (400, 503)
+    items: ClassVar[str] = "policies"
+    table: ClassVar[TableShape] = TableShape(
+        ("name", "maxAge", "appliesTo", "at", "description"), _rows, times=("at",)
+    )
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[PoliciesAnswer]:
+        """Return a page of policies."""
+        [start_after] = self.start_after(1)
+        stored = store.policies.policies(start_after=start_after)
+        page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.name,))
+        return Answer(PoliciesAnswer(policies=tuple(map(policy_body, page))), cursor=cursor)
