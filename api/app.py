@@ -18,12 +18,11 @@ from fll_hbase.store.lineage_store import LineageStore
 
 from .direct_routes import DirectRoutes
 from .observability import exporter
-from .observability.activity_ring import ActivityRing
 from .observability.audit import AuditLog, register_question_hook
 from .observability.log_file import open_log
 from .observability.observer import RequestObserver
 from .observability.readiness import Readiness
-from .observability.recent_activity import ActivityMiddleware, RecentActivity
+from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
 from .openapi import answer_schemas, document_schemas
 from .openapi import batch_schemas as question_shapes
 from .openapi import datahub_schemas as datahub_shapes

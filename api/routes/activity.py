@@ -11,8 +11,7 @@ from marshmallow import validate
 
 from fll_hbase.runtime.json_types import Json
 
-from ..observability.activity_ring import SLOTS
-from ..observability.recent_activity import WARNED, RecentActivity
+from ..observability.recent_activity import SLOTS, WARNED, RecentActivity
 from ..openapi.activity_schemas import ActivitySchema
 from ..wire import responses
 from ..wire.environ import PRINCIPAL

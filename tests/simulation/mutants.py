@@ -25,8 +25,8 @@ from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.write.refresh import WayWriter
 from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest
-from fll_hbase.store.write.ways import WayWriter
 from fll_hbase.tables import Batch, Cell, Put, Row, Scan, Table
 from fll_hbase.tables.base import Columns
 from tests.simulation.sealers import offered

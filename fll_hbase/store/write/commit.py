@@ -21,7 +21,6 @@ from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
-from fll_hbase.store.write import ways
 from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
@@ -29,7 +28,6 @@ from fll_hbase.store.write.batching import (
     split_into_passes,
     split_into_rounds,
 )
-from fll_hbase.store.write.content_refresh import ContentRefresher
 from fll_hbase.store.write.pending_run import (
     CommitResult,
     PendingEvents,
@@ -39,6 +37,7 @@ from fll_hbase.store.write.pending_run import (
     recommit_of,
     report_pass,
 )
+from fll_hbase.store.write.refresh import ContentRefresher, WayWriter, way_puts
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
@@ -60,7 +59,7 @@ class RunCommitter:
         # period, within which garbage collection deletes nothing.
         self._pass_max_ms = grace_ms // 2
         self._refresher = ContentRefresher(table, lifetime_ms=grace_ms // 2)
-        self._ways = ways.WayWriter(table, lifetime_ms=grace_ms // 2)
+        self._ways = WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs and events in order; return one result or error for each.
@@ -191,7 +190,8 @@ class RunCommitter:
         self._refresher.note_put((*(content.endpoints.checksum for content in contents), *bodies), began_ms)
         # Only after the write: a pass that exceeds its deadline before this has to put the same cells again.
         for run in pending:
-            self._events.cache_bodies(run.bodies)
+            if run.bodies:
+                self._events.cache_bodies(run.bodies)
             run.cells = []
 
     def _commit(
@@ -218,7 +218,7 @@ class RunCommitter:
             run_rows.last_put_per_cell(_catalogue_puts(contents)),
             [put for content in contents for put in content.data],
             [
-                *ways.puts_of(new_ways, endpoints),
+                *way_puts(new_ways, endpoints),
                 *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
                 *_reference_puts(ready, endpoints),
             ],

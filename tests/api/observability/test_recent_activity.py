@@ -11,9 +11,14 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from api.observability import activity_ring
-from api.observability.activity_ring import ENTRY_BYTES_MAX, SLOT_BYTES, SLOTS, ActivityRing
-from api.observability.recent_activity import RecentActivity
+from api.observability.recent_activity import (
+    ENTRY_BYTES_MAX,
+    FILES_MAX,
+    SLOT_BYTES,
+    SLOTS,
+    ActivityRing,
+    RecentActivity,
+)
 from api.wire.environ import PRINCIPAL
 from api.wire.notes import TEXT_CHARACTERS_MAX, Note
 from fll_hbase.model.access import Grant, Principal, Role
@@ -145,10 +150,10 @@ def test_a_slot_that_is_being_written_is_left_out(tmp_path: Path) -> None:
 
 
 def test_files_of_ended_processes_are_few(tmp_path: Path) -> None:
-    for number in range(activity_ring.FILES_MAX + 5):
+    for number in range(FILES_MAX + 5):
         (tmp_path / f"{2**22 + number}.activity").write_bytes(b"")
     ActivityRing(tmp_path)
-    assert len(list(tmp_path.iterdir())) == activity_ring.FILES_MAX
+    assert len(list(tmp_path.iterdir())) == FILES_MAX
 
 
 def test_without_a_directory_to_write_to_a_process_keeps_its_own(tmp_path: Path) -> None:

@@ -1,17 +1,61 @@
-"""Contents and event bodies to put before a commit: missing ones, and those that may soon be deleted."""
+"""What a commit puts again before garbage collection may delete it: contents, event bodies and ways."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeAlias, TypeVar
 
-from fll_hbase.keys import layout
+from cachetools import LRUCache
+
+from fll_hbase.keys import calendars, layout
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.runtime.errors import ChecksumConflict, LineageError, TooLarge
-from fll_hbase.store.rows import content_rows
+from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.store.rows import calendar_rows, content_rows
+from fll_hbase.store.rows.calendar_mark import mark, mark_complete
+from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
-from fll_hbase.store.write.freshness import FreshnessCache
 from fll_hbase.store.write.pending_run import PendingRun, Rejections
-from fll_hbase.tables import Table
+from fll_hbase.tables import Put, Table
+
+K = TypeVar("K", bound=Hashable)
+
+CACHED_NAMES_MAX = 100_000
+
+_Way: TypeAlias = tuple[str, int]
+"""Content and period."""
+
+
+class FreshnessCache(Generic[K]):
+    """Names of what was put so lately that garbage collection spares it, and until when, in milliseconds.
+
+    Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._until_ms: LRUCache[K, int] = LRUCache(CACHED_NAMES_MAX)
+        self._lock = threading.Lock()
+
+    def is_fresh(self, name: K, now_ms: int) -> bool:
+        """Return whether a name was added with a time after `now_ms`."""
+        with self._lock:
+            return now_ms < self._until_ms.get(name, now_ms)
+
+    def add(self, name: K, until_ms: int) -> None:
+        """Add a name that can be relied on before `until_ms`."""
+        with self._lock:
+            self._until_ms[name] = until_ms
+
+    def remove(self, name: K) -> None:
+        """Remove a name, if it is there."""
+        with self._lock:
+            self._until_ms.pop(name, None)
+
+    def clear(self) -> None:
+        """Remove all names."""
+        with self._lock:
+            self._until_ms.clear()
 
 
 class ContentRefresher:
@@ -108,3 +152,44 @@ class ContentRefresher:
         # From the timestamp of the cell: counted from the time of this read it would be trusted too long.
         self._cache.add(name, stamp_ms + self._lifetime_ms)
         return self._cache.is_fresh(name, now_ms)
+
+
+class WayWriter:
+    """The ways that step 5 of a commit puts. Threads may share it.
+
+    Those that this writer put within `lifetime_ms`, half the grace period, are left out: garbage collection
+    deletes none of them before the commit has ended, as for contents.
+    """
+
+    def __init__(self, table: Table, *, lifetime_ms: int) -> None:
+        self._table = table
+        self._lifetime_ms = lifetime_ms
+        self._fresh: FreshnessCache[_Way] = FreshnessCache()
+        self._table_marked = self._is_mark_old = False
+
+    def ways_to_put(self, days: Iterable[ContentDay], began_ms: int) -> set[_Way]:
+        """Return the ways that a pass that began at `began_ms` has to put."""
+        ways = {(checksum, calendars.period_of(day)) for checksum, day in days}
+        if ways and not self._table_marked:
+            self._table_marked = mark(self._table)
+        elif ways and self._is_mark_old:
+            # Contents are gone, and so is the mark, perhaps: of a table that was complete and was emptied.
+            mark_complete(self._table)
+            self._is_mark_old = False
+        return {way for way in ways if not self._fresh.is_fresh(way, began_ms)}
+
+    def note_put(self, ways: Iterable[_Way], began_ms: int) -> None:
+        """Note that a pass that began at `began_ms` put what `ways_to_put` returned."""
+        for way in ways:
+            self._fresh.add(way, began_ms + self._lifetime_ms)
+
+    def forget(self) -> None:
+        """Put all ways again, whenever they were put, and the mark."""
+        self._fresh.clear()
+        self._is_mark_old = True
+
+
+def way_puts(ways: Iterable[_Way], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
+    """Yield the rows of ways."""
+    for checksum, period in ways:
+        yield from calendar_rows.way_puts(checksum, period, endpoints[checksum])
