@@ -13,7 +13,6 @@ from fll_hbase.queries.query import Fault
 
 from .document_schemas import INFLUENCES, OPERATIONS
 from .query_schemas import body_schema
-from .recorded_operations import RecordedOperationSchema
 
 # Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
 
@@ -195,31 +194,6 @@ class FieldDerivationsSchema(_Bounded):
     paths = fields.List(fields.Nested(PathSchema), required=True)
 
 
-class RunOfProgramSchema(ma.Schema):
-    """A run of a program; times are in milliseconds since 1970."""
-
-    run = fields.String(required=True)
-    namespace = fields.String(required=True)
-    application = fields.String(required=True)
-    version = fields.String(required=True)
-    type = fields.String(required=True)
-    program = fields.String(required=True)
-    startTime = fields.Integer(required=True)
-    checksum = fields.String(required=True)
-    state = fields.String(
-        validate=validate.OneOf([state.value for state in State]),
-        metadata={"description": "Left out where no end was recorded and the last event is a day old"},
-    )
-    parent = fields.String(metadata={"description": "The run that started this one"})
-    lastEventTime = fields.Integer(metadata={"description": "Of a run without a recorded end"})
-
-
-class ListedRunSchema(RunOfProgramSchema):
-    """A run of a page."""
-
-    direction = fields.String(required=True, validate=validate.OneOf(["both", *_DIRECTIONS]))
-
-
 class OpenLineageEventSchema(ma.Schema):
     """A run event of OpenLineage 2-0-2."""
 
@@ -231,70 +205,6 @@ class OpenLineageEventSchema(ma.Schema):
     job = fields.Dict(required=True)
     inputs = fields.List(fields.Dict(), required=True)
     outputs = fields.List(fields.Dict(), required=True)
-
-
-class JobReferenceSchema(ma.Schema):
-    """A job and one run of it."""
-
-    namespace = fields.String(required=True)
-    name = fields.String(required=True)
-    run = fields.String(required=True)
-
-
-class PhysicalNameSchema(ma.Schema):
-    """The physical name of a dataset."""
-
-    namespace = fields.String(required=True)
-    name = fields.String(required=True)
-    physicalName = fields.String(required=True)
-
-
-class EventOfRunSchema(ma.Schema):
-    """An event of a run."""
-
-    eventTime = fields.Integer(required=True)
-    eventType = fields.String(required=True)
-
-
-class EndPointOfContentSchema(ma.Schema):
-    """A dataset that a content writes (backward), reads (forward), or both."""
-
-    namespace = fields.String(required=True)
-    name = fields.String(required=True)
-    direction = fields.String(required=True, validate=validate.OneOf(["backward", "forward", "both"]))
-
-
-class ContentSchema(ma.Schema):
-    """The operations that all runs with one checksum performed, as they are recorded, by name."""
-
-    checksum = fields.String(required=True)
-    endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
-    operations = fields.List(fields.Nested(RecordedOperationSchema), required=True)
-
-
-class RunDetailsSchema(RunOfProgramSchema):
-    """One run with everything recorded of it; further members are facts from its source."""
-
-    endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
-    operations = fields.List(
-        fields.Nested(RecordedOperationSchema),
-        required=True,
-        metadata={"description": "As the content of its checksum has them"},
-    )
-    parentJob = fields.Nested(JobReferenceSchema)
-    root = fields.Nested(JobReferenceSchema)
-    nominalStartTime = fields.String()
-    nominalEndTime = fields.String()
-    errorMessage = fields.String()
-    sql = fields.String()
-    physicalNames = fields.List(fields.Nested(PhysicalNameSchema))
-    events = fields.List(fields.Nested(EventOfRunSchema), metadata={"description": "In order of time"})
-
-
-class RunsSchema(ma.Schema):
-    """A page of runs."""
-
-    runs = fields.List(fields.Nested(ListedRunSchema), required=True)
 
 
 class HealthSchema(ma.Schema):
@@ -315,7 +225,6 @@ COMPONENTS = {
     "DryRun": DryRunSchema,
     "DryRuns": DryRunsSchema,
     "RecordedRuns": RecordedRunsSchema,
-    "RunTold": RunDetailsSchema,
     "FieldWays": FieldDerivationsSchema,
 }
 """Schemas that are referred to by name, or whose name differs from that of the class."""

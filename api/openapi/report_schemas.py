@@ -7,8 +7,9 @@ from marshmallow import fields, validate
 
 from fll_hbase.queries.history import Stretch
 from fll_hbase.queries.programs import Program
+from fll_hbase.queries.runs import ListedRun
 
-from .answer_schemas import ConnectionSchema, ListedRunSchema, NodeSchema, OperationSchema, PathSchema
+from .answer_schemas import ConnectionSchema, NodeSchema, OperationSchema, PathSchema
 from .query_schemas import body_schema
 from .reach_schemas import ReachFieldSchema, UnknownRelationSchema
 
@@ -47,7 +48,7 @@ class _ReportSchema(ma.Schema):
 class ConsumptionSchema(_ReportSchema):
     """Programs and runs that read a field, and fields made from it; later pages have the runs alone."""
 
-    runs = fields.List(fields.Nested(ListedRunSchema), required=True)
+    runs = fields.List(fields.Nested(body_schema(ListedRun)), required=True)
     moreRuns = fields.Boolean(required=True)
     programs = fields.List(fields.Nested(body_schema(Program)))
     derived = fields.List(fields.Nested(ReachedFieldSchema))

@@ -8,16 +8,12 @@ from typing import Any, TypeVar
 
 from flask import Response
 
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.queries import dataset_json
-from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.pages import first_page
 from fll_hbase.queries.search import Search
 
-from ..openapi.catalogue_schemas import EndPointDetailsSchema
 from ..wire import responses
-from ..wire.query_params import NoParams
-from .blueprint import Blueprint, settings, store
+from .blueprint import Blueprint, settings
 from .queries import add_query
 
 T = TypeVar("T")
@@ -27,20 +23,7 @@ blueprint = Blueprint("catalogue", __name__, description="Everything ever record
 
 add_query(blueprint, Namespaces)
 add_query(blueprint, Datasets)
-
-
-@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>")
-@blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, EndPointDetailsSchema, description="Everything ever recorded counts")
-@blueprint.problems(400, 404, 503)
-def endpoint(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Return the description of a dataset, the number of its fields, and its first and last start.
-
-    Failed runs count. 404 if no recorded run read or wrote it.
-    """
-    return responses.json_response(dataset_json.dataset(*store().dataset(Dataset(namespace, name))))
-
-
+add_query(blueprint, DatasetDetails)
 add_query(blueprint, Fields)
 add_query(blueprint, Search)
 

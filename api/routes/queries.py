@@ -18,6 +18,8 @@ from ..wire.query_params import QueryParser, now_ms, window_params
 from .blueprint import Blueprint, store
 
 _JSON = "application/json"
+_IMMUTABLE = "max-age=31536000, immutable"
+"""A year, the most that caches count with; `immutable`: a reload does not ask either (RFC 8246)."""
 
 
 def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
@@ -77,6 +79,8 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if answer.base_window is not None:
         response.headers["Base-Start"] = responses.epoch_seconds(answer.base_window.start_ms)
         response.headers["Base-End"] = responses.epoch_seconds(answer.base_window.stop_ms)
+    if query.is_immutable:
+        response.headers["Cache-Control"] = _IMMUTABLE
     # An answer must not look complete when it is not, also where its body has no place for it (decision 8).
     has_limits = isinstance(answer.body, msgspec.Struct) and not query.limits_in_headers
     if query.formats:

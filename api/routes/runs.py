@@ -1,4 +1,4 @@
-"""Runs: pages of the runs of a dataset, as JSON or as OpenLineage events, and single runs."""
+"""Runs: pages of them, as JSON or as OpenLineage events, counts, programs, single runs and contents."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from typing import Any
 from flask import Response
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.queries import content_json, openlineage_export, rest_json
+from fll_hbase.queries import openlineage_export
+from fll_hbase.queries.contents import Content
 from fll_hbase.queries.cursors import decode_runs_cursor
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.runs import Runs
 from fll_hbase.store.results import RunsPage
 
-from ..openapi.answer_schemas import ContentSchema, OpenLineageEventSchema, RunDetailsSchema, RunsSchema
+from ..openapi.answer_schemas import OpenLineageEventSchema
 from ..wire import responses
-from ..wire.query_params import (
-    NoParams,
-    RunsParams,
-    encode_cursor,
-    now_ms,
-    window_params,
-)
+from ..wire.query_params import RunsParams, encode_cursor, window_params
 from .blueprint import store
 from .catalogue import blueprint, page_limit
 from .queries import add_query
@@ -31,17 +28,7 @@ __all__ = ["blueprint"]
 _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
 
 
-@blueprint.route(f"{_DATASET_PATH}/runs")
-@blueprint.arguments(RunsParams(), location="query")
-@blueprint.response(200, RunsSchema, description="Newest first")
-@blueprint.problems(400, 404, 503)
-def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """List the runs of the window that read or wrote a dataset, including failed and aborted ones."""
-    page = _read_page(query, namespace, name)
-    body = {"runs": [rest_json.run(run, now_ms=now_ms()) for run in page.runs]}
-    return page_response(body, page, query, Dataset(namespace, name))
-
-
+add_query(blueprint, Runs)
 add_query(blueprint, RunCounts)
 add_query(blueprint, Programs)
 
@@ -61,28 +48,8 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     return page_response(body, page, query, Dataset(namespace, name))
 
 
-@blueprint.route("/v3/runs/<run:run>")
-@blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, RunDetailsSchema, description="Includes the run's OpenLineage events, if any")
-@blueprint.problems(400, 404, 503)
-def run(query: dict[str, Any], run: str) -> Response:
-    """Return everything that is recorded of one run: its datasets, its operations and where they are from."""
-    details, content = store().run_with_content(run)
-    body = rest_json.run_details(details, now_ms=now_ms())
-    body |= content_json.content_members(content.operations)
-    return responses.json_response(body)
-
-
-@blueprint.route("/v3/contents/<checksum:checksum>")
-@blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, ContentSchema, description="Never changes: it may be cached for ever")
-@blueprint.problems(400, 404, 503)
-def content(query: dict[str, Any], checksum: str) -> Response:
-    """Return the operations of one content, which all runs with this checksum performed."""
-    response = responses.json_response(content_json.content(checksum, store().content(checksum).operations))
-    # A year, the most that caches count with; `immutable`: a reload does not ask either (RFC 8246).
-    response.headers["Cache-Control"] = "max-age=31536000, immutable"
-    return response
+add_query(blueprint, Run)
+add_query(blueprint, Content)
 
 
 def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from fll_hbase.cli.output import TABLE
 from fll_hbase.cli.render.time_text import format_with_zone
-from fll_hbase.client.base import RunsQuery, WindowText
+from fll_hbase.client.base import WindowText
 from fll_hbase.client.connection import Connection
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
@@ -41,10 +41,10 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
     """Return when the newest run of a dataset started, whatever the window; one read of one run."""
     if output_format != TABLE:
         return ""
-    newest = client.ask_runs(RunsQuery(dataset, WindowText("0", _END_OF_TIME), 1)).body["runs"]
+    newest = client.runs(dataset.namespace, dataset.name, start="0", end=_END_OF_TIME, limit=1).body.runs
     if not newest:
         return ""
-    start = format_with_zone(newest[0]["startTime"], window.zone)
+    start = format_with_zone(newest[0].start_time, window.zone)
     return f"the last run of {escape_control(str(dataset))} started {start}"
 
 
@@ -57,11 +57,12 @@ def failed_note(
     """
     if output_format != TABLE or query.failed:
         return ""
-    answer = client.ask_runs(RunsQuery(dataset, window, RUNS_COUNTED_MAX))
+    start, end = window.start, window.end
+    answer = client.runs(dataset.namespace, dataset.name, start=start, end=end, limit=RUNS_COUNTED_MAX)
     # A query without a direction is about the runs that wrote the field.
     direction = getattr(query, "direction", "backward")
     directions = ("both", "backward", "forward") if direction == "both" else ("both", direction)
-    count = sum(run.get("state") in _FAILED and run["direction"] in directions for run in answer.body["runs"])
+    count = sum(run.state in _FAILED and run.direction in directions for run in answer.body.runs)
     if answer.incomplete or not count:
         return ""
     runs = "1 failed run is" if count == 1 else f"{count} failed runs are"

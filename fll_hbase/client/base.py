@@ -109,32 +109,6 @@ class DatasetDiffQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class NamespaceRunsQuery:
-    """Runs of the programs of a namespace, "" for all; an empty `program` or `state` is any."""
-
-    namespace: str
-    window: WindowText
-    program: str
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunsQuery:
-    """At most `limit` runs of a dataset; with a `cursor` those after the page that it is from.
-
-    `field`, `program` and `state` select runs where they are not empty.
-    """
-
-    dataset: Dataset
-    window: WindowText
-    limit: int
-    field: str = ""
-    program: str = ""
-    state: str = ""
-    cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete.
 
@@ -205,32 +179,12 @@ class LineageClient(ABC):
         """Return the fields of a dataset whose derivations differ from those of a base window."""
 
     @abstractmethod
-    def ask_dataset(self, dataset: Dataset) -> Answer:
-        """Return the description of a dataset, the number of its fields, and its first and last start."""
-
-    @abstractmethod
-    def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
-        """Return the runs of the programs of a namespace, or of all, newest first, at most `limit`."""
-
-    @abstractmethod
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Return the distinct ways in which a field was produced, with their runs."""
 
     @abstractmethod
-    def ask_runs(self, query: RunsQuery) -> Answer:
-        """Return the runs that read or wrote a dataset, newest first."""
-
-    @abstractmethod
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         """Yield the runs that read or wrote a dataset as OpenLineage events, newest first."""
-
-    @abstractmethod
-    def ask_run(self, run: str) -> Answer:
-        """Return all that is recorded of one run."""
-
-    @abstractmethod
-    def ask_content(self, checksum: str) -> Answer:
-        """Return the datasets and operations of one content."""
 
     @abstractmethod
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:

@@ -26,16 +26,15 @@ from fll_hbase.client.base import (
     FieldQuery,
     FieldReachQuery,
     LineageClient,
-    NamespaceRunsQuery,
     ReportQuestion,
-    RunsQuery,
     truncation_hint,
 )
 from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
-from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
+from fll_hbase.queries.contents import Content
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.pages import Paged
@@ -44,6 +43,8 @@ from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
 from fll_hbase.queries.search import Search
 from fll_hbase.queries.tags import DatasetTags, FieldTags, TaggedFields, Tags
 from fll_hbase.queries.time_window import epoch_seconds
@@ -55,7 +56,6 @@ START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
 LIMIT = DEFAULTS.list_limit
 
 _DIRECTIONS = ("both", "backward", "forward")
-_STATES = ("", "RUNNING", "COMPLETE", "FAIL", "ABORT")
 
 
 def _asks(query: Callable[P, Query[BodyT]]) -> Callable[Concatenate[Connection, P], TableAnswer[BodyT]]:
@@ -240,67 +240,18 @@ class Connection(TagConnection, LineageClient):
         question = ReportQuestion(kind, dataset_field, window_text(start, end), causal, failed)
         return as_typed(self.ask_report(question), shapes.Members)
 
-    def dataset(self, namespace: str, name: str) -> TypedAnswer[shapes.Members]:
-        """Return the description of a dataset, the number of its fields, and its first and last start.
-
-        >>> client.dataset("bank", "RiskScores").body["fields"]
-        4
-        """
-        return as_typed(self.ask_dataset(checked_dataset(namespace, name)), shapes.Members)
-
-    def namespace_runs(
-        self,
-        namespace: str = "",
-        *,
-        program: str = "",
-        state: str = "",
-        start: Time = START,
-        end: Time = END,
-        limit: int = LIMIT,
-    ) -> TableAnswer[shapes.Runs]:
-        """Return the runs of the programs of a namespace, or of all, newest first, failed ones too.
-
-        >>> client.namespace_runs("bank", program="print", limit=1).rows[0]["program"]
-        'print'
-        """
-        check_count("limit", limit)
-        check_word("state", state, *_STATES)
-        query = NamespaceRunsQuery(namespace, window_text(start, end), program, state)
-        return as_table(self.ask_namespace_runs(query, limit=limit), shapes.Runs, table_shapes.RUNS)
-
-    def runs(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        field: str = "",
-        program: str = "",
-        state: str = "",
-        start: Time = START,
-        end: Time = END,
-        limit: int = LIMIT,
-        cursor: str | None = None,
-    ) -> TableAnswer[shapes.Runs]:
-        """Return the runs that read or wrote a dataset or one field of it, newest first, failed ones too.
-
-        `next_page` has the arguments `start`, `end` and `cursor` of the next page; it is empty on the last.
-
-        >>> page = client.runs("bank", "DailyTransactions", program="print", limit=2)
-        >>> [run["program"] for run in client.runs("bank", "DailyTransactions", limit=2, **page.next_page)]
-        ['features', 'load_transactions']
-        """
-        check_count("limit", limit)
-        check_word("state", state, *_STATES)
-        dataset, window = checked_dataset(namespace, name), window_text(start, end)
-        query = RunsQuery(dataset, window, limit, field, program, state, cursor)
-        return as_table(self.ask_runs(query), shapes.Runs, table_shapes.RUNS)
-
-    programs = _asks(Programs)
+    runs = _asks(Runs)
+    namespace_runs = _asks(NamespaceRuns)
+    all_runs = _asks(AllRuns)
     run_counts = _asks(RunCounts)
+    programs = _asks(Programs)
+    run = _asks(Run)
+    content = _asks(Content)
 
     search = _asks(Search)
     namespaces = _asks(Namespaces)
     datasets = _asks(Datasets)
+    dataset = _asks(DatasetDetails)
     fields = _asks(Fields)
 
     field_tags = _asks(FieldTags)
@@ -316,26 +267,6 @@ class Connection(TagConnection, LineageClient):
         ConfigurationError for a store.
         """
         return as_typed(self.ask_questions([{"path": path} for path in paths]), shapes.QuestionAnswers)
-
-    def run(self, run: str) -> TypedAnswer[shapes.RunDetails]:
-        """Return all that is recorded of one run.
-
-        >>> newest = client.runs("bank", "RiskScores", limit=1).rows[0]
-        >>> client.run(newest["run"]).body["program"]
-        'report'
-        """
-        check_names(run=run)
-        return as_typed(self.ask_run(run), shapes.RunDetails)
-
-    def content(self, checksum: str) -> TypedAnswer[shapes.Content]:
-        """Return the datasets and operations that all runs with a checksum performed.
-
-        >>> newest = client.runs("bank", "RiskScores", limit=1).rows[0]
-        >>> [operation["name"] for operation in client.content(newest["checksum"]).body["operations"]][0]
-        'count'
-        """
-        check_names(checksum=checksum)
-        return as_typed(self.ask_content(checksum), shapes.Content)
 
 
 def _bounds(window: Window | None) -> dict[str, str]:

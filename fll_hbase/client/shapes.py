@@ -152,51 +152,6 @@ class Derivations(TypedDict):
     truncatedBy: NotRequired[list[str]]
 
 
-class Run(TypedDict):
-    """A run that read or wrote a dataset."""
-
-    run: str
-    namespace: str
-    application: str
-    version: str
-    type: str
-    program: str
-    startTime: int
-    checksum: str
-    direction: AnyDirection
-    state: NotRequired[str]
-
-
-class Runs(TypedDict):
-    """Runs, newest first."""
-
-    runs: list[Run]
-
-
-class RunDetails(TypedDict):
-    """All that is recorded of one run; runs of events have further members."""
-
-    run: str
-    namespace: str
-    application: str
-    version: str
-    type: str
-    program: str
-    startTime: int
-    checksum: str
-    endpoints: list[dict[str, str]]
-    operations: list[dict[str, Any]]
-    state: NotRequired[str]
-
-
-class Content(TypedDict):
-    """The datasets and operations of all runs with one checksum."""
-
-    checksum: str
-    endpoints: list[dict[str, str]]
-    operations: list[dict[str, Any]]
-
-
 class QuestionAnswer(TypedDict):
     """The answer to one question of a batch: as its own request would be answered."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fll_hbase.queries import retention_json
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
-from fll_hbase.queries.tables import Row, TableShape, member_rows
+from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
 
 _DATASET = ("namespace", "name")
@@ -42,20 +42,4 @@ def _expired(body: Json) -> list[Row]:
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
 FIELD_LINEAGE = TableShape(("from", "to", "operation", "influence"), _connections)
 DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)
-RUNS = TableShape(
-    (
-        "startTime",
-        "state",
-        "direction",
-        "namespace",
-        "application",
-        "program",
-        "version",
-        "type",
-        "run",
-        "checksum",
-    ),
-    member_rows("runs"),
-    times=("startTime",),
-)
 RETENTION = TableShape(retention_json.CSV_COLUMNS, _expired, times=("oldestStart", "newestStart"))

@@ -59,6 +59,21 @@ class FieldsAnswer(Body, frozen=True, kw_only=True):
     fields: tuple[ListedField, ...]
 
 
+class DatasetDetailsAnswer(Body, frozen=True, kw_only=True):
+    """A dataset over all time; starts are in milliseconds since 1970, null if no run is stored."""
+
+    schema_name: ClassVar[str] = "EndPointDetails"
+
+    namespace: str
+    name: str
+    description: str
+    fields: int
+    first_start: int | None
+    last_start: int | None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
 def _namespace_rows(body: Json) -> list[Json]:
     return [{"namespace": name} for name in body["namespaces"]]
 
@@ -114,6 +129,36 @@ class Datasets(Paged, Query[DatasetsAnswer]):
             for entry in page
         )
         return Answer(DatasetsAnswer(datasets=tuple(datasets)), cursor=cursor)
+
+
+@dataclass(frozen=True)
+class DatasetDetails(DatasetQuery[DatasetDetailsAnswer]):
+    """Return the description of a dataset, the number of its fields, and its first and last start.
+
+    Failed runs count. 404 if no recorded run read or wrote it.
+
+    >>> client.dataset("bank", "RiskScores").body.fields
+    4
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}"
+    result: ClassVar[str] = "Everything ever recorded counts"
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetDetailsAnswer]:
+        """Return the dataset. Raises NotFound for one that was never recorded."""
+        summary, bounds = store.dataset(self.dataset)
+        shown = summary.names[0]
+        body = DatasetDetailsAnswer(
+            namespace=shown.namespace,
+            name=shown.name,
+            description=summary.description,
+            fields=summary.fields,
+            first_start=bounds.first_start_ms,
+            last_start=bounds.last_start_ms,
+            truncated=bool(bounds.truncated_by),
+            truncated_by=bounds.truncated_by,
+        )
+        return Answer(body, truncated_by=bounds.truncated_by)
 
 
 @dataclass(frozen=True, kw_only=True)

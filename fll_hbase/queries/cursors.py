@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 
 import msgspec
 
 from fll_hbase.keys import layout
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery
+
+INVALID = "invalid cursor; omit it to start at the first page"
 
 SKIP_DIGITS_MAX = 15
 """Digits of the number in a cursor of derivations."""
@@ -36,15 +39,20 @@ def decode_cursor(text: str, count: int) -> list[str]:
     return parts
 
 
-def decode_runs_cursor(text: str | None) -> bytes:
-    """Return the reference tail after which a page of runs starts; b"" for None. Raises InvalidQuery."""
+def decode_runs_cursor(
+    text: str | None, parse_tail: Callable[[bytes], object] = layout.parse_reference_tail
+) -> bytes:
+    """Return the tail of a key after which a page of runs starts; b"" for None. Raises InvalidQuery.
+
+    `parse_tail` raises CorruptRow for a tail that no key can have; by default keys are those of references.
+    """
     if text is None:
         return b""
-    # The cursor is the tail of the last reference key (start and run): it stays valid if that run is purged.
+    # The cursor is the tail of the last key (start and run): it stays valid if that run is purged.
     (tail,) = decode_cursor(text, 1)
     try:
         # Text of a client: a tail that no key can have is an error, not an arbitrary page.
-        layout.parse_reference_tail(tail.encode())
+        parse_tail(tail.encode())
     except (CorruptRow, UnicodeEncodeError) as error:
         raise invalid_cursor() from error
     return tail.encode()
@@ -62,4 +70,4 @@ def decode_skip_cursor(text: str | None) -> int:
 
 def invalid_cursor() -> InvalidQuery:
     """Return the error for a cursor that does not come from a page before."""
-    return InvalidQuery([FieldError("cursor", "invalid cursor; omit it to start at the first page")])
+    return InvalidQuery([FieldError("cursor", INVALID)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, ClassVar, TypeVar
 
-from fll_hbase.queries.cursors import decode_cursor, encode_cursor
+from fll_hbase.queries.cursors import INVALID, decode_cursor, encode_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.store.lineage_store import LineageStore
 
@@ -21,7 +21,7 @@ class Paged:
     items: ClassVar[str]
 
     limit: Annotated[int | None, About(minimum=1)] = None
-    cursor: Annotated[str | None, About("From the link to the next page")] = None
+    cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None
 
     def page_limit(self, store: LineageStore) -> int:
         """Return the most items of a page: `limit` or FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""

@@ -16,6 +16,7 @@ Time: TypeAlias = str | int | float | date
 
 FlowDirection: TypeAlias = Literal["backward", "forward"]
 AnyDirection: TypeAlias = Literal["both", "backward", "forward"]
+RunState: TypeAlias = Literal["RUNNING", "COMPLETE", "FAIL", "ABORT"]
 
 
 class Kind(Enum):
@@ -33,13 +34,14 @@ class About:
     """Annotation of a parameter: its help, bounds and name in URLs.
 
     `name` is that in URLs if it is not the attribute; counts, and lengths of texts, are from
-    `minimum` to `maximum`.
+    `minimum` to `maximum`; `empty` is the fault of an empty text.
     """
 
     help: str = ""
     name: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    empty: str = "is empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Parameter:
     def _empty_fault(self, value: Any) -> str:
         if self.kind is Kind.TIME and value is not None:
             return time_fault(value)
-        return "is empty" if self.required or (value == "" and self.default is None) else ""
+        return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 
 @cache

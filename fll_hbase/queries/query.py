@@ -92,6 +92,9 @@ class Query(ABC, Generic[BodyT]):
     limits_in_headers: ClassVar[bool] = False
     """Whether limits that cut a JSON object are in headers, too."""
 
+    is_immutable: ClassVar[bool] = False
+    """Whether an answer never changes, so that caches may keep it."""
+
     table: ClassVar[TableShape] = NO_TABLE
     """The answer as a table."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
@@ -22,12 +21,9 @@ from fll_hbase.model.operations import (
     inputs_of,
     outputs_of,
 )
-from fll_hbase.model.run_events import EventRunFacts
-from fll_hbase.model.runs import ProgramRun, State
-from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.lineage import lineage_entry
-from fll_hbase.queries.programs import direction_word
 from fll_hbase.queries.query import Fault
 from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.config import DEFAULTS
@@ -37,17 +33,8 @@ from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     Derivations,
     LineageEntry,
-    ListedRun,
-    RunDetails,
 )
 from fll_hbase.store.write.pending_run import CommitResult
-
-# A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
-SILENT_MS = DAY_MS
-"""Time after its last event at which a run that has not ended is returned without a state."""
-
-
-_PROGRAM = ("namespace", "application", "version", "type", "program")
 
 
 def field_derivations(field: str, window: Window, result: Derivations) -> Json:
@@ -74,81 +61,12 @@ def field_derivations(field: str, window: Window, result: Derivations) -> Json:
     return truncatable(body, result.truncated_by)
 
 
-def run(listed: ListedRun, *, now_ms: int) -> Json:
-    """Return one entry of a list of runs; `now_ms` decides whether a running one still has a state."""
-    body = _run(listed.run, now_ms)
-    body["checksum"] = listed.checksum
-    if listed.directions:
-        body["direction"] = direction_word(listed.directions)
-    return body
-
-
 def truncatable(body: Json, truncated_by: Sequence[str]) -> Json:
     """Return the body with `truncated`, and with the limits that cut it if there are any."""
     body["truncated"] = bool(truncated_by)
     if truncated_by:
         body["truncatedBy"] = list(truncated_by)
     return body
-
-
-def run_details(details: RunDetails, *, now_ms: int) -> Json:
-    """Return everything that is recorded of one run, including its events; `now_ms` as for `run`."""
-    program_run = details.committed.run
-    body = _run(program_run, now_ms)
-    # Facts are members of the document's choice: they must not replace those of the contract.
-    body |= {name: fact for name, fact in _details(program_run).items() if name not in body}
-    body["checksum"] = details.committed.checksum
-    if details.part is None:
-        return body
-    if details.part.sql:
-        body["sql"] = details.part.sql
-    # In order of the events: a later fact replaces an earlier one, and an absent one removes nothing.
-    for facts in details.facts:
-        body |= _facts(facts)
-    physical_names = sorted({name for facts in details.facts for name in facts.physical_names})
-    if physical_names:
-        body["physicalNames"] = [
-            {"namespace": namespace, "name": name, "physicalName": physical_name}
-            for namespace, name, physical_name in physical_names
-        ]
-    body["events"] = [{"eventTime": event.time_ms, "eventType": event.type.value} for event in details.events]
-    return body
-
-
-def _run(program_run: ProgramRun, now_ms: int) -> Json:
-    """Return the members of a run that lists and details share; see SILENT_MS for runs without a state."""
-    details = _details(program_run)
-    body: Json = {
-        "run": program_run.run,
-        **name_json.program(program_run, _PROGRAM),
-        "startTime": program_run.start_ms,
-    }
-    # A run that a document reports as running has no events, and so no time after which it is silent.
-    if program_run.state is not State.RUNNING or now_ms - details.get("lastEventTime", now_ms) < SILENT_MS:
-        body["state"] = program_run.state.value
-    return body | {name: details[name] for name in ("parent", "lastEventTime") if name in details}
-
-
-def _details(program_run: ProgramRun) -> Json:
-    return dict(json.loads(program_run.details)) if program_run.details else {}
-
-
-def _facts(facts: EventRunFacts) -> Json:
-    members = {
-        "parentJob": _job(facts.parent),
-        "root": _job(facts.root),
-        "nominalStartTime": facts.nominal_start,
-        "nominalEndTime": facts.nominal_end,
-        "errorMessage": facts.error,
-    }
-    return {name: fact for name, fact in members.items() if fact}
-
-
-def _job(reference: tuple[str, str, str] | None) -> Json | None:
-    if reference is None:
-        return None
-    namespace, name, run = reference
-    return {"namespace": namespace, "name": name, "run": run}
 
 
 def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:

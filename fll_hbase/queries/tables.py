@@ -29,13 +29,19 @@ class TableShape:
     def rows(self, body: Any) -> list[Row]:
         """Return the rows, with None for a value that is missing; hidden things have their number as name."""
         if isinstance(body, msgspec.Struct | tuple):
-            body = msgspec.to_builtins(body)
-            name_json.add_hidden_names(body)
+            body = named_json(body)
         return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
 
     def to_csv(self, body: Any) -> str:
         """Return a line for each row, after a line of the columns; times are in milliseconds since 1970."""
         return csv_text.to_csv(self.columns, ([*row.values()] for row in self.rows(body)))
+
+
+def named_json(body: Any) -> Any:
+    """Return the JSON of an answer in which hidden things have their number as name."""
+    members = msgspec.to_builtins(body)
+    name_json.add_hidden_names(members)
+    return members
 
 
 NO_TABLE = TableShape((), lambda body: ())

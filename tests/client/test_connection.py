@@ -35,6 +35,9 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("programs", DAILY, {**WINDOWED, "field": "UID", "failed": True}),
     ("reach", (*DAILY, "UID"), {**WINDOWED, "direction": "both", "failed": True}),
     ("run_counts", DAILY, {**WINDOWED, "buckets": 9}),
+    ("all_runs", (), {**WINDOWED, "limit": 20}),
+    ("namespace_runs", ("bank",), {**WINDOWED, "program": "features", "limit": 3}),
+    ("dataset", DAILY, {}),
     ("search", ("uid",), {"limit": 3}),
     ("namespaces", (), {}),
     ("namespaces", (), {"limit": 1}),
@@ -128,16 +131,24 @@ def test_the_examples_of_docstrings(sampled: str, tmp_path: Path) -> None:
 
 
 def test_pages_of_runs_are_all_runs(local: Connection, remote: Connection) -> None:
-    everything = local.runs(*DAILY, **WINDOWED, program="print").body["runs"]
+    everything = local.runs(*DAILY, **WINDOWED, program="print").body.runs
     for client in (local, remote):
         page = client.runs(*DAILY, **WINDOWED, program="print", limit=7)
-        runs = list(page.body["runs"])
+        runs = list(page.body.runs)
         while page.next_page:
             page = client.runs(*DAILY, program="print", limit=7, **page.next_page)
-            runs += page.body["runs"]
-        assert runs == everything
-    assert {run["program"] for run in everything} == {"print"}
+            runs += page.body.runs
+        assert tuple(runs) == everything
+    assert {run.program for run in everything} == {"print"}
     assert len(everything) > 7
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_has_the_operations_of_its_content(local: Connection, remote: Connection, name: str) -> None:
+    for client in (local, remote):
+        run = client.run(f"run of {name}").body
+        content = client.content(run.checksum).body
+        assert (content.datasets, content.operations) == (run.datasets, run.operations)
 
 
 def test_pages_of_derivations_are_all_runs(local: Connection, remote: Connection) -> None:

@@ -20,8 +20,9 @@ from api.app import create_app
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
-from fll_hbase.queries import field_graph_json, openlineage_export, rest_json
+from fll_hbase.queries import field_graph_json, openlineage_export
 from fll_hbase.queries.lineage import lineage_entry
+from fll_hbase.queries.runs import ListedRun, listed_run
 from fll_hbase.sample import documents
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
@@ -61,12 +62,12 @@ def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
             actual = store.field_lineage(dataset_field, ALWAYS, direction=direction, failed=True)
             answers.append(field_graph_json.field_lineage(actual))
     page = store.runs(end_point, ALWAYS, limit=10_000)
-    return [*answers, *(details(rest_json.run(run, now_ms=0)) for run in page.runs)]
+    return [*answers, *(details(listed_run(run, now_ms=0)) for run in page.runs)]
 
 
-def details(run: dict[str, Any]) -> dict[str, Any]:
+def details(run: ListedRun) -> ListedRun:
     """A line of a list of runs; of one that has not ended, when it was last heard of is another matter."""
-    return {name: answers for name, answers in run.items() if name != "lastEventTime"}
+    return msgspec.structs.replace(run, last_event_time=None)
 
 
 @given(recorded_runs)

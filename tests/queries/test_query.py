@@ -11,15 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.wire.query_params import parse_query_string
-from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
+from fll_hbase.queries.contents import Content
 from fll_hbase.queries.history import History
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
 from fll_hbase.queries.search import Search
 from fll_hbase.runtime.errors import InvalidQuery
 
-QUERIES: tuple[type[Query[Any]], ...] = (History, Programs, RunCounts, Namespaces, Datasets, Fields, Search)
+QUERIES: tuple[type[Query[Any]], ...] = (
+    *(AllRuns, Content, DatasetDetails, Datasets, Fields, History, NamespaceRuns, Namespaces),
+    *(Programs, Run, RunCounts, Runs, Search),
+)
 
 names = st.text(min_size=1, max_size=9).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
 

@@ -22,12 +22,14 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import console, mermaid, result_tables, tree
+from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.base import FieldQuery, WindowText
 from fll_hbase.client.shapes import FlowDirection, View
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import State
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
 
 STATES = tuple(state.value for state in State)
 
@@ -161,15 +163,20 @@ def runs(
         raise click.UsageError("--field and --cursor need NAME.", click.get_current_context())
     options: dict[str, Any] = {"start": window.start, "end": window.end, "limit": limit}
     options |= {"program": program or "", "state": state or ""}
+    answer: TableAnswer[RunsAnswer] | TableAnswer[NamespaceRunsAnswer]
+    note = ""
     with open_target(store, server) as client:
         if name:
             answer = client.runs(namespace, name, field=field or "", cursor=cursor, **options)
             dataset = Dataset(namespace, name)
             note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
+        elif namespace:
+            answer = client.namespace_runs(namespace, **options)
         else:
-            answer, note = client.namespace_runs(namespace, **options), ""
-    print_answer(answer, output_format, table=lambda: result_tables.runs_table(answer.body, window, note))
-    if answer.next_page:
+            answer = client.all_runs(**options)
+    print_answer(answer, output_format, table=lambda: result_tables.runs_table(answer.rows, window, note))
+    # A cursor needs NAME, too.
+    if name and answer.next_page:
         page = answer.next_page
         times = f"--start {page['start']} --end {page['end']}"
         console.print_err(f"fll: more: the same with {times} --cursor {page['cursor']}")

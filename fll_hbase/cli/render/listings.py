@@ -14,7 +14,9 @@ from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.base import WindowText
 from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.queries import name_json
-from fll_hbase.queries.tables import Row
+from fll_hbase.queries.catalogue import DatasetDetailsAnswer
+from fll_hbase.queries.run_details import RunDetails
+from fll_hbase.queries.tables import Row, named_json
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
 
@@ -57,22 +59,23 @@ def names_table(answer: TableAnswer[Any]) -> RenderableType:
     return TextTable(columns, rows) if rows else Text("Nothing is recorded yet; `fll sample` loads a sample.")
 
 
-def dataset_page(body: Any, zone: str) -> RenderableType:
+def dataset_page(body: DatasetDetailsAnswer, zone: str) -> RenderableType:
     """Render what is known of a dataset."""
-    starts = {"first run": body["firstStart"], "last run": body["lastStart"]}
-    members = [["dataset", f"{body['namespace']}/{body['name']}"], ["fields", str(body["fields"])]]
+    starts = {"first run": body.first_start, "last run": body.last_start}
+    members = [["dataset", f"{body.namespace}/{body.name}"], ["fields", str(body.fields)]]
     members += [
         [name, "none is stored" if start is None else format_with_zone(start, zone)]
         for name, start in starts.items()
     ]
-    if body["description"]:
-        members.append(["description", body["description"]])
+    if body.description:
+        members.append(["description", body.description])
     return TextTable(("member", "value"), members)
 
 
-def run_page(body: Any, zone: str) -> RenderableType:
+def run_page(run: RunDetails, zone: str) -> RenderableType:
     """Render a run: its members, its datasets, and its operations with their inputs and outputs."""
-    members = [["run", body["run"]], ["started", format_with_zone(body["startTime"], zone)]]
+    body = named_json(run)
+    members = [["run", run.run], ["started", format_with_zone(run.start_time, zone)]]
     members += [[name, str(body[name])] for name in _RUN_MEMBERS if body.get(name)]
     members += [[_VERBS[item["direction"]], name_json.text(item)] for item in body["endpoints"]]
     operations = [

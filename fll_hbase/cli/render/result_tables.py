@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from rich import box
@@ -87,19 +86,19 @@ def lineage_tables(
     return Group(*parts)
 
 
-def runs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
+def runs_table(runs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
     """Render runs in the order of the answer, newest first."""
-    if not body["runs"]:
+    if not runs:
         return empty_message(window, note)
     zone = ZoneInfo(window.zone)
     # Of the runs of a namespace there is no direction: they are those of no dataset.
-    has_direction = "direction" in body["runs"][0]
+    has_direction = runs[0]["direction"] is not None
     shown = [name for name in _RUN_MEMBERS if has_direction or name != "direction"]
     return TextTable(
         [f"started ({window.zone})", *shown],
         [
-            [format_time(run["startTime"], zone), *(str(run.get(member, "")) for member in shown)]
-            for run in body["runs"]
+            [format_time(run["startTime"], zone), *(str(run[member] or "") for member in shown)]
+            for run in runs
         ],
     )
 

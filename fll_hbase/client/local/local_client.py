@@ -8,16 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from fll_hbase.client.base import (
-    LIMIT_REACHED,
     Answer,
     DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    NamespaceRunsQuery,
     ReportQuestion,
-    RunsQuery,
     WindowText,
     truncation_hint,
 )
@@ -26,22 +23,18 @@ from fll_hbase.client.local.local_tags import LocalTagClient
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.runs import State
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import (
     change_json,
-    content_json,
-    dataset_json,
     field_graph_json,
     openlineage_export,
     reach_answer,
     rest_json,
-    run_list_json,
     time_window,
 )
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.base_window import parse_base_window
-from fll_hbase.queries.cursors import decode_runs_cursor, decode_skip_cursor, encode_cursor
+from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.reports.consumption import consumption
 from fll_hbase.queries.reports.provenance import provenance
@@ -51,7 +44,6 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read import namespace_runs
 from fll_hbase.store.read.reach_walk import ReachQuery
 
 PAGE_RUNS = 1_000
@@ -186,45 +178,6 @@ class LocalClient(LocalTagClient, Connection):
         page = _next_page(window, str(result.next_skip)) if result.next_skip else {}
         return Answer(body, truncation_hint(result.truncated_by), next_page=page)
 
-    def ask_runs(self, query: RunsQuery) -> Answer:
-        """Read one page of runs; its cursor is that of a server."""
-        # One `now` for the window and for the state of a running run, which is left out after long silence.
-        now = self._clock()
-        window = _parse(query.window, now)
-        page = self._store.runs(
-            query.dataset,
-            window,
-            limit=query.limit,
-            start_after=decode_runs_cursor(query.cursor),
-            field=query.field,
-            program=query.program,
-            state=query.state,
-        )
-        body = {"runs": [rest_json.run(run, now_ms=now) for run in page.runs]}
-        if not page.next_after:
-            return self._answer(body, "", query.dataset, window)
-        next_page = _next_page(window, page.next_after.decode())
-        return replace(self._answer(body, LIMIT_REACHED, query.dataset, window), next_page=next_page)
-
-    def ask_dataset(self, dataset: Dataset) -> Answer:
-        summary, bounds = self._store.dataset(dataset)
-        return Answer(dataset_json.dataset(summary, bounds), truncation_hint(bounds.truncated_by))
-
-    def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
-        now = self._clock()
-        state = State(query.state) if query.state else None
-        question = namespace_runs.RunsQuery(query.namespace, _parse(query.window, now), query.program, state)
-        runs: list[Any] = []
-        start_after = b""
-        # A page may be short of runs and not be the last: with a filter it ends after EXAMINED_MAX rows, too.
-        while True:
-            page = self._store.namespace_runs(question, limit=limit - len(runs), start_after=start_after)
-            runs += run_list_json.runs(page, now_ms=now)["runs"]
-            start_after = page.next_after
-            if not start_after or len(runs) == limit:
-                incomplete = LIMIT_REACHED if start_after else truncation_hint(page.truncated_by)
-                return Answer({"runs": runs}, incomplete)
-
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         # The window is parsed once: if `now` moved between pages, the pages would be of different windows.
         bounds, next_after = self._window(window), b""
@@ -235,16 +188,6 @@ class LocalClient(LocalTagClient, Connection):
             next_after = page.next_after
             if not next_after:
                 return
-
-    def ask_run(self, run: str) -> Answer:
-        """Read one run with its content."""
-        details, content = self._store.run_with_content(run)
-        body = rest_json.run_details(details, now_ms=self._clock())
-        return Answer(body | content_json.content_members(content.operations))
-
-    def ask_content(self, checksum: str) -> Answer:
-        """Read one content."""
-        return Answer(content_json.content(checksum, self._store.content(checksum).operations))
 
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")

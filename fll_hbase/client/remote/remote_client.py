@@ -14,9 +14,7 @@ from fll_hbase.client.base import (
     DiffQuery,
     FieldQuery,
     FieldReachQuery,
-    NamespaceRunsQuery,
     ReportQuestion,
-    RunsQuery,
     WindowText,
 )
 from fll_hbase.client.connection import Connection
@@ -26,7 +24,6 @@ from fll_hbase.client.remote.remote_answers import (
     cursor_of,
     decode,
     next_page,
-    read_pages,
     retained_from_ms,
     truncatable,
 )
@@ -180,46 +177,12 @@ class HttpClient(HttpTagClient, Connection):
         answer = truncatable(problems.json_body(response, "paths", "truncated"))
         return replace(answer, next_page=cursor_of(next_page(response)))
 
-    def ask_dataset(self, dataset: Dataset) -> Answer:
-        response = self._session.get(*_dataset_path(dataset), params={})
-        return truncatable(problems.json_body(response, "fields", "firstStart", "lastStart", "truncated"))
-
-    def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
-        namespace = ("namespaces", query.namespace) if query.namespace else ()
-        filters = {"program": query.program, "state": query.state}
-        params = {"start": query.window.start, "end": query.window.end}
-        params |= {name: value for name, value in filters.items() if value}
-        answer = read_pages(self._session, "runs", "v3", *namespace, "runs", params=params, limit=limit)
-        # As the answer of a store: only the lists of a dataset's runs continue at a cursor.
-        return replace(answer, next_page={})
-
-    def ask_runs(self, query: RunsQuery) -> Answer:
-        """Send GET …/endpoints/<name>/runs, and follow its links up to the limit."""
-        options = {"field": query.field, "program": query.program, "state": query.state}
-        params = _window_params(query.window) | {name: text for name, text in options.items() if text}
-        if query.cursor is not None:
-            params["cursor"] = query.cursor
-        return read_pages(
-            self._session, "runs", *_dataset_path(query.dataset), "runs", params=params, limit=query.limit
-        )
-
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         params: dict[str, str] | None = {"start": window.start, "end": window.end}
         while params is not None:
             response = self._session.get(*_dataset_path(dataset), "openlineage", params=params)
             yield from problems.json_body(response)
             params = next_page(response)
-
-    def ask_run(self, run: str) -> Answer:
-        """Send GET /v3/runs/<run>."""
-        return Answer(
-            problems.json_body(self._session.get("v3", "runs", run, params={}), "run", "operations")
-        )
-
-    def ask_content(self, checksum: str) -> Answer:
-        """Send GET /v3/contents/<checksum>."""
-        response = self._session.get("v3", "contents", checksum, params={})
-        return Answer(problems.json_body(response, "checksum", "operations"))
 
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         """Send POST /v3/questions, with up to 100 questions in a request."""

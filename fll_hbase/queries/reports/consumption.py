@@ -9,6 +9,7 @@ from fll_hbase.queries import name_json, reach_json, rest_json
 from fll_hbase.queries.programs import programs_answer
 from fll_hbase.queries.reports.reached_fields import ReachedFields
 from fll_hbase.queries.reports.report_query import ReportQuery, horizon_member
+from fll_hbase.queries.runs import listed_run
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import RunsPage
@@ -29,7 +30,7 @@ def consumption(store: LineageStore, query: ReportQuery, *, now_ms: int) -> tupl
         directions=(Direction.FORWARD,),
     )
     body: Json = {"report": "consumption", "field": name_json.field(field)}
-    body["runs"] = [rest_json.run(run, now_ms=now_ms) for run in page.runs]
+    body["runs"] = msgspec.to_builtins([listed_run(run, now_ms=now_ms) for run in page.runs])
     if query.start_after:
         return rest_json.truncatable(body, ()), page
     body |= horizon_member(store, query)

@@ -311,10 +311,10 @@ export interface components {
             name: string;
             field: string;
             tag: string;
-            /** @description The person or program that puts it */
-            by?: string;
             /** @description When it was put, in milliseconds since 1970 */
             at: number;
+            /** @description The person or program that puts it */
+            by?: string;
             description?: string;
             warnings?: components["schemas"]["Fault"][];
             /** @description With `inherited=true`: from the field with the tag to the one in the URL */
@@ -377,7 +377,6 @@ export interface components {
             type: string;
             program: string;
             startTime: number;
-            checksum: string;
             /**
              * @description Left out where no end was recorded and the last event is a day old
              * @enum {string}
@@ -387,6 +386,7 @@ export interface components {
             parent?: string;
             /** @description Of a run without a recorded end */
             lastEventTime?: number;
+            checksum: string;
             /** @enum {string} */
             direction: "both" | "backward" | "forward";
         };
@@ -641,7 +641,7 @@ export interface components {
                 start?: string;
                 end?: string;
                 program?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             };
             "/v3/namespaces/{namespace}/runs": {
@@ -650,7 +650,7 @@ export interface components {
                 start?: string;
                 end?: string;
                 program?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             };
             "/v3/openlineage": {
@@ -766,14 +766,14 @@ export interface components {
             policies: components["schemas"]["Policy"][];
         };
         Policy: {
+            name: string;
             /** @description A whole number and a unit, s m h d w */
             maxAge: string;
+            /** @description When it was put, in milliseconds since 1970 */
+            at: number;
             tag?: string;
             field?: components["schemas"]["PolicyField"];
             description?: string;
-            name: string;
-            /** @description When it was put, in milliseconds since 1970 */
-            at: number;
             warnings?: components["schemas"]["Fault"][];
         };
         PolicyField: {
@@ -940,7 +940,6 @@ export interface components {
             type: string;
             program: string;
             startTime: number;
-            checksum: string;
             /**
              * @description Left out where no end was recorded and the last event is a day old
              * @enum {string}
@@ -950,6 +949,7 @@ export interface components {
             parent?: string;
             /** @description Of a run without a recorded end */
             lastEventTime?: number;
+            checksum: string;
         };
         RunTold: {
             run: string;
@@ -959,7 +959,6 @@ export interface components {
             type: string;
             program: string;
             startTime: number;
-            checksum: string;
             /**
              * @description Left out where no end was recorded and the last event is a day old
              * @enum {string}
@@ -969,18 +968,28 @@ export interface components {
             parent?: string;
             /** @description Of a run without a recorded end */
             lastEventTime?: number;
-            endpoints: components["schemas"]["EndPointOfContent"][];
-            /** @description As the content of its checksum has them */
-            operations: components["schemas"]["RecordedOperation"][];
+            aspect?: string;
+            command?: string;
+            confidence?: {
+                [key: string]: unknown;
+            };
+            dbtVersion?: string;
+            error?: string;
+            materialization?: string;
+            queries?: string[];
+            checksum: string;
+            sql?: string;
             parentJob?: components["schemas"]["JobReference"];
             root?: components["schemas"]["JobReference"];
             nominalStartTime?: string;
             nominalEndTime?: string;
             errorMessage?: string;
-            sql?: string;
             physicalNames?: components["schemas"]["PhysicalName"][];
             /** @description In order of time */
             events?: components["schemas"]["EventOfRun"][];
+            endpoints: components["schemas"]["EndPointOfContent"][];
+            /** @description As the content of its checksum has them */
+            operations: components["schemas"]["RecordedOperation"][];
         };
         Runs: {
             runs: components["schemas"]["ListedRun"][];
@@ -1015,10 +1024,10 @@ export interface components {
             name: string;
             field: string;
             tag: string;
-            /** @description The person or program that puts it */
-            by?: string;
             /** @description When it was put, in milliseconds since 1970 */
             at: number;
+            /** @description The person or program that puts it */
+            by?: string;
             description?: string;
             warnings?: components["schemas"]["Fault"][];
         };

@@ -16,8 +16,9 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import START_LIMIT_MS, Window
-from fll_hbase.queries import rest_json
 from fll_hbase.queries.lineage import Pair, lineage_entry
+from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.runs import listed_run
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
@@ -49,7 +50,7 @@ def seen(table: Table) -> dict[str, Any]:
     for run in RUNS:
         result[f"truth of {run}"] = run_rows.commit_value(table.get(layout.run_row(run)))
         if result[f"truth of {run}"] is not None:
-            result[run] = rest_json.run_details(store.run(run), now_ms=NOW_MS)
+            result[run] = Run(run).answer(store, now_ms=NOW_MS).body
     for end_point in (Dataset(*name) for name in DATASETS):
         try:
             listed = store.runs(end_point, ALWAYS, limit=9).runs
@@ -60,7 +61,7 @@ def seen(table: Table) -> dict[str, Any]:
                 ]
             fields = store.catalogue.fields(end_point) or ()
             result[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]
-            result[f"runs of {end_point}"] = [rest_json.run(first, now_ms=NOW_MS) for first in listed]
+            result[f"runs of {end_point}"] = [listed_run(first, now_ms=NOW_MS) for first in listed]
         except NotFound:
             result[f"runs of {end_point}"] = None
     return result

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
@@ -27,8 +28,9 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
-from fll_hbase.queries import field_graph_json, rest_json
+from fll_hbase.queries import field_graph_json
 from fll_hbase.queries.lineage import lineage_entry
+from fll_hbase.queries.runs import listed_run
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.name_rules import NameRules
@@ -176,8 +178,7 @@ def query_all(store: LineageStore) -> Iterator[Any]:
                 )
                 yield field_graph_json.field_lineage(result)
         for run in store.runs(dataset, ALWAYS, limit=10_000).runs:
-            members = rest_json.run(run, now_ms=0)
-            yield {name: value for name, value in members.items() if name != "lastEventTime"}
+            yield msgspec.structs.replace(listed_run(run, now_ms=0), last_event_time=None)
     entries = (entry for name in store.catalogue.namespaces() for entry in store.catalogue.datasets(name))
     yield [(entry.dataset, entry.description) for entry in entries]
 

@@ -1,0 +1,143 @@
+"""One run with everything that is recorded of it: its datasets, operations and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.queries.contents import DatasetOfContent, RecordedOperation, datasets_of, recorded_operations
+from fll_hbase.queries.query import Answer, Body, Query
+from fll_hbase.queries.runs import RunHead, head_members, run_facts
+from fll_hbase.store import results
+from fll_hbase.store.lineage_store import LineageStore
+
+
+class JobReference(Body, frozen=True, kw_only=True):
+    """A job and one run of it."""
+
+    namespace: str
+    name: str
+    run: str
+
+
+class PhysicalName(Body, frozen=True, kw_only=True):
+    """The physical name of a dataset."""
+
+    namespace: str
+    name: str
+    physical_name: str
+
+
+class EventOfRun(Body, frozen=True, kw_only=True):
+    """An event of a run, in milliseconds since 1970."""
+
+    event_time: int
+    event_type: str
+
+
+class RunDetails(RunHead, frozen=True, kw_only=True):
+    """One run with everything recorded of it; what its source does not report is left out."""
+
+    schema_name: ClassVar[str] = "RunTold"
+
+    aspect: str | None = None
+    command: str | None = None
+    confidence: dict[str, float] | None = None
+    dbt_version: str | None = None
+    error: str | None = None
+    materialization: str | None = None
+    queries: tuple[str, ...] | None = None
+    checksum: str
+    sql: str | None = None
+    parent_job: JobReference | None = None
+    root: JobReference | None = None
+    nominal_start_time: str | None = None
+    nominal_end_time: str | None = None
+    error_message: str | None = None
+    physical_names: tuple[PhysicalName, ...] = ()
+    events: Annotated[tuple[EventOfRun, ...] | None, msgspec.Meta(description="In order of time")] = None
+    datasets: tuple[DatasetOfContent, ...] = msgspec.field(name="endpoints")
+    operations: Annotated[
+        tuple[RecordedOperation, ...],
+        msgspec.Meta(description="As the content of its checksum has them"),
+    ]
+
+
+_MEMBERS = {item.encode_name: item for item in msgspec.structs.fields(RunDetails)}
+
+
+@dataclass(frozen=True)
+class Run(Query[RunDetails]):
+    """Return everything that is recorded of one run: its datasets, its operations and where they are from.
+
+    >>> newest = client.runs("bank", "RiskScores", limit=1).body.runs[0]
+    >>> client.run(newest.run).body.program
+    'report'
+    """
+
+    path: ClassVar[str] = "/v3/runs/{run}"
+    result: ClassVar[str] = "Includes the run's OpenLineage events, if any"
+
+    run: str
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
+        """Return the run. Raises NotFound for one that was never recorded."""
+        details, content = store.run_with_content(self.run)
+        members = {
+            **_document_facts(details.committed.run),
+            **_event_facts(details),
+            **head_members(details.committed.run, now_ms=now_ms),
+        }
+        return Answer(
+            RunDetails(
+                checksum=details.committed.checksum,
+                datasets=datasets_of(content.operations),
+                operations=recorded_operations(content.operations),
+                **members,
+            )
+        )
+
+
+def _document_facts(run: ProgramRun) -> dict[str, Any]:
+    """Return the facts that are recorded with a run, by attribute."""
+    facts = ((_MEMBERS[name], fact) for name, fact in run_facts(run).items() if name in _MEMBERS)
+    return {member.name: msgspec.convert(fact, member.type) for member, fact in facts}
+
+
+def _event_facts(details: results.RunDetails) -> dict[str, Any]:
+    """Return the facts of the events of a run, by attribute; nothing for a run recorded by a document."""
+    if details.part is None:
+        return {}
+    members: dict[str, Any] = {"sql": details.part.sql} if details.part.sql else {}
+    # In order of the events: a later fact replaces an earlier one, and an absent one removes nothing.
+    for facts in details.facts:
+        members |= {name: fact for name, fact in _facts(facts) if fact}
+    names = sorted({name for facts in details.facts for name in facts.physical_names})
+    members["physical_names"] = tuple(
+        PhysicalName(namespace=namespace, name=name, physical_name=physical)
+        for namespace, name, physical in names
+    )
+    members["events"] = tuple(
+        EventOfRun(event_time=event.time_ms, event_type=event.type.value) for event in details.events
+    )
+    return members
+
+
+def _facts(facts: EventRunFacts) -> Iterator[tuple[str, JobReference | str | None]]:
+    yield "parent_job", _job(facts.parent)
+    yield "root", _job(facts.root)
+    yield "nominal_start_time", facts.nominal_start
+    yield "nominal_end_time", facts.nominal_end
+    yield "error_message", facts.error
+
+
+def _job(reference: tuple[str, str, str] | None) -> JobReference | None:
+    if reference is None:
+        return None
+    namespace, name, run = reference
+    return JobReference(namespace=namespace, name=name, run=run)

@@ -1,0 +1,252 @@
+"""Runs: pages of those of a dataset, of the programs of a namespace, and of all programs, newest first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+
+from fll_hbase.keys import layout
+from fll_hbase.model.runs import ProgramRun, State
+from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.queries import name_json
+from fll_hbase.queries.cursors import decode_runs_cursor, encode_cursor
+from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.parameters import About, AnyDirection, RunState
+from fll_hbase.queries.programs import direction_word
+from fll_hbase.queries.query import FIELD_HELP, Answer, Body, BodyT, DatasetQuery, Query, Required, Windowed
+from fll_hbase.queries.tables import TableShape, member_rows
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.namespace_runs import RunsQuery
+from fll_hbase.store.results import ListedRun as StoredRun
+from fll_hbase.store.results import RunsPage
+
+# A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
+SILENT_MS = DAY_MS
+"""Time after its last event at which a run that has not ended is returned without a state."""
+
+_PROGRAM = ("namespace", "application", "version", "type", "program")
+
+TABLE = TableShape(
+    (
+        *("startTime", "state", "direction", "namespace", "application"),
+        *("program", "version", "type", "run", "checksum"),
+    ),
+    member_rows("runs"),
+    times=("startTime",),
+)
+
+
+class RunHead(Body, frozen=True, kw_only=True):
+    """The common part of answers about a run; times are in milliseconds since 1970.
+
+    The program of one that is hidden has a number and no names.
+    """
+
+    run: str
+    hidden: int = 0
+    namespace: Annotated[str | None, Required] = None
+    application: Annotated[str | None, Required] = None
+    version: Annotated[str | None, Required] = None
+    type: Annotated[str | None, Required] = None
+    program: Annotated[str | None, Required] = None
+    start_time: int
+    state: Annotated[
+        RunState | None,
+        msgspec.Meta(description="Left out where no end was recorded and the last event is a day old"),
+    ] = None
+    parent: Annotated[str | None, msgspec.Meta(description="The run that started this one")] = None
+    last_event_time: Annotated[int | None, msgspec.Meta(description="Of a run without a recorded end")] = None
+
+
+class RunOfProgram(RunHead, frozen=True, kw_only=True):
+    """A run of a page."""
+
+    checksum: str
+
+
+class ListedRun(RunOfProgram, frozen=True, kw_only=True):
+    """A run of a page about a dataset."""
+
+    direction: AnyDirection
+
+
+class RunsAnswer(Body, frozen=True, kw_only=True):
+    """A page of the runs of a dataset."""
+
+    runs: tuple[ListedRun, ...]
+
+
+class NamespaceRunsAnswer(Body, frozen=True, kw_only=True):
+    """A page of the runs of programs; `truncated` only if a limit left out others."""
+
+    runs: tuple[RunOfProgram, ...]
+    truncated: bool = False
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFilter:
+    """Only runs of one program, or in one state."""
+
+    program: Annotated[str, About("Only runs of programs of this name", minimum=1)] = ""
+    state: Annotated[Literal["", RunState], About("Only runs in this state")] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldFilter:
+    """Only runs of one field."""
+
+    field: Annotated[str, About(FIELD_HELP, minimum=1)] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetRuns(RunFilter, FieldFilter, Windowed, Paged, DatasetQuery[BodyT]):
+    """A query about a page of the runs of a dataset."""
+
+    def read_page(self, store: LineageStore, window: Window) -> RunsPage:
+        """Return the page. Raises InvalidQuery for an invalid cursor, NotFound for an unknown dataset."""
+        return store.runs(
+            self.dataset,
+            window,
+            limit=self.page_limit(store),
+            start_after=decode_runs_cursor(self.cursor),
+            field=self.field,
+            program=self.program,
+            state=self.state,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramRuns(RunFilter, Windowed, Paged, Query[BodyT]):
+    """A query about a page of the runs of the programs of a namespace, or of all."""
+
+    def read_page(self, store: LineageStore, window: Window, namespace: str) -> RunsPage:
+        """Return the page; "" is all namespaces. Raises InvalidQuery for an invalid cursor, and NotFound."""
+        state = State(self.state) if self.state else None
+        return store.namespace_runs(
+            RunsQuery(namespace, window, self.program, state),
+            limit=self.page_limit(store),
+            start_after=decode_runs_cursor(self.cursor, layout.parse_run_index_tail),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(DatasetRuns[RunsAnswer]):
+    """List the runs of the window that read or wrote a dataset, including failed and aborted ones.
+
+    >>> page = client.runs("bank", "DailyTransactions", program="print", limit=2)
+    >>> next_page = client.runs("bank", "DailyTransactions", limit=2, **page.next_page)
+    >>> [run.program for run in next_page.body.runs]
+    ['features', 'load_transactions']
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/runs"
+    result: ClassVar[str] = "Newest first"
+    items: ClassVar[str] = "runs"
+    table: ClassVar[TableShape] = TABLE
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunsAnswer]:
+        """Return a page of runs. Raises NotFound for names that were never recorded."""
+        window = self.window(now_ms)
+        page = self.read_page(store, window)
+        runs = tuple(listed_run(run, now_ms=now_ms) for run in page.runs)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        return Answer(RunsAnswer(runs=runs), window, retained_from_ms, cursor=next_cursor(page))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllRuns(ProgramRuns[NamespaceRunsAnswer]):
+    """List the runs of the window in all namespaces, including failed and aborted ones.
+
+    A page may have fewer runs than its limit and still a next page.
+
+    >>> client.all_runs(program="print", limit=1).body.runs[0].namespace
+    'bank'
+    """
+
+    path: ClassVar[str] = "/v3/runs"
+    result: ClassVar[str] = "Newest first"
+    statuses: ClassVar[tuple[int, ...]] = (400, 503)
+    items: ClassVar[str] = "runs"
+    table: ClassVar[TableShape] = TABLE
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[NamespaceRunsAnswer]:
+        """Return a page of runs."""
+        return _program_runs(self, store, "", now_ms)
+
+
+@dataclass(frozen=True)
+class NamespaceRuns(ProgramRuns[NamespaceRunsAnswer]):
+    """List the runs of the window of the programs of a namespace, including failed and aborted ones.
+
+    The namespace is that of the programs, whatever datasets they read and wrote. A page may have fewer runs
+    than its limit and still a next page.
+
+    >>> client.namespace_runs("bank", program="print", limit=1).body.runs[0].program
+    'print'
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/runs"
+    result: ClassVar[str] = "Newest first"
+    items: ClassVar[str] = "runs"
+    table: ClassVar[TableShape] = TABLE
+
+    namespace: str
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[NamespaceRunsAnswer]:
+        """Return a page of runs. Raises NotFound for a namespace without programs."""
+        return _program_runs(self, store, self.namespace, now_ms)
+
+
+def _program_runs(
+    query: ProgramRuns[NamespaceRunsAnswer], store: LineageStore, namespace: str, now_ms: int
+) -> Answer[NamespaceRunsAnswer]:
+    window = query.window(now_ms)
+    page = query.read_page(store, window, namespace)
+    body = NamespaceRunsAnswer(
+        runs=tuple(
+            RunOfProgram(checksum=run.checksum, **head_members(run.run, now_ms=now_ms)) for run in page.runs
+        ),
+        truncated=bool(page.truncated_by),
+        truncated_by=page.truncated_by,
+    )
+    return Answer(body, window, truncated_by=page.truncated_by, cursor=next_cursor(page))
+
+
+def next_cursor(page: RunsPage) -> str:
+    """Return the cursor of the page after one; "" for the last."""
+    return encode_cursor(page.next_after.decode()) if page.next_after else ""
+
+
+def listed_run(listed: StoredRun, *, now_ms: int) -> ListedRun:
+    """Return one run of a dataset; `now_ms` decides whether a running one still has a state."""
+    return ListedRun(
+        checksum=listed.checksum,
+        direction=direction_word(listed.directions),
+        **head_members(listed.run, now_ms=now_ms),
+    )
+
+
+def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
+    """Return the members of a RunHead by attribute; see SILENT_MS for runs without a state."""
+    facts = run_facts(run)
+    last_event_time = facts.get("lastEventTime")
+    # A run that a document reports as running has no events, and so no time after which it is silent.
+    is_silent = run.state is State.RUNNING and now_ms - (last_event_time or now_ms) >= SILENT_MS
+    return {
+        "run": run.run,
+        **name_json.program(run, _PROGRAM),
+        "start_time": run.start_ms,
+        "state": None if is_silent else run.state.value,
+        "parent": facts.get("parent"),
+        "last_event_time": last_event_time,
+    }
+
+
+def run_facts(run: ProgramRun) -> Json:
+    """Return the facts of a run that are not part of its lineage, by the name of their member."""
+    return json.loads(run.details) if run.details else {}
