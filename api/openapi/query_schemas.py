@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 import marshmallow as ma
@@ -14,6 +14,7 @@ from marshmallow import ValidationError, fields, validate
 from fll_hbase.queries.parameters import Kind, Parameter
 from fll_hbase.queries.query import Query
 from fll_hbase.runtime.errors import InvalidQuery
+from fll_hbase.runtime.json_types import Json
 
 from ..wire.query_params import CountParam, FlagParam, NoParams, now_ms
 
@@ -33,6 +34,16 @@ class _QueryParams(NoParams):
             self.query.check_times(times, now_ms=now_ms())
         except InvalidQuery as error:
             raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
+
+
+class AnyCaseWord(fields.String):
+    """A word of `enum` in any case, loaded in lower case."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        words = self.metadata["enum"]
+        if str(value).lower() not in words:
+            raise ValidationError(f"{str(value)[:100]!r} is not one of {', '.join(words)}")
+        return str(value).lower()
 
 
 @cache
@@ -62,10 +73,17 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
         case Kind.FLAG:
             return FlagParam(**options)
         case Kind.WORD:
-            return fields.String(validate=validate.OneOf(parameter.words), **options)
+            return _word_field(parameter, options)
         case Kind.TEXT:
             lengths = [] if about.minimum is None else [validate.Length(min=about.minimum)]
             return fields.String(validate=lengths, **options)
+
+
+def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[Any]:
+    if not parameter.about.in_any_case:
+        return fields.String(validate=validate.OneOf(parameter.words), **options)
+    options["metadata"] |= {"enum": list(parameter.words)}
+    return AnyCaseWord(**options)
 
 
 @cache
@@ -77,11 +95,21 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
     return type(f"{name}Schema", (ma.Schema,), {name: item for name, item in members.items() if item})
 
 
-def answer_schema(query: type[Query[Any]]) -> ma.Schema:
-    """Return the schema of the body of an answer: an object, or an array of them."""
+def answer_schema(query: type[Query[Any]]) -> ma.Schema | Json:
+    """Return the schema of the body of an answer: an object, or an array whose items are of one type."""
     body = query.body_type()
-    is_array = get_origin(body) is tuple
-    return body_schema(get_args(body)[0] if is_array else body)(many=is_array)
+    if get_origin(body) is not tuple:
+        return body_schema(body)()
+    (items, *_) = get_args(body)
+    if get_origin(items) is UnionType:
+        return {"anyOf": [_array_schema(item) for item in get_args(items)]}
+    return _array_schema(items)
+
+
+def _array_schema(item: Any) -> ma.Schema | Json:
+    if item is str:
+        return {"type": "array", "items": {"type": "string"}}
+    return body_schema(item)(many=True)
 
 
 def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None:

@@ -34,7 +34,7 @@ class About:
     """Annotation of a parameter: its help, bounds and name in URLs.
 
     `name` is that in URLs if it is not the attribute; counts, and lengths of texts, are from
-    `minimum` to `maximum`; `empty` is the fault of an empty text.
+    `minimum` to `maximum`; `empty` is the fault of an empty text. Words in URLs may be `in_any_case`.
     """
 
     help: str = ""
@@ -42,6 +42,7 @@ class About:
     minimum: int | None = None
     maximum: int | None = None
     empty: str = "is empty"
+    in_any_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from fll_hbase.model.tags import FieldTag
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.cursors import encode_cursor
+from fll_hbase.queries.names import FieldName
 from fll_hbase.queries.pages import Paged, first_page
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import (
@@ -23,7 +24,6 @@ from fll_hbase.queries.query import (
     FieldQuery,
     FirstReads,
     Query,
-    Required,
     Windowed,
 )
 from fll_hbase.queries.tables import Row, TableShape, member_rows
@@ -40,18 +40,16 @@ TIME_HELP = "When it was put, in milliseconds since 1970"
 _COLUMNS = ("namespace", "name", "field", "tag", "at", "by", "description")
 
 
-class TaggedField(Body, frozen=True, kw_only=True):
-    """A field by name; a hidden one has a number and no names."""
+class TaggedField(FieldName, frozen=True, kw_only=True):
+    """A field on the path of a tag."""
 
-    hidden: int = 0
-    # No name is empty, so that the default is that of a hidden field alone.
-    namespace: Annotated[str, Required] = ""
-    name: Annotated[str, Required] = ""
-    field: Annotated[str, Required] = ""
+    schema_name: ClassVar[str] = "TaggedField"
 
 
 class Tag(TaggedField, frozen=True, kw_only=True):
     """A tag of a field; `warnings` are about the body with which it was put."""
+
+    schema_name: ClassVar[str] = "Tag"
 
     tag: str
     time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")

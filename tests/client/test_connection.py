@@ -17,6 +17,12 @@ from fll_hbase import connect
 from fll_hbase.client import connection as connection_module
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.opening import open_client
+from fll_hbase.queries.ancestor import (
+    AncestorFieldOperations,
+    AncestorFields,
+    AncestorFieldSummary,
+    AncestorRelationsOfDataset,
+)
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
 from tests.support.commands import END_MS, WINDOW
@@ -39,6 +45,16 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("namespace_runs", ("bank",), {**WINDOWED, "program": "features", "limit": 3}),
     ("dataset", DAILY, {}),
     ("search", ("uid",), {"limit": 3}),
+    *(
+        ("ask", (query,), {})
+        for query in (
+            AncestorFields(*DAILY, **WINDOWED),
+            AncestorFields(*DAILY, **WINDOWED, include_current=True),
+            AncestorFieldSummary(*DAILY, "UID", **WINDOWED, direction="outgoing"),
+            AncestorFieldOperations(*DAILY, "UID", **WINDOWED),
+            AncestorRelationsOfDataset(*DAILY, **WINDOWED),
+        )
+    ),
     ("namespaces", (), {}),
     ("namespaces", (), {"limit": 1}),
     ("datasets", ("bank",), {"prefix": "C"}),

@@ -1,0 +1,353 @@
+"""The lineage queries of CDAP, in its words: `incoming` and `outgoing`, over our results.
+
+The shapes are those of CDAP's lineage API; docs/ancestor-cases.md lists what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.masking import is_hidden, is_hidden_operation
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write, inputs_of, outputs_of
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.window import BOTH, Direction
+from fll_hbase.queries import name_json
+from fll_hbase.queries.names import DatasetName, dataset_name
+from fll_hbase.queries.parameters import About
+from fll_hbase.queries.query import Answer, Body, DatasetQuery, FieldQuery, Required, Windowed
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
+from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset, RelatedFields
+
+AncestorDirection: TypeAlias = Literal["incoming", "outgoing", "both"]
+"""The words of CDAP: fields that come in from upstream, and fields that go out downstream."""
+
+_PATH = "/v3/namespaces/{namespace}/datasets/{name}/lineage"
+_PROGRAM = ("namespace", "application", "version", "type", "program")
+_DIRECTIONS: dict[AncestorDirection, tuple[Direction, ...]] = {
+    "incoming": (Direction.BACKWARD,),
+    "outgoing": (Direction.FORWARD,),
+    "both": BOTH,
+}
+_UPPER: dict[AncestorDirection, Literal["INCOMING", "OUTGOING", "BOTH"]] = {
+    "incoming": "INCOMING",
+    "outgoing": "OUTGOING",
+    "both": "BOTH",
+}
+_WORDS = {Direction.BACKWARD: "incoming", Direction.FORWARD: "outgoing"}
+
+
+class AncestorField(Body, frozen=True, kw_only=True):
+    """A field; `lineage` is true if a run of the window wrote it."""
+
+    name: str
+    lineage: bool
+
+
+class AncestorDataset(Body, frozen=True, kw_only=True):
+    """A dataset by name; a hidden one has a number and no names."""
+
+    hidden: int = 0
+    namespace: Annotated[str, Required] = ""
+    dataset: Annotated[str, Required] = ""
+    entity: Literal["DATASET"]
+
+
+class AncestorDatasetFields(Body, frozen=True, kw_only=True):
+    """Fields of one dataset."""
+
+    dataset: AncestorDataset
+    fields: tuple[str, ...]
+
+
+class AncestorSummaryAnswer(Body, frozen=True, kw_only=True):
+    """The fields that a field comes from, and those derived from it; only the directions of the query."""
+
+    incoming: tuple[AncestorDatasetFields, ...] | None = None
+    outgoing: tuple[AncestorDatasetFields, ...] | None = None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+class AncestorProgram(Body, frozen=True, kw_only=True):
+    """A program by name; a hidden one has a number and no names."""
+
+    hidden: int = 0
+    namespace: Annotated[str | None, Required] = None
+    application: Annotated[str | None, Required] = None
+    version: Annotated[str | None, Required] = None
+    type: Annotated[str | None, Required] = None
+    program: Annotated[str | None, Required] = None
+    entity: Literal["PROGRAM"]
+
+
+class AncestorLastRun(Body, frozen=True, kw_only=True):
+    """A program and the start of its newest run."""
+
+    program: AncestorProgram
+    last_executed_time_in_seconds: int
+
+
+class AncestorInputField(Body, frozen=True, kw_only=True):
+    """A field as the output of an operation; one of a hidden dataset has a number instead."""
+
+    hidden: int = 0
+    origin: Annotated[str | None, Required] = None
+    name: Annotated[str | None, Required] = None
+
+
+class AncestorInputs(Body, frozen=True, kw_only=True):
+    """The dataset that an operation reads, or the fields that it uses."""
+
+    end_point: DatasetName | None = None
+    fields: tuple[AncestorInputField, ...] | None = None
+
+
+class AncestorOutputs(Body, frozen=True, kw_only=True):
+    """The dataset that an operation writes, or the fields that it produces."""
+
+    end_point: DatasetName | None = None
+    fields: tuple[str, ...] | None = None
+
+
+class AncestorOperation(Body, frozen=True, kw_only=True):
+    """An operation."""
+
+    name: str
+    description: str
+    inputs: AncestorInputs
+    outputs: AncestorOutputs
+
+
+class AncestorPerformed(Body, frozen=True, kw_only=True):
+    """Operations in an order that can run, and the programs that performed them, the newest run first."""
+
+    programs: tuple[AncestorLastRun, ...]
+    operations: tuple[AncestorOperation, ...]
+
+
+class AncestorOperationsAnswer(Body, frozen=True, kw_only=True):
+    """The operations that lead into a field, and those it leads to; only the directions of the query."""
+
+    incoming: tuple[AncestorPerformed, ...] | None = None
+    outgoing: tuple[AncestorPerformed, ...] | None = None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+class AncestorRelation(Body, frozen=True, kw_only=True):
+    """A source field and a destination field."""
+
+    source: str
+    destination: str
+
+
+class AncestorRelations(Body, frozen=True, kw_only=True):
+    """A related dataset with the number of its fields in the window, and the pairs with its fields."""
+
+    entity_id: AncestorDataset
+    field_count: int
+    relations: tuple[AncestorRelation, ...]
+
+
+class AncestorDatasetSummaryAnswer(Body, frozen=True, kw_only=True):
+    """The relations of all fields of a dataset; times are in milliseconds since 1970."""
+
+    direction: Literal["INCOMING", "OUTGOING", "BOTH"]
+    start_ms: int = msgspec.field(name="start-ts")
+    end_ms: int = msgspec.field(name="end-ts")
+    entity_id: AncestorDataset
+    fields: tuple[str, ...]
+    incoming: tuple[AncestorRelations, ...]
+    outgoing: tuple[AncestorRelations, ...]
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
+    """List the fields of a dataset that runs of the window wrote, by name.
+
+    With `includeCurrent=true` all fields ever recorded are listed, as objects.
+    """
+
+    path: ClassVar[str] = f"{_PATH}/fields"
+    result: ClassVar[str] = "By name; objects with `includeCurrent=true`"
+
+    prefix: Annotated[str, About("Prefix of the fields, in any case")] = ""
+    include_current: Annotated[
+        bool,
+        About(
+            "Include fields that no run of the window wrote; return objects, not names",
+            name="includeCurrent",
+        ),
+    ] = False
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | AncestorField, ...]]:
+        """Return the fields. Raises NotFound for names that were never recorded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        written = store.summaries.written_fields(self.dataset, window)
+        listed = written
+        if self.include_current:
+            listed = sorted({*written, *(store.catalogue.field_names(self.dataset) or ())})
+        prefix = self.prefix.casefold()
+        names = (name for name in listed if name.casefold().startswith(prefix))
+        if not self.include_current:
+            return Answer(tuple(names), window, retained_from_ms)
+        by_runs = set(written)
+        fields = tuple(AncestorField(name=name, lineage=name in by_runs) for name in names)
+        return Answer(fields, window, retained_from_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Directed(Windowed):
+    """A window and a direction of CDAP."""
+
+    direction: Annotated[AncestorDirection, About("Upstream, downstream or both", in_any_case=True)] = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AncestorFieldSummary(_Directed, FieldQuery[AncestorSummaryAnswer]):
+    """Return the fields that a field comes from, and those that are made of it: one hop."""
+
+    path: ClassVar[str] = f"{_PATH}/fields/{{field}}"
+    result: ClassVar[str] = "By dataset and field"
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorSummaryAnswer]:
+        """Return the fields. Raises NotFound for names that were never recorded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        related = {
+            direction: store.summaries.related_fields(self.dataset_field, window, direction)
+            for direction in _DIRECTIONS[self.direction]
+        }
+        limits = _limits(related.values())
+        fields = {_WORDS[direction]: _by_dataset(result.fields) for direction, result in related.items()}
+        body = AncestorSummaryAnswer(**fields, truncated=bool(limits), truncated_by=limits)
+        return Answer(body, window, retained_from_ms, limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
+    """Return the operations that lead into a field, and those that it leads to, with their programs.
+
+    Each program is listed with the start of its newest run. Every run of the window is read.
+    """
+
+    path: ClassVar[str] = f"{_PATH}/fields/{{field}}/operations"
+    result: ClassVar[str] = "Those of the newest run first"
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorOperationsAnswer]:
+        """Return the operations. Raises NotFound for names that were never recorded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        programs = {
+            direction: store.field_programs.read(self.dataset_field, window, direction)
+            for direction in _DIRECTIONS[self.direction]
+        }
+        limits = _limits(programs.values())
+        performed = {
+            _WORDS[direction]: tuple(map(_performed, result.performed))
+            for direction, result in programs.items()
+        }
+        body = AncestorOperationsAnswer(**performed, truncated=bool(limits), truncated_by=limits)
+        return Answer(body, window, retained_from_ms, limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AncestorRelationsOfDataset(_Directed, DatasetQuery[AncestorDatasetSummaryAnswer]):
+    """Return the relations of all fields of a dataset with those of other datasets: one hop."""
+
+    path: ClassVar[str] = f"{_PATH}/allfieldlineage"
+    result: ClassVar[str] = "By dataset and field"
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorDatasetSummaryAnswer]:
+        """Return the relations. Raises NotFound for names that were never recorded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        lineage = store.lineage(self.dataset, window, directions=_DIRECTIONS[self.direction])
+        summary = store.summaries.summary(self.dataset, window, lineage)
+        limits = _limits([summary])
+        body = AncestorDatasetSummaryAnswer(
+            direction=_UPPER[self.direction],
+            start_ms=window.start_ms,
+            end_ms=window.stop_ms,
+            entity_id=_dataset_id(self.dataset),
+            fields=summary.fields,
+            incoming=tuple(map(_relations, summary.incoming)),
+            outgoing=tuple(map(_relations, summary.outgoing)),
+            truncated=bool(limits),
+            truncated_by=limits,
+        )
+        return Answer(body, window, retained_from_ms, limits)
+
+
+def _limits(results: Iterable[RelatedFields | FieldPrograms | DatasetSummary]) -> tuple[str, ...]:
+    """Return the limits that cut any of the results."""
+    return tuple(sorted({limit for result in results for limit in result.truncated_by}))
+
+
+def _by_dataset(fields: Sequence[DatasetField]) -> tuple[AncestorDatasetFields, ...]:
+    return tuple(
+        AncestorDatasetFields(
+            dataset=_dataset_id(dataset),
+            fields=() if is_hidden(dataset) else tuple(field.name for field in group),
+        )
+        for dataset, group in groupby(fields, key=lambda field: field.dataset)
+    )
+
+
+def _dataset_id(dataset: Dataset) -> AncestorDataset:
+    if is_hidden(dataset):
+        return AncestorDataset(hidden=name_json.hidden_number(dataset.name), entity="DATASET")
+    return AncestorDataset(namespace=dataset.namespace, dataset=dataset.name, entity="DATASET")
+
+
+def _relations(item: RelatedDataset) -> AncestorRelations:
+    relations = (
+        AncestorRelation(source=source, destination=destination) for source, destination in item.relations
+    )
+    return AncestorRelations(
+        entity_id=_dataset_id(item.dataset), field_count=item.fields, relations=tuple(relations)
+    )
+
+
+def _performed(item: PerformedOperations) -> AncestorPerformed:
+    shown = (operation for operation in item.operations if not is_hidden_operation(operation.name))
+    return AncestorPerformed(
+        programs=tuple(map(_last_run, item.last_runs)), operations=tuple(map(_operation, shown))
+    )
+
+
+def _last_run(run: ProgramRun) -> AncestorLastRun:
+    program = AncestorProgram(**name_json.program(run, _PROGRAM), entity="PROGRAM")
+    # Whole seconds, rounded down, as CDAP has them.
+    return AncestorLastRun(program=program, last_executed_time_in_seconds=run.start_ms // 1000)
+
+
+def _operation(operation: Operation) -> AncestorOperation:
+    inputs = AncestorInputs(fields=tuple(map(_input, inputs_of(operation))))
+    outputs = AncestorOutputs(fields=tuple(field.name for field in outputs_of(operation)))
+    match operation:
+        case Read():
+            inputs = AncestorInputs(end_point=dataset_name(operation.source))
+        case Write():
+            outputs = AncestorOutputs(end_point=dataset_name(operation.destination))
+        case Transform():
+            pass
+    return AncestorOperation(
+        name=operation.name, description=operation.description, inputs=inputs, outputs=outputs
+    )
+
+
+def _input(item: InputField) -> AncestorInputField:
+    if is_hidden_operation(item.origin):
+        return AncestorInputField(hidden=name_json.hidden_number(item.origin))
+    return AncestorInputField(origin=item.origin, name=item.name)
