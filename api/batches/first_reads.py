@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import marshmallow as ma
-from flask import request
+from flask import current_app, request
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.queries.base_window import base_window
-from fll_hbase.queries.query import FirstReads
+from fll_hbase.queries.query import FirstReads, Query
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.window_query import WindowQuery
 
-from ..routes.queries import requested_query
+from ..openapi.query_schemas import parameter_schema
 from ..wire.change_params import DiffParams
 from ..wire.query_params import FieldLineageParams, QueryParser, ReachParams, now_ms
 from ..wire.report_params import ConsumptionParams, ProvenanceParams
@@ -37,11 +38,21 @@ class _FirstRead:
 def first_reads() -> FirstReads:
     """Return the windows that the current request reads first; none for an invalid request."""
     try:
-        query = requested_query()
+        query = _requested_query()
         return _first_reads_of_route() if query is None else query.first_reads(now_ms=now_ms())
     except LineageError:
         # The request itself is answered with this error.
         return FirstReads()
+
+
+def _requested_query() -> Query[Any] | None:
+    """Return the query of the current request, None if its route has none. Raises InvalidQuery."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    query: type[Query[Any]] | None = getattr(view, "query", None)
+    if query is None:
+        return None
+    parameters = QueryParser().parse(parameter_schema(query)(), request, location="query")
+    return query(**(request.view_args or {}), **parameters)
 
 
 def _first_reads_of_route() -> FirstReads:

@@ -7,14 +7,14 @@ import re
 from typing import Any
 
 import msgspec
-from flask import Response, current_app, request
+from flask import Response, request
 
 from fll_hbase.queries.query import Answer, Query
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
 from ..wire import responses
 from ..wire.csv_response import add_limits
-from ..wire.query_params import QueryParser, now_ms, window_params
+from ..wire.query_params import now_ms, window_params
 from .blueprint import Blueprint, store
 
 _JSON = "application/json"
@@ -29,7 +29,7 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
         given = query(**names, **parameters)
         return respond(given, given.answer(store(), now_ms=now_ms()))
 
-    view.query = query  # type: ignore[attr-defined]  # for `requested_query`; decorators keep it
+    view.query = query  # type: ignore[attr-defined]  # for `first_reads` of batches; decorators keep it
     view.__doc__ = description(query)
     view.__name__ = query.__name__
     view = blueprint.problems(*query.statuses)(view)
@@ -51,16 +51,6 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
 def rule(query: type[Query[Any]]) -> str:
     """Return the path of a query as a rule of Flask: each name has the converter that is called as it is."""
     return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)
-
-
-def requested_query() -> Query[Any] | None:
-    """Return the query of the current request, None if its route has none. Raises InvalidQuery."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    query: type[Query[Any]] | None = getattr(view, "query", None)
-    if query is None:
-        return None
-    parameters = QueryParser().parse(parameter_schema(query)(), request, location="query")
-    return query(**(request.view_args or {}), **parameters)
 
 
 def description(query: type[Query[Any]]) -> str:
