@@ -19,7 +19,7 @@ from fll_hbase.store.read.window_query import WindowQuery
 
 from ..openapi.query_schemas import parameter_schema
 from ..wire.change_params import DiffParams
-from ..wire.query_params import FieldLineageParams, QueryParser, ReachParams, now_ms
+from ..wire.query_params import QueryParser, ReachParams, now_ms
 from ..wire.report_params import ConsumptionParams, ProvenanceParams
 
 
@@ -85,7 +85,6 @@ def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[Wind
 
 
 _ROUTES: Mapping[str, _FirstRead] = {
-    "questions.field_lineage": _FirstRead(FieldLineageParams, _windows_by_direction),
     "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
     "changes.diff": _FirstRead(DiffParams, _both_windows),
     "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),

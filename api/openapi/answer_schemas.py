@@ -7,16 +7,15 @@ from marshmallow import fields, validate
 
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Direction
+from fll_hbase.queries.field_lineage import Connection, Node, Operation
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.names import DatasetName
 from fll_hbase.queries.query import Fault
 
-from .document_schemas import INFLUENCES, OPERATIONS
 from .query_schemas import body_schema
 
 # Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
 
-FAILED = {"description": "With `failed=true`: true if failed and aborted runs alone have it"}
 _DIRECTIONS = [direction.value for direction in Direction]
 
 
@@ -24,6 +23,9 @@ FaultSchema = body_schema(Fault)
 
 
 EndPointSchema = body_schema(DatasetName)
+NodeSchema = body_schema(Node)
+OperationSchema = body_schema(Operation)
+ConnectionSchema = body_schema(Connection)
 EntrySchema = body_schema(LineageEntry)
 
 
@@ -116,54 +118,11 @@ class DryRunSchema(ma.Schema):
     truncatedBy = fields.List(fields.String())
 
 
-class NodeSchema(ma.Schema):
-    """A field as the output of one operation."""
-
-    id = fields.String(required=True)
-    label = fields.String(required=True)
-    origin = fields.String(required=True, metadata={"description": "Name of the operation"})
-    failed = fields.Boolean(metadata=FAILED)
-    type = fields.String()
-    sourceEndPoint = fields.Nested(EndPointSchema)
-    destinationEndPoint = fields.Nested(EndPointSchema)
-    destinationEndPoints = fields.List(fields.Nested(EndPointSchema))
-
-
-class OperationSchema(ma.Schema):
-    """An operation of a graph; `endPoint` is the dataset of a READ or WRITE."""
-
-    name = fields.String(required=True)
-    description = fields.String(required=True)
-    type = fields.String(required=True, validate=validate.OneOf(sorted(OPERATIONS)))
-    endPoint = fields.Nested(EndPointSchema)
-    failed = fields.Boolean(metadata=FAILED)
-
-
-class ConnectionSchema(ma.Schema):
-    """A dependency between two nodes, through one operation or, in the simple view, several."""
-
-    from_ = fields.String(data_key="from", required=True)
-    to = fields.String(required=True)
-    operation = fields.String(required=True)
-    operations = fields.List(fields.String())
-    influence = fields.String(validate=validate.OneOf(INFLUENCES))
-    failed = fields.Boolean(metadata=FAILED)
-
-
 class _Bounded(ma.Schema):
     """An answer that reports whether a limit truncated it, and which (decision 8)."""
 
     truncated = fields.Boolean(required=True)
     truncatedBy = fields.List(fields.String())
-
-
-class FieldLineageSchema(_Bounded):
-    """The operation graph of a field."""
-
-    nodes = fields.List(fields.Nested(NodeSchema), required=True)
-    operations = fields.List(fields.Nested(OperationSchema), required=True)
-    connections = fields.List(fields.Nested(ConnectionSchema), required=True)
-    checksums = fields.List(fields.String(), required=True)
 
 
 class StepSchema(ma.Schema):

@@ -7,13 +7,14 @@ from typing import Any
 from flask import Response
 
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.queries import field_graph_json, rest_json
+from fll_hbase.queries import rest_json
 from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
+from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 
-from ..openapi.answer_schemas import FieldDerivationsSchema, FieldLineageSchema
+from ..openapi.answer_schemas import FieldDerivationsSchema
 from ..wire import responses
-from ..wire.query_params import DerivationsParams, FieldLineageParams, window_params
+from ..wire.query_params import DerivationsParams, window_params
 from .blueprint import Blueprint, store
 from .catalogue import page_limit
 from .queries import add_query
@@ -25,20 +26,7 @@ _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 
 add_query(blueprint, Lineage)
-
-
-@blueprint.route(f"{_ENDPOINT_PATH}/fields/<field:field>/lineage")
-@blueprint.arguments(FieldLineageParams(), location="query")
-@blueprint.response(200, FieldLineageSchema, description="Nodes by id, operations by name")
-@blueprint.problems(400, 404, 503)
-def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """Return the operations that produced a field, or those that use it: one hop."""
-    simple = query.pop("view") == "simple"
-    dataset_field = DatasetField(Dataset(namespace, name), field)
-    window = query["window"]
-    retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
-    body = field_graph_json.field_lineage(store().field_lineage(dataset_field, simple=simple, **query))
-    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+add_query(blueprint, FieldLineage)
 
 
 @blueprint.route(f"{_DATASET_PATH}/fields/<field:field>/lineage")

@@ -103,14 +103,6 @@ class WindowWithFailedParams(WindowParams):
     failed = FlagParam(load_default=False, metadata={"description": "Include failed and aborted runs"})
 
 
-class FieldLineageParams(WindowWithFailedParams):
-    """Lineage of one field, one hop."""
-
-    direction = ma.fields.Enum(Direction, by_value=True, load_default=Direction.BACKWARD)
-    view = ma.fields.String(load_default="detailed", validate=validate.OneOf(["detailed", "simple"]))
-    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
-
-
 class ReachParams(WindowWithFailedParams):
     """Fields within reach of one field; without `level` as many hops as the server allows.
 

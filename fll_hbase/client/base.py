@@ -34,18 +34,6 @@ class WindowText:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldQuery:
-    """Operations of one field, one hop; `direction` is backward or forward, `view` simple or detailed."""
-
-    field: DatasetField
-    window: WindowText
-    direction: str
-    view: str
-    indirect: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class FieldReachQuery:
     """Fields within reach of one, backward, forward or both; `level` is None for all allowed hops."""
 
@@ -157,10 +145,6 @@ class LineageClient(ABC):
     @abstractmethod
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         """Return the answer of the store or the server to a query whose parameters are valid."""
-
-    @abstractmethod
-    def ask_field(self, query: FieldQuery) -> Answer:
-        """Return the operations that produced a field (backward) or consumed it (forward)."""
 
     @abstractmethod
     def ask_reach(self, query: FieldReachQuery) -> Answer:

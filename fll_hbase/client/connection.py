@@ -23,7 +23,6 @@ from fll_hbase.client.base import (
     DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
-    FieldQuery,
     FieldReachQuery,
     LineageClient,
     ReportQuestion,
@@ -35,6 +34,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
+from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.pages import Paged
@@ -109,31 +109,7 @@ class Connection(TagConnection, LineageClient):
         return TableAnswer(body, incomplete, answer.retained_from_ms, next_page, query.table)
 
     lineage = _asks(Lineage)
-
-    def field_lineage(
-        self,
-        namespace: str,
-        name: str,
-        field: str,
-        *,
-        start: Time = START,
-        end: Time = END,
-        direction: shapes.FlowDirection = "backward",
-        view: shapes.View = "detailed",
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> TableAnswer[shapes.FieldLineage]:
-        """Return the operations that produced a field, or that used it (forward); a row for each connection.
-
-        >>> answer = client.field_lineage("myns", "mytableds", "id", view="simple")
-        >>> [row["operation"] for row in answer]
-        ['parse, concat, create']
-        """
-        check_word("direction", direction, *_DIRECTIONS[1:])
-        check_word("view", view, "detailed", "simple")
-        dataset_field = _field(namespace, name, field)
-        query = FieldQuery(dataset_field, window_text(start, end), direction, view, indirect, failed)
-        return as_table(self.ask_field(query), shapes.FieldLineage, table_shapes.FIELD_LINEAGE)
+    field_lineage = _asks(FieldLineage)
 
     def derivations(
         self,

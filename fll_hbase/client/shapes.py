@@ -6,7 +6,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 FlowDirection = Literal["backward", "forward"]
 AnyDirection = Literal["both", "backward", "forward"]
-View = Literal["detailed", "simple"]
 ReportKind = Literal["consumption", "provenance"]
 
 Members = dict[str, Any]
@@ -72,50 +71,6 @@ class Reach(TypedDict):
     edges: list[ReachEdge]
     truncated: bool
     unknown: NotRequired[list[UnknownRelation]]
-    truncatedBy: NotRequired[list[str]]
-
-
-Connected = TypedDict(
-    "Connected",
-    {
-        "from": str,
-        "to": str,
-        "operation": str,
-        "operations": NotRequired[list[str]],
-        "influence": NotRequired[str],
-    },
-)
-"""A connection between two nodes by an operation."""
-
-
-class Node(TypedDict):
-    """A field at the operation that produced it."""
-
-    id: str
-    label: str
-    type: NotRequired[str]
-    sourceEndPoint: NotRequired[DatasetName]
-    destinationEndPoint: NotRequired[DatasetName]
-    destinationEndPoints: NotRequired[list[DatasetName]]
-
-
-class OperationSummary(TypedDict):
-    """An operation of a field's lineage."""
-
-    name: str
-    description: str
-    type: str
-    endPoint: NotRequired[DatasetName]
-
-
-class FieldLineage(TypedDict):
-    """The operations that produced or used a field."""
-
-    nodes: list[Node]
-    operations: list[OperationSummary]
-    connections: list[Connected]
-    checksums: list[str]
-    truncated: bool
     truncatedBy: NotRequired[list[str]]
 
 

@@ -10,10 +10,6 @@ from fll_hbase.runtime.json_types import Json
 _DATASET = ("namespace", "name")
 
 
-def _connections(body: Json) -> list[Row]:
-    return [{"influence": "direct", **connection} for connection in body["connections"]]
-
-
 def _paths(body: Json) -> list[Row]:
     return [
         {
@@ -40,6 +36,5 @@ def _expired(body: Json) -> list[Row]:
 
 
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
-FIELD_LINEAGE = TableShape(("from", "to", "operation", "influence"), _connections)
 DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)
 RETENTION = TableShape(retention_json.CSV_COLUMNS, _expired, times=("oldestStart", "newestStart"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Influence
-from fll_hbase.queries import field_graph_json, name_json, rest_json
+from fll_hbase.queries import field_lineage, name_json, rest_json
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.results import DatasetDiff, FieldDiff
 
@@ -65,9 +65,9 @@ def _operation(operation: OperationIdentity) -> Json:
 
 def _edge(edge: Edge) -> Json:
     body = {
-        "from": field_graph_json.node_id(edge.start),
-        "to": field_graph_json.node_id(edge.end),
-        "operation": field_graph_json.operation_name(edge.operation),
+        "from": field_lineage.node_id(edge.start),
+        "to": field_lineage.node_id(edge.end),
+        "operation": field_lineage.operation_name(edge.operation),
     }
     if edge.influence is Influence.INDIRECT:
         body["influence"] = edge.influence.value

@@ -11,7 +11,7 @@ import msgspec
 
 from fll_hbase.model.dataset_lineage import FieldPair
 from fll_hbase.model.datasets import WHOLE_DATASET
-from fll_hbase.queries.names import DatasetName, dataset_name
+from fll_hbase.queries.names import DatasetName, Influence, dataset_name
 from fll_hbase.queries.parameters import About, AnyDirection, FlowDirection
 from fll_hbase.queries.query import (
     INDIRECT_HELP,
@@ -28,8 +28,6 @@ from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
-
-Influence = Literal["direct", "indirect"]
 
 
 # Without garbage collection: there are hundreds of thousands in an answer, and none has a cycle.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.queries import name_json
 from fll_hbase.queries.query import Body, Required
+
+Influence: TypeAlias = Literal["direct", "indirect"]
 
 
 class DatasetName(Body, frozen=True, kw_only=True):

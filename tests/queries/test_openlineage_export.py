@@ -20,7 +20,8 @@ from api.app import create_app
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
-from fll_hbase.queries import field_graph_json, openlineage_export
+from fll_hbase.queries import openlineage_export
+from fll_hbase.queries.field_lineage import field_lineage
 from fll_hbase.queries.lineage import lineage_entry
 from fll_hbase.queries.runs import ListedRun, listed_run
 from fll_hbase.sample import documents
@@ -60,7 +61,7 @@ def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
         for direction in Direction:
             dataset_field = DatasetField(end_point, field.name)
             actual = store.field_lineage(dataset_field, ALWAYS, direction=direction, failed=True)
-            answers.append(field_graph_json.field_lineage(actual))
+            answers.append(field_lineage(actual))
     page = store.runs(end_point, ALWAYS, limit=10_000)
     return [*answers, *(details(listed_run(run, now_ms=0)) for run in page.runs)]
 

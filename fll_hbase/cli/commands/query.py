@@ -11,9 +11,6 @@ from fll_hbase.cli.options import (
     NAME,
     catalogue_arguments,
     dataset_arguments,
-    direction_option,
-    failed_option,
-    indirect_option,
     limit_option,
     open_target,
     target_options,
@@ -23,10 +20,10 @@ from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, prin
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import console, mermaid, result_tables, tree
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import FieldQuery, WindowText
-from fll_hbase.client.shapes import FlowDirection, View
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.client.base import WindowText
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
+from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
@@ -72,50 +69,23 @@ Examples:
 )
 @dataset_arguments
 @click.argument("field", metavar="FIELD", type=NAME)
-@direction_option("backward", "forward")
-@click.option("--view", type=click.Choice(("detailed", "simple")), default="detailed", show_default=True)
-@window_options
-@indirect_option
-@failed_option
+@query_options(FieldLineage)
 @target_options
 @format_options(TABLE, JSON, CSV, MERMAID)
 def field(
-    *,
-    namespace: str,
-    name: str,
-    field: str,
-    direction: FlowDirection,
-    view: View,
-    window: WindowText,
-    indirect: bool,
-    failed: bool,
-    store: str | None,
-    server: str | None,
-    output_format: str,
+    *, query: FieldLineage, window: WindowText, store: str | None, server: str | None, output_format: str
 ) -> None:
     """Show the operations that produced FIELD (backward), or that used it (forward): one hop."""
-    dataset_field = DatasetField(Dataset(namespace, name), field)
-    query = FieldQuery(dataset_field, window, direction, view, indirect, failed)
+    dataset = query.dataset
     with open_target(store, server) as client:
-        answer = client.field_lineage(
-            namespace,
-            name,
-            field,
-            start=window.start,
-            end=window.end,
-            direction=direction,
-            view=view,
-            indirect=indirect,
-            failed=failed,
-        )
-        dataset = dataset_field.dataset
-        is_empty = not answer.body["operations"]
+        answer = client.ask(query)
+        is_empty = not answer.body.operations
         note = empty_note(client, dataset, query, window, output_format) if is_empty else ""
         failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,
-        table=lambda: tree.field_tree(answer.body, query, note),
+        table=lambda: tree.field_tree(answer.body, query, window, note),
         note=failed_runs,
         mermaid=lambda: mermaid.field_lines(answer.body),
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fll_hbase.queries import name_json
+from fll_hbase.queries.field_lineage import Connection, FieldLineageAnswer, Node, Operation
+from fll_hbase.queries.names import DatasetName
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
 
@@ -20,56 +22,58 @@ class Step(NamedTuple):
 class FieldGraph:
     """The body of a field answer; node ids are those of the body."""
 
-    def __init__(self, body: Json) -> None:
-        self.nodes: dict[str, Json] = {node["id"]: node for node in body["nodes"]}
-        self.operations: dict[str, Json] = {operation["name"]: operation for operation in body["operations"]}
-        for node in body["nodes"]:
-            if "hidden" in node:
+    def __init__(self, body: FieldLineageAnswer) -> None:
+        self.nodes = {node.id: node for node in body.nodes}
+        self.operations = {operation.name: operation for operation in body.operations}
+        for node in body.nodes:
+            if node.hidden:
                 self._add_hidden_operation(node)
-        self._into: dict[str, list[Json]] = {}
-        self._out_of: dict[str, list[Json]] = {}
+        self._into: dict[str, list[Connection]] = {}
+        self._out_of: dict[str, list[Connection]] = {}
         self._connecting: set[str] = set()
-        for connection in body["connections"]:
-            self._connecting.update(connection.get("operations", [connection["operation"]]))
-            self._into.setdefault(connection["to"], []).append(connection)
-            self._out_of.setdefault(connection["from"], []).append(connection)
+        for connection in body.connections:
+            names = connection.operations
+            self._connecting.update([connection.operation] if names is None else names)
+            self._into.setdefault(connection.destination, []).append(connection)
+            self._out_of.setdefault(connection.source, []).append(connection)
 
-    def _add_hidden_operation(self, node: Json) -> None:
+    def _add_hidden_operation(self, node: Node) -> None:
         """Add the operation that the answer leaves out: it read or wrote the hidden dataset of a node."""
-        is_source = "sourceEndPoint" in node
-        name = _origin(node["id"])
-        self.operations[name] = {
-            "name": name,
-            "description": "",
-            "type": "READ" if is_source else "WRITE",
-            "endPoint": node["sourceEndPoint" if is_source else "destinationEndPoint"],
-        }
+        name = _origin(node.id)
+        self.operations[name] = Operation(
+            name=name,
+            description="",
+            type="READ" if node.source_end_point else "WRITE",
+            end_point=node.source_end_point or node.destination_end_point,
+        )
 
-    def into(self, node: str) -> list[Json]:
+    def into(self, node: str) -> list[Connection]:
         """Return the connections that end in a node."""
         return self._into.get(node, [])
 
-    def out_of(self, node: str) -> list[Json]:
+    def out_of(self, node: str) -> list[Connection]:
         """Return the connections that begin in a node."""
         return self._out_of.get(node, [])
 
     def producers(self, node: str) -> Iterator[Step]:
         """Yield the one operation that produced a node, with its input nodes."""
-        inputs = tuple((connection["from"], "influence" in connection) for connection in self.into(node))
+        inputs = tuple(
+            (connection.source, connection.influence == "indirect") for connection in self.into(node)
+        )
         yield Step(_origin(node), inputs)
 
     def consumers(self, node: str) -> Iterator[Step]:
         """Yield the operations that have a node as input, each with its output nodes."""
         outputs: dict[str, list[tuple[str, bool]]] = {}
         for connection in self.out_of(node):
-            output = connection["to"], "influence" in connection
-            outputs.setdefault(connection["operation"], []).append(output)
+            output = connection.destination, connection.influence == "indirect"
+            outputs.setdefault(connection.operation, []).append(output)
         for operation, nodes in outputs.items():
             yield Step(operation, tuple(nodes))
 
     def names_of_type(self, operation_type: str) -> list[str]:
         """Return the names of the operations of a type: READ, TRANSFORM or WRITE."""
-        return [name for name, operation in self.operations.items() if operation["type"] == operation_type]
+        return [name for name, operation in self.operations.items() if operation.type == operation_type]
 
     def terminal_uses(self) -> list[str]:
         """Describe the operations that used the field of a forward answer without producing a field of it.
@@ -81,7 +85,7 @@ class FieldGraph:
         shaped = [
             name
             for name in self.names_of_type("WRITE")
-            if dataset_name(self.operations[name]["endPoint"]) not in written
+            if _name(self.operations[name].end_point) not in written
         ]
         return [
             *(f"{self.describe_operation(name)} (dropped)" for name in drops),
@@ -94,25 +98,20 @@ class FieldGraph:
 
     def written_nodes(self) -> list[str]:
         """Return the nodes that are written to a dataset."""
-        return [node for node, members in self.nodes.items() if "destinationEndPoint" in members]
+        return [node for node, members in self.nodes.items() if members.destination_end_point]
 
     def destinations(self, node: str) -> list[str]:
         """Return the datasets that a node is written to, as `namespace/name`."""
-        members = self.nodes[node]
-        # The wire has a list only for several datasets, beside the member of the first one.
-        datasets = members.get("destinationEndPoints", [members.get("destinationEndPoint")])
-        return [dataset_name(dataset) for dataset in datasets if dataset]
+        return [_name(dataset) for dataset in self.nodes[node].destinations()]
 
     def source(self, node: str) -> str:
         """Return the dataset that a node was read from; empty if an operation produced it."""
-        dataset = self.nodes[node].get("sourceEndPoint")
-        return dataset_name(dataset) if dataset else ""
+        return _name(self.nodes[node].source_end_point)
 
     def label(self, node: str) -> str:
         """Return the name of a field, with its type if that is known."""
         members = self.nodes[node]
-        field_type = f": {members['type']}" if members.get("type") else ""
-        return escape_control(members["label"] + field_type)
+        return escape_control(members.label + (f": {members.type}" if members.type else ""))
 
     def describe_operation(self, name: str, *, repeated: bool = False) -> str:
         """Return an operation with its dataset and, unless `repeated`, its description.
@@ -122,9 +121,9 @@ class FieldGraph:
         operation = self.operations.get(name)
         if operation is None:
             return escape_control(name)
-        verb = {"READ": "reads", "WRITE": "writes"}.get(operation["type"], "")
-        dataset = f" ({verb} {dataset_name(operation['endPoint'])})" if operation.get("endPoint") else ""
-        description = f": {operation['description']}" if operation["description"] and not repeated else ""
+        verb = {"READ": "reads", "WRITE": "writes"}.get(operation.type, "")
+        dataset = f" ({verb} {_name(operation.end_point)})" if operation.end_point else ""
+        description = f": {operation.description}" if operation.description and not repeated else ""
         return escape_control(f"{name}{dataset}{description}")
 
 
@@ -133,6 +132,10 @@ def _origin(node: str) -> str:
     # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E. The
     # node of a hidden dataset, `hidden-1`, has none.
     return node.rpartition(".")[0] if "." in node else node.replace("-", " ")
+
+
+def _name(dataset: DatasetName | None) -> str:
+    return escape_control(str(dataset or ""))
 
 
 def dataset_name(dataset: Json) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fll_hbase.client.shapes import FieldLineage
-from fll_hbase.queries import name_json
+from fll_hbase.queries.field_lineage import FieldLineageAnswer
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.mermaid import Edge, flowchart, quoted
 from fll_hbase.runtime.escape import escape_control
@@ -18,21 +17,20 @@ def lineage_lines(entries: Sequence[LineageEntry]) -> Iterator[str]:
     return flowchart({name: escape_control(name) for name in names}, edges)
 
 
-def field_lines(body: FieldLineage) -> Iterator[str]:
+def field_lines(body: FieldLineageAnswer) -> Iterator[str]:
     """Yield the lines of a flowchart of the fields and operations that lead to a field, or from it."""
     labels = {}
-    for node in body["nodes"]:
-        dataset = node.get("sourceEndPoint") or node.get("destinationEndPoint")
-        label = f"{name_json.text(dataset)}.{node['label']}" if dataset else node["label"]
-        labels[node["id"]] = escape_control(label)
+    for node in body.nodes:
+        dataset = node.source_end_point or node.destination_end_point
+        labels[node.id] = escape_control(f"{dataset}.{node.label}" if dataset else node.label)
     edges = (
         Edge(
-            connection["from"],
-            connection["to"],
-            "influence" in connection,
-            quoted(escape_control(connection["operation"])),
+            connection.source,
+            connection.destination,
+            connection.influence == "indirect",
+            quoted(escape_control(connection.operation)),
         )
-        for connection in body["connections"]
+        for connection in body.connections
     )
     return flowchart(labels, edges)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -12,9 +12,9 @@ from rich.tree import Tree
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
 from fll_hbase.cli.render.result_tables import empty_message
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.client.base import FieldQuery
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries.field_lineage import Connection, FieldLineage, FieldLineageAnswer
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
 
 class _Node(NamedTuple):
@@ -27,18 +27,20 @@ class _Node(NamedTuple):
 _Item: TypeAlias = _Node | Step
 
 
-def field_tree(body: Any, query: FieldQuery, note: str = "") -> RenderableType:
+def field_tree(
+    body: FieldLineageAnswer, query: FieldLineage, window: WindowText, note: str = ""
+) -> RenderableType:
     """Render the answer to a field query as a tree below the name of the field.
 
     The view `simple` has a line for each field at the other end, `detailed` has the operations. A forward
     answer also has a line for each operation that drops the field or only filters by it. An answer without
     operations is a message with the window.
     """
-    if not body["operations"]:
-        return empty_message(query.window, note)
+    if not body.operations:
+        return empty_message(window, note)
     graph = FieldGraph(body)
     backward = query.direction == "backward"
-    name = escape_control(f"{query.field.dataset}.{query.field.name}")
+    name = escape_control(f"{query.dataset}.{query.field}")
     title = f"Where {name} comes from" if backward else f"What is made of {name}"
     tree = Tree(Text(name))
     if query.view == "simple":
@@ -48,8 +50,8 @@ def field_tree(body: Any, query: FieldQuery, note: str = "") -> RenderableType:
         _TreeBuilder(graph, backward=backward).add(tree, _roots(graph, backward=backward))
     for line in () if backward else graph.terminal_uses():
         tree.add(Text(line))
-    contents = Text(f"Contents, newest first: {', '.join(body['checksums'])}", style="dim")
-    return Group(Text(f"{title}, {describe_window(query.window)}", style="bold"), tree, contents)
+    contents = Text(f"Contents, newest first: {', '.join(body.checksums)}", style="dim")
+    return Group(Text(f"{title}, {describe_window(window)}", style="bold"), tree, contents)
 
 
 def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:
@@ -107,7 +109,7 @@ def _simple_backward(graph: FieldGraph) -> Iterator[str]:
         if source := graph.source(node):
             yield f"{source}.{graph.label(node)}, as it is"
         for connection in graph.into(node):
-            field = f"{graph.source(connection['from'])}.{graph.label(connection['from'])}"
+            field = f"{graph.source(connection.source)}.{graph.label(connection.source)}"
             yield _simple_line(field, connection)
         if not source and not graph.into(node):
             yield f"{graph.label(node)}, generated"
@@ -123,9 +125,9 @@ def _simple_forward(graph: FieldGraph) -> Iterator[str]:
                 yield _simple_line(field, connection)
 
 
-def _simple_line(field: str, connection: Json) -> str:
-    operations = escape_control(", ".join(connection["operations"]))
-    return _mark(f"{field}, by {operations}", indirect="influence" in connection)
+def _simple_line(field: str, connection: Connection) -> str:
+    operations = escape_control(", ".join(connection.operations or ()))
+    return _mark(f"{field}, by {operations}", indirect=connection.influence == "indirect")
 
 
 def _mark(line: str, *, indirect: bool) -> str:

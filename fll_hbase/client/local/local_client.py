@@ -12,7 +12,6 @@ from fll_hbase.client.base import (
     DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
-    FieldQuery,
     FieldReachQuery,
     ReportQuestion,
     WindowText,
@@ -26,7 +25,6 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import (
     change_json,
-    field_graph_json,
     openlineage_export,
     reach_answer,
     rest_json,
@@ -98,20 +96,6 @@ class LocalClient(LocalTagClient, Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return query.answer(self._store, now_ms=self._clock())
-
-    def ask_field(self, query: FieldQuery) -> Answer:
-        """Read the operations of a field."""
-        window = self._window(query.window)
-        result = self._store.field_lineage(
-            query.field,
-            window,
-            direction=Direction(query.direction),
-            simple=query.view == "simple",
-            indirect=query.indirect,
-            failed=query.failed,
-        )
-        body = field_graph_json.field_lineage(result)
-        return self._answer(body, truncation_hint(result.truncated_by), query.field.dataset, window)
 
     def ask_reach(self, query: FieldReachQuery) -> Answer:
         window = self._window(query.window)

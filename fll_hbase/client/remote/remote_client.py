@@ -12,7 +12,6 @@ from fll_hbase.client.base import (
     DatasetDiffQuery,
     DerivationsQuery,
     DiffQuery,
-    FieldQuery,
     FieldReachQuery,
     ReportQuestion,
     WindowText,
@@ -114,13 +113,6 @@ class HttpClient(HttpTagClient, Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return decode(query, self._session.get(*query.segments(), params=query.params()))
-
-    def ask_field(self, query: FieldQuery) -> Answer:
-        """Send GET …/endpoints/<name>/fields/<field>/lineage."""
-        path = (*_dataset_path(query.field.dataset), "fields", query.field.name, "lineage")
-        response = self._session.get(*path, params=_params(query, view=query.view))
-        members = "nodes", "operations", "connections", "checksums", "truncated"
-        return truncatable(problems.json_body(response, *members), retained_from_ms(response))
 
     def ask_reach(self, query: FieldReachQuery) -> Answer:
         params = _params(query, causal=str(query.causal).lower(), counts=str(query.counts).lower())
@@ -234,7 +226,7 @@ def _diff_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
     return {**_change_params(query), **{name: time for name, time in times.items() if time is not None}}
 
 
-def _params(query: FieldQuery | FieldReachQuery, **others: str | int) -> dict[str, str]:
+def _params(query: FieldReachQuery, **others: str | int) -> dict[str, str]:
     return {
         "start": query.window.start,
         "end": query.window.end,

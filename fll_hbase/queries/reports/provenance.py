@@ -6,13 +6,14 @@ import msgspec
 
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction
-from fll_hbase.queries import field_graph_json, name_json, reach_json, rest_json
+from fll_hbase.queries import name_json, reach_json, rest_json
+from fll_hbase.queries.field_lineage import field_lineage
 from fll_hbase.queries.history import stretch
 from fll_hbase.queries.reports.reached_fields import ReachedFields
 from fll_hbase.queries.reports.report_query import ReportQuery, horizon_member
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.results import Reach
+from fll_hbase.store.results import FieldLineageResult, Reach
 
 
 def provenance(store: LineageStore, query: ReportQuery) -> Json:
@@ -35,8 +36,8 @@ def provenance(store: LineageStore, query: ReportQuery) -> Json:
         "upstream": reached.to_json(upstream - sources),
         "unknown": reach_json.unknown(reached.reach),
         "derivations": rest_json.field_derivations(field.name, window, derivations)["paths"],
-        "detailed": _graph(field_graph_json.field_lineage(detailed)),
-        "simple": _graph(field_graph_json.field_lineage(simple)),
+        "detailed": _graph(detailed),
+        "simple": _graph(simple),
         "stretches": msgspec.to_builtins([stretch(item) for item in history.stretches]),
     }
     parts = (detailed, simple, derivations, history)
@@ -54,6 +55,7 @@ def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetF
     }
 
 
-def _graph(body: Json) -> Json:
+def _graph(result: FieldLineageResult) -> Json:
     """Return the graph of a field without what the report says for all of its parts."""
+    body = msgspec.to_builtins(field_lineage(result))
     return {name: body[name] for name in ("nodes", "operations", "connections", "checksums")}

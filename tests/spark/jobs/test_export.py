@@ -28,7 +28,7 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
-from fll_hbase.queries import field_graph_json
+from fll_hbase.queries.field_lineage import field_lineage
 from fll_hbase.queries.lineage import lineage_entry
 from fll_hbase.queries.runs import listed_run
 from fll_hbase.runtime.config import Settings
@@ -176,7 +176,7 @@ def query_all(store: LineageStore) -> Iterator[Any]:
                 result = store.field_lineage(
                     DatasetField(dataset, field), ALWAYS, direction=direction, failed=True
                 )
-                yield field_graph_json.field_lineage(result)
+                yield field_lineage(result)
         for run in store.runs(dataset, ALWAYS, limit=10_000).runs:
             yield msgspec.structs.replace(listed_run(run, now_ms=0), last_event_time=None)
     entries = (entry for name in store.catalogue.namespaces() for entry in store.catalogue.datasets(name))
