@@ -14,11 +14,12 @@ from itertools import islice, zip_longest
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
+import msgspec
+
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.race_by_hand import ByHand, ConsumptionRows, ReachRows, WayRow
 from bench.race_workload import DAYS, SEED, Workload, starting_fields
 from fll_hbase.client.base import (
-    DatasetDiffQuery,
     DerivationsQuery,
     FieldReachQuery,
     ReportQuestion,
@@ -28,6 +29,7 @@ from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.window import Window
+from fll_hbase.queries.diff import DatasetDiff
 from fll_hbase.runtime.json_types import Json
 
 LEVEL = 5
@@ -237,17 +239,25 @@ def _way_parts(rows: Sequence[WayRow]) -> Parts:
 
 
 def _ask_diff(client: LocalClient, question: Question) -> Json:
-    window, base = _window_text(question.window), _window_text(question.base)
-    query = DatasetDiffQuery(
-        question.field.dataset, window, base.start, base.end, indirect=True, failed=False
+    return _object(msgspec.to_builtins(client.ask(_diff(question)).body))
+
+
+def _diff(question: Question) -> DatasetDiff:
+    dataset, base = question.field.dataset, _window_text(question.base)
+    window = _window_text(question.window)
+    return DatasetDiff(
+        dataset.namespace,
+        dataset.name,
+        start=window.start,
+        end=window.end,
+        base_start=base.start,
+        base_end=base.end,
     )
-    return _object(client.ask_dataset_diff(query).body)
 
 
 def _diff_path(question: Question) -> str:
-    dataset, base = question.field.dataset, _window_params(question.base)
-    params = {**_window_params(question.window), "baseStart": base["start"], "baseEnd": base["end"]}
-    return f"/v3/namespaces/{dataset.namespace}/endpoints/{dataset.name}/diff?{urlencode(params)}"
+    query = _diff(question)
+    return f"/{'/'.join(query.segments())}?{urlencode(query.params())}"
 
 
 def _diff_parts(body: Json) -> Parts:

@@ -11,14 +11,12 @@ from flask import current_app, request
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
-from fll_hbase.queries.base_window import base_window
 from fll_hbase.queries.query import FirstReads, Query
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.window_query import WindowQuery
 
 from ..openapi.query_schemas import parameter_schema
-from ..wire.change_params import DiffParams
 from ..wire.query_params import QueryParser, ReachParams, now_ms
 from ..wire.report_params import ConsumptionParams, ProvenanceParams
 
@@ -70,12 +68,6 @@ def _windows_by_direction(query: Json, dataset: Dataset) -> list[WindowQuery]:
     return [WindowQuery(direction, dataset, query["window"], query["failed"]) for direction in directions]
 
 
-def _both_windows(query: Json, dataset: Dataset) -> list[WindowQuery]:
-    base = base_window(query["window"], query["base_start"], query["base_end"])
-    windows = (query["window"], base)
-    return [WindowQuery(Direction.BACKWARD, dataset, window, query["failed"]) for window in windows]
-
-
 def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[WindowQuery]]:
     def windows(query: Json, _: Dataset) -> list[WindowQuery]:
         dataset = Dataset(query["namespace"], query["endpoint"])
@@ -86,8 +78,6 @@ def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[Wind
 
 _ROUTES: Mapping[str, _FirstRead] = {
     "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
-    "changes.diff": _FirstRead(DiffParams, _both_windows),
-    "changes.dataset_diff": _FirstRead(DiffParams, _both_windows),
     "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD), times=True),
     "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD), times=True),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fll_hbase.cli.options import NAME, Command, window_options
+from fll_hbase.cli.options import NAME, Command, resolve_times, window_options
 from fll_hbase.client.base import WindowText
 from fll_hbase.queries.parameters import Kind, Parameter
 from fll_hbase.queries.query import Query, Windowed
@@ -20,7 +20,8 @@ def query_options(query: type[Query[Any]]) -> Callable[[Command], Command]:
     The names of the path are arguments, which another decorator adds.
     """
     is_windowed = issubclass(query, Windowed)
-    listed = [item for item in query.url_parameters() if item.kind is not Kind.TIME]
+    listed = [item for item in query.url_parameters() if item.attribute not in ("start", "end")]
+    times = [item.attribute for item in listed if item.kind is Kind.TIME]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -30,6 +31,9 @@ def query_options(query: type[Query[Any]]) -> Callable[[Command], Command]:
             values = {name: value for name in names if (value := others.pop(name)) is not None}
             if is_windowed:
                 window: WindowText = others["window"]
+                typed = {_option_name(name): values.pop(name) for name in times if name in values}
+                resolved = resolve_times(typed, zone=window.zone)
+                values |= {name.replace("-", "_"): time for name, time in resolved.items()}
                 values |= {"start": window.start, "end": window.end}
             command(query=query(**values), **others)
 
@@ -41,8 +45,12 @@ def query_options(query: type[Query[Any]]) -> Callable[[Command], Command]:
     return decorate
 
 
+def _option_name(attribute: str) -> str:
+    return attribute.replace("_", "-")
+
+
 def _option(parameter: Parameter) -> Callable[[Command], Command]:
-    name = f"--{parameter.attribute.replace('_', '-')}"
+    name = f"--{_option_name(parameter.attribute)}"
     text = parameter.about.help.replace("`", "")
     options: dict[str, Any] = {"help": f"{text}." if text else None}
     if parameter.kind is Kind.FLAG:
@@ -54,6 +62,8 @@ def _option(parameter: Parameter) -> Callable[[Command], Command]:
     match parameter.kind:
         case Kind.WORD:
             return click.option(name, type=click.Choice(parameter.words), **options)
+        case Kind.TIME:
+            return click.option(name, metavar="TIME", **options)
         case Kind.COUNT:
             bounds = click.IntRange(parameter.about.minimum, parameter.about.maximum)
             return click.option(name, metavar="COUNT", type=bounds, **options)

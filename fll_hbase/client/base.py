@@ -73,30 +73,6 @@ class DerivationsQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffQuery:
-    """A window compared with a base window, whose times are None for the defaults of the contract."""
-
-    field: DatasetField
-    window: WindowText
-    base_start: str | None
-    base_end: str | None
-    indirect: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetDiffQuery:
-    """A window compared with a base window, as in `DiffQuery`, for all fields of a dataset."""
-
-    dataset: Dataset
-    window: WindowText
-    base_start: str | None
-    base_end: str | None
-    indirect: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete.
 
@@ -153,14 +129,6 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_report(self, question: ReportQuestion) -> Answer:
         """Return a report with all of its runs, and its `window` as a pair of milliseconds since 1970."""
-
-    @abstractmethod
-    def ask_diff(self, query: DiffQuery) -> Answer:
-        """Return what the derivations of a field gained and lost since a base window."""
-
-    @abstractmethod
-    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
-        """Return the fields of a dataset whose derivations differ from those of a base window."""
 
     @abstractmethod
     def ask_derivations(self, query: DerivationsQuery) -> Answer:

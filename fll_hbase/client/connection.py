@@ -20,9 +20,7 @@ from fll_hbase.client.arguments import (
 )
 from fll_hbase.client.base import (
     LIMIT_REACHED,
-    DatasetDiffQuery,
     DerivationsQuery,
-    DiffQuery,
     FieldReachQuery,
     LineageClient,
     ReportQuestion,
@@ -34,6 +32,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
+from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
@@ -164,34 +163,8 @@ class Connection(TagConnection, LineageClient):
         return as_table(self.ask_reach(query), shapes.Reach, table_shapes.REACH)
 
     history = _asks(History)
-
-    def diff(
-        self,
-        namespace: str,
-        name: str,
-        field: str = "",
-        *,
-        start: Time = START,
-        end: Time = END,
-        base_start: str | None = None,
-        base_end: str | None = None,
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> TypedAnswer[shapes.Members]:
-        """Return what the derivations of a field gained and lost since a base window, or the one before.
-
-        Without `field`, `fields` of the body has the fields of the dataset that were derived in another way.
-
-        >>> client.diff("bank", "RiskScores", "segment").body["gained"]
-        {'operations': [], 'edges': [], 'sources': []}
-        """
-        options = window_text(start, end), base_start, base_end, indirect, failed
-        compared = _field(namespace, name, field)
-        if not field:
-            answer = self.ask_dataset_diff(DatasetDiffQuery(compared.dataset, *options))
-        else:
-            answer = self.ask_diff(DiffQuery(compared, *options))
-        return as_typed(answer, shapes.Members)
+    diff = _asks(Diff)
+    dataset_diff = _asks(DatasetDiff)
 
     def report(
         self,

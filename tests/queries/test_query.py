@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from api.wire.query_params import parse_query_string
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
+from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
@@ -23,8 +24,8 @@ from fll_hbase.queries.search import Search
 from fll_hbase.runtime.errors import InvalidQuery
 
 QUERIES: tuple[type[Query[Any]], ...] = (
-    *(AllRuns, Content, DatasetDetails, Datasets, Fields, History, NamespaceRuns, Namespaces),
-    *(Programs, Run, RunCounts, Runs, Search),
+    *(AllRuns, Content, DatasetDetails, DatasetDiff, Datasets, Diff, Fields, History, NamespaceRuns),
+    *(Namespaces, Programs, Run, RunCounts, Runs, Search),
 )
 
 names = st.text(min_size=1, max_size=9).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import click
+from rich.console import RenderableType
 
 from fll_hbase.cli.empty_answers import failed_note
 from fll_hbase.cli.options import (
     NAME,
-    Command,
     dataset_arguments,
     dataset_or_field_arguments,
-    failed_option,
-    indirect_option,
     open_target,
-    resolve_times,
     target_options,
-    window_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
-from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, WindowText
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.client.base import Answer, WindowText
+from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
-
-
-def _common_options(command: Command) -> Command:
-    """Add the window, which runs and inputs count, and the store or server."""
-    options = (
-        window_options,
-        indirect_option,
-        failed_option,
-        target_options,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command(
@@ -72,30 +55,14 @@ Examples:
 """,
 )
 @dataset_or_field_arguments
-@click.option(
-    "--base-start",
-    metavar="TIME",
-    default=None,
-    help="Start of the base window [default: as long before its end as the window is].",
-)
-@click.option(
-    "--base-end",
-    metavar="TIME",
-    default=None,
-    help="End of the base window [default: the start of the window].",
-)
-@_common_options
+@query_options(DatasetDiff)
+@target_options
 @format_options(TABLE, JSON)
 def diff(
     *,
-    namespace: str,
-    name: str,
+    query: DatasetDiff,
     field: str,
-    base_start: str | None,
-    base_end: str | None,
     window: WindowText,
-    indirect: bool,
-    failed: bool,
     store: str | None,
     server: str | None,
     output_format: str,
@@ -104,18 +71,16 @@ def diff(
 
     Without FIELD, show this of every field of the dataset that is produced in another way.
     """
-    base = {"base-start": base_start, "base-end": base_end}
-    start, end = resolve_times(base, zone=window.zone).values()
-    dataset, options = Dataset(namespace, name), (window, start, end, indirect, failed)
+    table: Callable[[], RenderableType]
+    answer: Answer
     with open_target(store, server) as client:
         if field:
-            query = DiffQuery(DatasetField(dataset, field), *options)
-            answer, render = client.ask_diff(query), partial(changes.diff_table, query=query)
+            of_field = client.ask(Diff(field=field, **vars(query)))
+            answer, table = of_field, lambda: changes.diff_table(of_field.body, field, query, window)
         else:
-            all_fields = DatasetDiffQuery(dataset, *options)
-            answer = client.ask_dataset_diff(all_fields)
-            render = partial(changes.dataset_diff_table, query=all_fields)
-    print_answer(answer, output_format, table=lambda: render(answer.body))
+            of_dataset = client.ask(query)
+            answer, table = of_dataset, lambda: changes.dataset_diff_table(of_dataset.body, query, window)
+    print_answer(answer, output_format, table=table)
 
 
 COMMANDS = (history, diff)

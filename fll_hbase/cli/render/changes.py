@@ -8,16 +8,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
-from fll_hbase.cli.render.graph_view import dataset_name
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
-from fll_hbase.client.base import DatasetDiffQuery, DiffQuery, WindowText
+from fll_hbase.client.base import WindowText
+from fll_hbase.model.datasets import WHOLE_DATASET
+from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
 from fll_hbase.queries.history import History, HistoryAnswer
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
 _STRETCH_COLUMNS = ("first run (UTC)", "last run (UTC)", "runs", "content of the last run")
 _PART_COLUMNS = ("", "part", "name", "detail")
-_SIGNS = {"gained": "+", "lost": "-"}
 
 
 def history_table(body: HistoryAnswer, query: History, window: WindowText) -> RenderableType:
@@ -29,45 +28,46 @@ def history_table(body: HistoryAnswer, query: History, window: WindowText) -> Re
     return Group(title, TextTable(_STRETCH_COLUMNS, list(_stretch_rows(body))))
 
 
-def diff_table(body: Json, query: DiffQuery) -> RenderableType:
+def diff_table(body: DiffAnswer, field: str, query: DatasetDiff, window: WindowText) -> RenderableType:
     """Render what the window has alone (+) and what the base window has alone (-)."""
-    field = escape_control(f"{query.field.dataset}.{query.field.name}")
-    title = Text(f"How {field} is produced, {query.window} compared with {_base_text(query)}", style="bold")
+    name = escape_control(f"{query.dataset}.{field}")
+    title = Text(f"How {name} is produced, {window} compared with {_base_text(query)}", style="bold")
     return Group(title, *_difference(body))
 
 
-def dataset_diff_table(body: Json, query: DatasetDiffQuery) -> RenderableType:
+def dataset_diff_table(body: DatasetDiffAnswer, query: DatasetDiff, window: WindowText) -> RenderableType:
     """Render each field that is produced in another way, with what `diff_table` has of it."""
     dataset = escape_control(str(query.dataset))
-    title = f"How fields of {dataset} are produced, {query.window} compared with {_base_text(query)}"
+    title = f"How fields of {dataset} are produced, {window} compared with {_base_text(query)}"
     parts: list[RenderableType] = [Text(title, style="bold")]
-    for field in body["fields"]:
-        parts += [Text(), Text(escape_control(field["field"]), style="bold"), *_difference(field)]
-    if not body["fields"]:
+    for field in body.fields:
+        parts += [Text(), Text(escape_control(field.field), style="bold"), *_difference(field)]
+    if not body.fields:
         parts.append(Text("No difference."))
     return Group(*parts)
 
 
-def _difference(body: Json) -> list[RenderableType]:
-    rows = [[sign, *row] for member, sign in _SIGNS.items() for row in _part_rows(body[member])]
+def _difference(body: DiffAnswer | ChangedField) -> list[RenderableType]:
+    signs = (("+", body.gained), ("-", body.lost))
+    rows = [[sign, *row] for sign, parts in signs for row in _part_rows(parts)]
     table = [TextTable(_PART_COLUMNS, rows)] if rows else []
     notes = [Text(line) for line in _notes(body, is_empty=not rows)]
-    return [*table, *notes, Text(f"{body['kept']} operations and edges in both", style="dim")]
+    return [*table, *notes, Text(f"{body.common} operations and edges in both", style="dim")]
 
 
-def _notes(body: Json, *, is_empty: bool) -> Iterator[str]:
+def _notes(body: DiffAnswer | ChangedField, *, is_empty: bool) -> Iterator[str]:
     """Yield a line for a diff without parts, and for one that a limit cut."""
-    if omitted := " and ".join(body.get("omitted", ())):
-        yield f"Not known, because a limit cut the answer: what was {omitted}."
+    if body.omitted:
+        yield f"Not known, because a limit cut the answer: what was {' and '.join(body.omitted)}."
     elif is_empty:
         yield "No difference."
 
 
-def _base_text(query: DiffQuery | DatasetDiffQuery) -> str:
+def _base_text(query: DatasetDiff) -> str:
     if query.base_start is None and query.base_end is None:
         return "the window of the same length before"
     start = query.base_start or "the same length before"
-    return f"{start} to {query.base_end or query.window.start}"
+    return f"{start} to {query.base_end or query.start}"
 
 
 def _stretch_rows(body: HistoryAnswer) -> Iterator[list[str]]:
@@ -84,13 +84,13 @@ def _missing_row(count: int, position: str) -> Iterator[list[str]]:
         yield ["", "", str(count), f"(without the field{position})"]
 
 
-def _part_rows(parts: Json) -> Iterator[list[str]]:
-    for source in parts["sources"]:
-        yield ["source", f"{dataset_name(source)}.{source['field']}", ""]
-    for operation in parts["operations"]:
-        dataset = dataset_name(operation["endPoint"]) if "endPoint" in operation else ""
-        details = [detail for detail in (operation["type"], dataset, operation["description"]) if detail]
-        yield ["operation", operation["name"], ", ".join(details)]
-    for edge in parts["edges"]:
-        indirect = " (indirect)" if "influence" in edge else ""
-        yield ["edge", f"{edge['from']} → {edge['to']}{indirect}", f"by {edge['operation']}"]
+def _part_rows(parts: Parts) -> Iterator[list[str]]:
+    for source in parts.sources:
+        yield ["source", f"{source}.{WHOLE_DATASET}" if source.hidden else str(source), ""]
+    for operation in parts.operations:
+        dataset = "" if operation.end_point is None else str(operation.end_point)
+        details = [detail for detail in (operation.type, dataset, operation.description) if detail]
+        yield ["operation", operation.name, ", ".join(details)]
+    for edge in parts.edges:
+        indirect = " (indirect)" if edge.influence else ""
+        yield ["edge", f"{edge.start} → {edge.to}{indirect}", f"by {edge.operation}"]

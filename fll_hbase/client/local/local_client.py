@@ -9,9 +9,7 @@ from typing import Any
 
 from fll_hbase.client.base import (
     Answer,
-    DatasetDiffQuery,
     DerivationsQuery,
-    DiffQuery,
     FieldReachQuery,
     ReportQuestion,
     WindowText,
@@ -24,14 +22,12 @@ from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import (
-    change_json,
     openlineage_export,
     reach_answer,
     rest_json,
     time_window,
 )
 from fll_hbase.queries import query as queries
-from fll_hbase.queries.base_window import parse_base_window
 from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.reports.consumption import consumption
@@ -128,25 +124,6 @@ class LocalClient(LocalTagClient, Connection):
             body["moreRuns"] = False
         body["window"] = window.start_ms, window.stop_ms
         return Answer(body, truncation_hint(body.get("truncatedBy", ())))
-
-    def ask_diff(self, query: DiffQuery) -> Answer:
-        window, base = self._windows(query)
-        result = self._store.diff(query.field, window, base, indirect=query.indirect, failed=query.failed)
-        return Answer(change_json.diff(result), truncation_hint(result.truncated_by))
-
-    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
-        """Compare the derivations of all fields of a dataset in two windows."""
-        window, base = self._windows(query)
-        result = self._store.dataset_diff(
-            query.dataset, window, base, indirect=query.indirect, failed=query.failed
-        )
-        return Answer(change_json.dataset_diff(result), truncation_hint(result.truncated_by))
-
-    def _windows(self, query: DiffQuery | DatasetDiffQuery) -> tuple[Window, Window]:
-        """Return the window and the base window, by one `now` for both."""
-        now = self._clock()
-        window = _parse(query.window, now)
-        return window, parse_base_window(window, query.base_start, query.base_end, now_ms=now)
 
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Read the derivations of a field."""

@@ -9,9 +9,7 @@ from typing import Any
 
 from fll_hbase.client.base import (
     Answer,
-    DatasetDiffQuery,
     DerivationsQuery,
-    DiffQuery,
     FieldReachQuery,
     ReportQuestion,
     WindowText,
@@ -146,15 +144,6 @@ class HttpClient(HttpTagClient, Connection):
         body["window"] = [_milliseconds(response.headers[f"Window-{end}"]) for end in ("Start", "End")]
         return truncatable(body)
 
-    def ask_diff(self, query: DiffQuery) -> Answer:
-        response = self._session.get(*_field_path(query.field), "diff", params=_diff_params(query))
-        return truncatable(problems.json_body(response, "gained", "lost", "kept", "truncated"))
-
-    def ask_dataset_diff(self, query: DatasetDiffQuery) -> Answer:
-        """Send GET …/endpoints/<name>/diff."""
-        response = self._session.get(*_dataset_path(query.dataset), "diff", params=_diff_params(query))
-        return truncatable(problems.json_body(response, "fields", "truncated"))
-
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Send GET …/datasets/<name>/fields/<field>/lineage."""
         dataset = query.field.dataset
@@ -210,20 +199,6 @@ def _dataset_path(dataset: Dataset) -> tuple[str, ...]:
 
 def _field_path(field: DatasetField) -> tuple[str, ...]:
     return *_dataset_path(field.dataset), "fields", field.name
-
-
-def _change_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
-    return {
-        "start": query.window.start,
-        "end": query.window.end,
-        "indirect": str(query.indirect).lower(),
-        "failed": str(query.failed).lower(),
-    }
-
-
-def _diff_params(query: DiffQuery | DatasetDiffQuery) -> dict[str, str]:
-    times = {"baseStart": query.base_start, "baseEnd": query.base_end}
-    return {**_change_params(query), **{name: time for name, time in times.items() if time is not None}}
 
 
 def _params(query: FieldReachQuery, **others: str | int) -> dict[str, str]:

@@ -12,6 +12,7 @@ from api import create_app
 from api.openapi.query_schemas import body_schema, parameter_schema
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.queries.catalogue import Datasets, Fields, Namespaces
+from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
@@ -20,7 +21,17 @@ from fll_hbase.queries.search import Search
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-QUERIES: tuple[type[Query[Any]], ...] = (History, Programs, RunCounts, Namespaces, Datasets, Fields, Search)
+QUERIES: tuple[type[Query[Any]], ...] = (
+    History,
+    Diff,
+    DatasetDiff,
+    Programs,
+    RunCounts,
+    Namespaces,
+    Datasets,
+    Fields,
+    Search,
+)
 NOT_A_TIME = (
     "'-1' is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or `2026-11-01T06:00:00Z`,"
     " `now`, or a sum such as `now-1d+30m` (units s m h d w)"

@@ -1,0 +1,280 @@
+"""Diffs of a field or a dataset: what derivations gained and lost from a base window to another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, cast
+
+import msgspec
+from msgspec import Meta
+
+from fll_hbase.model import derivation_parts
+from fll_hbase.model.derivation_parts import DerivationParts, OperationIdentity
+from fll_hbase.model.masking import is_hidden_operation
+from fll_hbase.model.operations import Influence
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.queries import field_lineage, name_json, time_window
+from fll_hbase.queries.field_lineage import Operation, OperationType
+from fll_hbase.queries.names import FieldName, dataset_name
+from fll_hbase.queries.parameters import About, Time, time_text
+from fll_hbase.queries.query import (
+    INDIRECT_HELP,
+    Answer,
+    Body,
+    BodyT,
+    DatasetQuery,
+    FieldQuery,
+    FirstReads,
+    WindowedWithFailed,
+)
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.results import FieldDiff
+
+Common = Annotated[int, Meta(description="Operations and edges in both windows")]
+Omitted = Annotated[
+    tuple[Literal["gained", "lost"], ...],
+    Meta(description="Members that are empty because a limit cut the window they depend on"),
+]
+
+
+class Edge(Body, frozen=True, kw_only=True):
+    """A connection of the graph of a field, or a field that a WRITE takes: `to` is then `<WRITE>.<field>`."""
+
+    start: str = msgspec.field(name="from")
+    to: str
+    operation: str
+    influence: Literal["indirect"] | None = None
+
+
+class SourceName(FieldName, frozen=True, kw_only=True):
+    """A field that is read, at the beginning of a derivation."""
+
+    schema_name: ClassVar[str] = "Source"
+
+
+class Parts(Body, frozen=True, kw_only=True):
+    """Operations, edges and sources of derivations, each sorted."""
+
+    schema_name: ClassVar[str] = "DerivationParts"
+
+    operations: tuple[Operation, ...]
+    edges: tuple[Edge, ...]
+    sources: tuple[SourceName, ...]
+
+
+class DiffAnswer(Body, frozen=True, kw_only=True):
+    """Parts of the derivations of a field in one of two windows only."""
+
+    gained: Parts
+    lost: Parts
+    common: Common = msgspec.field(name="kept")
+    omitted: Omitted = ()
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+class ChangedField(Body, frozen=True, kw_only=True):
+    """A field whose derivations differ, with the members of its own diff."""
+
+    field: str
+    gained: Parts
+    lost: Parts
+    common: Common = msgspec.field(name="kept")
+    omitted: Omitted = ()
+
+
+class DatasetDiffAnswer(Body, frozen=True, kw_only=True):
+    """The fields of a dataset whose derivations differ between two windows, by name."""
+
+    fields: tuple[ChangedField, ...]
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(WindowedWithFailed, DatasetQuery[BodyT]):
+    """A window, and the base window that it is compared with: by default as long, and just before it."""
+
+    indirect: Annotated[bool, About(INDIRECT_HELP)] = True
+    base_start: Annotated[
+        Time | None,
+        About(
+            "Start of the base window, included; default as long before `baseEnd` as the window is",
+            name="baseStart",
+        ),
+    ] = None
+    base_end: Annotated[
+        Time | None, About("End of the base window, excluded; default `start`", name="baseEnd")
+    ] = None
+
+    @classmethod
+    def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
+        """Raise InvalidQuery for times of a URL that cannot be parsed, or in the wrong order."""
+        _parse_windows(times, now_ms=now_ms)
+
+    def windows(self, now_ms: int) -> tuple[Window, Window]:
+        """Return the window and the base window. Raises InvalidQuery as `check_times`."""
+        times = {"start": self.start, "end": self.end, "baseStart": self.base_start, "baseEnd": self.base_end}
+        texts = {name: None if time is None else time_text(time) for name, time in times.items()}
+        return _parse_windows(texts, now_ms=now_ms)
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return the contents of both windows."""
+        windows = self.windows(now_ms)
+        return FirstReads(
+            tuple(WindowQuery(Direction.BACKWARD, self.dataset, window, self.failed) for window in windows)
+        )
+
+    def retained_from_ms(self, store: LineageStore, window: Window, base: Window) -> int | None:
+        """Return the retention horizon, if either window begins before it."""
+        both = Window(min(window.start_ms, base.start_ms), max(window.stop_ms, base.stop_ms))
+        return store.retained_from_ms(self.dataset, both)
+
+
+def _parse_windows(times: Mapping[str, str | None], *, now_ms: int) -> tuple[Window, Window]:
+    errors: list[FieldError] = []
+    base: dict[str, Fraction] = {}
+    try:
+        base = time_window.parse_times(
+            {name: times[name] for name in ("baseStart", "baseEnd")}, now_ms=now_ms
+        )
+    except InvalidQuery as error:
+        errors += error.errors
+    try:
+        window = time_window.parse_window(times["start"], times["end"], now_ms=now_ms)
+    except InvalidQuery as error:
+        raise InvalidQuery([*error.errors, *errors]) from error
+    if errors:
+        raise InvalidQuery(errors)
+    return window, base_window(window, base.get("baseStart"), base.get("baseEnd"))
+
+
+def base_window(window: Window, start: Fraction | None, end: Fraction | None) -> Window:
+    """Return the base window between two times in seconds since 1970.
+
+    `end` is by default the start of the window, and `start` as long before `end` as the window is, but not
+    before 1970. Raises InvalidQuery if `start` is after `end`.
+    """
+    last = Fraction(window.start_ms, 1000) if end is None else end
+    length = Fraction(window.stop_ms - window.start_ms, 1000)
+    first = max(last - length, Fraction(0)) if start is None else start
+    if first > last:
+        default = "the default baseEnd, the start of the window; give `baseEnd`, too"
+        raise InvalidQuery([FieldError("baseStart", f"is after {default if end is None else 'baseEnd'}")])
+    # `now` is only the default of times that are missing.
+    return time_window.to_window(first, last, now_ms=0)
+
+
+_NO_PARTS = Parts(operations=(), edges=(), sources=())
+_GAINED = Parts(
+    operations=(Operation(name="inflammation", description="C-reactive protein, scaled", type="TRANSFORM"),),
+    edges=(Edge(start="read_labs.crp", to="inflammation.inflammation_index", operation="inflammation"),),
+    sources=(SourceName(namespace="hospital", name="LabResults", field="crp"),),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
+    """Return what the derivations of a field gained and lost since a base window.
+
+    The base window is by default as long as the window, and just before it.
+
+    >>> answer = client.diff("bank", "RiskScores", "segment")
+    >>> answer.body.common, answer.body.gained.sources
+    (3, ())
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff"
+    result: ClassVar[str] = "Parts by name"
+    example: ClassVar[DiffAnswer] = DiffAnswer(gained=_GAINED, lost=_NO_PARTS, common=19, truncated=False)
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DiffAnswer]:
+        """Return the diff. Raises NotFound for a field that was never recorded."""
+        window, base = self.windows(now_ms)
+        retained_from_ms = self.retained_from_ms(store, window, base)
+        diff = store.diff(self.dataset_field, window, base, indirect=self.indirect, failed=self.failed)
+        body = DiffAnswer(
+            **_difference(diff), truncated=bool(diff.truncated_by), truncated_by=diff.truncated_by
+        )
+        return Answer(body, window, retained_from_ms, diff.truncated_by, base_window=base)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetDiff(Compared[DatasetDiffAnswer]):
+    """Return the fields of a dataset whose derivations differ from those of a base window, and what differs.
+
+    The base window is by default as long as the window, and just before it. Cost follows the contents of both
+    windows and the fields that differ.
+
+    >>> client.dataset_diff("bank", "RiskScores").body.fields
+    ()
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/diff"
+    result: ClassVar[str] = "Changed fields by name"
+    example: ClassVar[DatasetDiffAnswer] = DatasetDiffAnswer(
+        fields=(ChangedField(field="patient_medical_score", gained=_GAINED, lost=_NO_PARTS, common=19),),
+        truncated=False,
+    )
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetDiffAnswer]:
+        """Return the diff. Raises NotFound for a dataset that was never recorded."""
+        window, base = self.windows(now_ms)
+        retained_from_ms = self.retained_from_ms(store, window, base)
+        diff = store.dataset_diff(self.dataset, window, base, indirect=self.indirect, failed=self.failed)
+        body = DatasetDiffAnswer(
+            fields=tuple(ChangedField(field=item.name, **_difference(item.diff)) for item in diff.fields),
+            truncated=bool(diff.truncated_by),
+            truncated_by=diff.truncated_by,
+        )
+        return Answer(body, window, retained_from_ms, diff.truncated_by, base_window=base)
+
+
+def _difference(diff: FieldDiff) -> Json:
+    """Return the members of a diff; `omitted` names those that are unknown."""
+    parts = {"gained": diff.gained, "lost": diff.lost}
+    body: Json = {name: _NO_PARTS if part is None else _parts(part) for name, part in parts.items()}
+    omitted = tuple(name for name, part in parts.items() if part is None)
+    return {**body, "common": diff.common, "omitted": omitted}
+
+
+def _parts(parts: DerivationParts) -> Parts:
+    operations = [operation for operation in parts.operations if not is_hidden_operation(operation.name)]
+    edges = map(_edge, parts.edges)
+    return Parts(
+        operations=tuple(map(_operation, sorted(operations, key=_operation_key))),
+        edges=tuple(
+            sorted(edges, key=lambda edge: (edge.start, edge.to, edge.operation, edge.influence or ""))
+        ),
+        sources=tuple(SourceName(**name_json.field(source)) for source in sorted(parts.sources)),
+    )
+
+
+def _operation_key(operation: OperationIdentity) -> tuple[str, ...]:
+    # A TRANSFORM has no dataset, and Python compares None with nothing.
+    dataset = operation.dataset
+    names = (dataset.namespace, dataset.name) if dataset else ()
+    return (operation.name, operation.type, operation.description, *names)
+
+
+def _operation(operation: OperationIdentity) -> Operation:
+    return Operation(
+        name=operation.name,
+        description=operation.description,
+        type=cast(OperationType, operation.type),
+        end_point=None if operation.dataset is None else dataset_name(operation.dataset),
+    )
+
+
+def _edge(edge: derivation_parts.Edge) -> Edge:
+    return Edge(
+        start=field_lineage.node_id(edge.start),
+        to=field_lineage.node_id(edge.end),
+        operation=field_lineage.operation_name(edge.operation),
+        influence="indirect" if edge.influence is Influence.INDIRECT else None,
+    )
