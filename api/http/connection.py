@@ -319,5 +319,6 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
 
 def _is_late(request: RequestParser, now: float) -> bool:
+    """Return whether a request takes longer than HEAD_SECONDS and its body bytes so far allow."""
     seconds = HEAD_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND
     return bool(now - request.began > seconds)

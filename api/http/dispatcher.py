@@ -39,7 +39,8 @@ class Job(Protocol):
 class Lane:
     """Requests of one kind: at most `threads_max` run at a time, the others wait in order of arrival.
 
-    `mean_seconds` is a moving average of the time that one takes.
+    `waiting` has the deadline of each request, `running` the time at which it began, both in monotonic
+    seconds. `mean_seconds` is a moving average of the time that one takes.
     """
 
     threads_max: int
@@ -48,7 +49,12 @@ class Lane:
     mean_seconds: float = 0.0
 
     def seconds_to_wait(self, now: float) -> float:
-        """Return the estimated time until a request that arrives now begins."""
+        """Return the estimated seconds until a request that arrives at `now` begins, if no thread is free.
+
+        Each waiting request and the new one take the mean time of a request, or the mean age of the running
+        ones if that is longer; so the estimate is above 0 once a request was served. `now` is in monotonic
+        seconds.
+        """
         ages = [now - began for began in self.running.values()]
         # While the store hangs none ends, so the mean alone would stay as it was before.
         seconds = max(self.mean_seconds, sum(ages) / max(len(ages), 1))
@@ -59,7 +65,7 @@ class Lane:
         self.mean_seconds += WEIGHT * (min(seconds, seconds_max) - self.mean_seconds)
 
     def remove_late(self, now: float) -> list[Job]:
-        """Remove and return the requests whose deadline has passed."""
+        """Remove and return the waiting requests with a deadline at or before `now` (monotonic seconds)."""
         late = [job for job, deadline in self.waiting if deadline <= now]
         if late:
             self.waiting = deque(entry for entry in self.waiting if entry[1] > now)
@@ -96,7 +102,10 @@ class Dispatcher:
         self._metrics.put(job)
 
     def add(self, job: Job, lane: Lane, *, deadline: float) -> None:
-        """Run a request, let it wait for a thread, or refuse it if it would wait beyond its deadline."""
+        """Run a request, let it wait for a thread, or refuse it with a 503 at once.
+
+        It is refused if it would wait beyond `deadline` (monotonic seconds), or if WAITING_MAX requests wait.
+        """
         now = time.monotonic()
         with self._lock:
             if self._has_thread(lane):

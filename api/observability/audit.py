@@ -116,6 +116,7 @@ class AuditLog:
         return ", ".join(sorted({entry.tag for entry in stored}))
 
     def _write(self, event: str, members: Mapping[str, str | int]) -> None:
+        """Write a line; if that fails, count it, and log it at most once in FAILURE_PAUSE_SECONDS."""
         try:
             self._file.write(self._format({"event": event, **members}))
         except OSError as error:

@@ -55,6 +55,7 @@ def line_format(file: LogFile) -> Callable[[Mapping[str, Any]], bytes]:
 
 
 def _escape(text: str) -> str:
+    """Escape control characters, except line ends."""
     # JSON escapes the control characters of ASCII, but neither those beyond nor ends of lines of Unicode.
     return text if text.isprintable() else "\n".join(map(escape_control, text.split("\n")))
 

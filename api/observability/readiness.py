@@ -37,13 +37,17 @@ class Readiness:
         self._result: tuple[float, LineageError | None] = (-GRACE_SECONDS, None)
 
     def require(self) -> None:
-        """Raise the error of the store unless it is ready; never waits longer than PATIENCE_SECONDS."""
+        """Return if the latest check found the store ready; raise its error or StoreUnavailable otherwise.
+
+        The result of a check counts for GRACE_SECONDS. The call starts checks in the background if none run,
+        and waits for a check until at most PATIENCE_SECONDS after that check began.
+        """
         with self._lock:
             self._wanted_at = time.monotonic()
             if not self._is_running:
                 self._is_running = True
-                self._begin()
-                threading.Thread(target=self._run, name="readiness", daemon=True).start()
+                self._begin_check()
+                threading.Thread(target=self._check_while_wanted, name="readiness", daemon=True).start()
         self._ended.wait(max(self._began_at + PATIENCE_SECONDS - time.monotonic(), 0.0))
         ended_at, error = self._result
         if time.monotonic() - ended_at > GRACE_SECONDS:
@@ -53,7 +57,8 @@ class Readiness:
             # One exception for each caller: raising a shared one would mix their tracebacks.
             raise type(error)(str(error)) from error
 
-    def _run(self) -> None:
+    def _check_while_wanted(self) -> None:
+        """Check every PAUSE_SECONDS until nobody has called `require` for WANTED_SECONDS."""
         is_wanted = True
         try:
             while is_wanted:
@@ -63,11 +68,12 @@ class Readiness:
                 with self._lock:
                     is_wanted = time.monotonic() - self._wanted_at <= WANTED_SECONDS
                     if is_wanted:
-                        self._begin()
+                        self._begin_check()
         finally:
             self._is_running = False
 
-    def _begin(self) -> None:
+    def _begin_check(self) -> None:
+        """Note that a check begins, so that callers wait for it."""
         self._began_at = time.monotonic()
         self._ended.clear()
 

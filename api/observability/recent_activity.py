@@ -103,6 +103,7 @@ def _remove_ended(directory: Path) -> None:
 
 
 def _entries(content: bytes) -> Iterator[bytes]:
+    """Yield the entries in the content of a file, without empty and half-written slots."""
     for start in range(0, len(content) - SLOT_BYTES + 1, SLOT_BYTES):
         checksum, length = _HEAD.unpack_from(content, start)
         entry = content[start + _HEAD.size : start + _HEAD.size + length]
@@ -118,7 +119,7 @@ class RecentActivity:
         self._number = 0
 
     def add(self, entries: Iterable[Note], environ: WSGIEnvironment) -> None:
-        """Add the entries of a request."""
+        """Add the entries of a request, with the time, sender, client and route that they have in common."""
         principal: Principal | None = environ.get(PRINCIPAL)
         about = {
             "time_ms": clock.now_ms(),
@@ -135,10 +136,11 @@ class RecentActivity:
         self._ring.append(encoded)
 
     def read(self, principal: Principal | None, *, since_ms: int) -> list[Note]:
-        """Return the entries since a time that a principal may see, newest first; None may see all.
+        """Return the entries since `since_ms` (epoch ms) that a principal may see, newest first.
 
-        Its own, and those of programs whose namespace it may read, but of these no refused ones and no
-        texts, which may have any name.
+        None and an admin of every namespace see all. Others see their own entries, and those of programs
+        whose namespace they may read. Of the latter they see no refused entries and no texts, which may
+        contain any name.
         """
         entries = (_decoder.decode(encoded) for encoded in self._ring.read())
         visible = _visible((entry for entry in entries if entry.time_ms >= since_ms), principal)
@@ -146,6 +148,7 @@ class RecentActivity:
 
 
 def _visible(entries: Iterable[Note], principal: Principal | None) -> Iterator[Note]:
+    """Yield the entries that a principal may see, without the texts that it may not see."""
     for entry in entries:
         if principal is None or principal.may_everywhere(Role.ADMIN) or entry.sender == principal.name:
             yield entry

@@ -1,4 +1,4 @@
-"""Sample lineage: ninety days of a bank and a hospital, and the pipeline of seed 000."""
+"""Sample lineage: ninety days of a bank and a hospital, and a pipeline in the name-based form."""
 
 from fll_hbase.sample.documents import RUNS, documents
 from fll_hbase.sample.load import SampleReport, is_aged, load

@@ -1,4 +1,4 @@
-"""Sample of a bank: the use of `UID`, personal data, of DailyTransactions (seed 000, use case FLL-1).
+"""Sample of a bank: the use of `UID`, personal data, of DailyTransactions.
 
 It is copied, renamed, hashed, counted and dropped, and sent to another namespace.
 """

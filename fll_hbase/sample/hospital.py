@@ -1,4 +1,4 @@
-"""Sample of a hospital: provenance of `patient_medical_score` of PatientRecords (seed 000, FLL-2)."""
+"""Sample of a hospital: provenance of `patient_medical_score` of PatientRecords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sample pipeline of seed 000 in the name-based form: File, Parser, Name-Concatenator, IdGenerator, Store."""
+"""Sample pipeline in the name-based form: File, Parser, Name-Concatenator, IdGenerator, Store."""
 
 from __future__ import annotations
 

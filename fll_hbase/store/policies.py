@@ -80,6 +80,7 @@ class PolicyStore:
             yield from (stored[name] for name in batch if name in stored)
 
     def _read(self, names: list[str]) -> dict[str, AgePolicy]:
+        """Return policies by name; those that are missing or removed are left out."""
         rows = self._table.rows([layout.policy_row(name) for name in names], columns=(layout.POLICY,))
         policies = (decode_policy(key, row[layout.POLICY].value) for key, row in rows.items())
         return {policy.name: policy for policy in policies if policy is not None}

@@ -66,6 +66,7 @@ class RetentionRequests:
         self._components.requests.forget()
 
     def _count_of_dataset(self, dataset: Dataset, before_ms: int) -> Affected:
+        """Count the runs before a time that read or wrote a dataset; 0 if the deadline passes."""
         try:
             counts = self._runs.counts(dataset, Window(0, before_ms), buckets=1)
         except DeadlineExceeded:
@@ -74,6 +75,7 @@ class RetentionRequests:
         return Affected(total, counts.truncated_by)
 
     def _count_runs(self, request: RetentionRequest) -> Affected:
+        """Count the shown runs before the time of a request; at least so many if the deadline passes."""
         total = 0
         try:
             shown_from_ms = self._components.requests.current().default_ms
@@ -83,7 +85,7 @@ class RetentionRequests:
                 for key, row in page.items():
                     value = run_rows.commit_value(row)
                     if value is not None:
-                        total += shown_from_ms <= _start_ms(key, value) < request.before_ms
+                        total += shown_from_ms <= _run_start_ms(key, value) < request.before_ms
         except DeadlineExceeded:
             return Affected(total, (deadline.limit(),))
         return Affected(total)
@@ -102,7 +104,8 @@ def remove_superseded(table: Table, *, until_ms: int) -> None:
         table.delete(superseded, until_ms=until_ms)
 
 
-def _start_ms(key: bytes, value: bytes) -> int:
+def _run_start_ms(key: bytes, value: bytes) -> int:
+    """Return the start of a run (epoch ms) from its commit value. Raises CorruptRow, which names `key`."""
     try:
         return run_rows.decode_head(value).start_ms
     except CorruptRow:

@@ -65,6 +65,7 @@ def path_name(path: str) -> DatasetName:
 
 
 def _split(path: str) -> tuple[str, str, str]:
+    """Split a URI into scheme, authority and decoded path; a plain path has only the last one, as it is."""
     match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", path)
     if match is None:
         return "", "", path
@@ -73,6 +74,7 @@ def _split(path: str) -> tuple[str, str, str]:
 
 
 def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -> DatasetName:
+    """Return a dataset with its table as symlink: in the metastore, else in the directory of the database."""
     if table is None:
         return name
     if metastore:
@@ -97,6 +99,7 @@ def _table_name(row: dict[str, Any]) -> str | None:
 
 
 def _kafka(row: dict[str, Any]) -> list[DatasetName]:
+    """Return a dataset for each topic on the first server: listed, keys of a JSON text, or one pattern."""
     server = str(row.get("servers") or "").split(",")[0].strip()
     topics = str(row.get("topic") or "")
     if row.get("pattern"):
@@ -143,6 +146,7 @@ def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def _jdbc_namespace(url: str) -> tuple[str, str]:
+    """Return namespace and database of a JDBC URL, with the default port; an unknown form has no database."""
     address, _, properties = url.removeprefix("jdbc:").partition(";")
     scheme, _, location = address.partition(":")
     if not location.startswith("//"):

@@ -32,7 +32,10 @@ RUN_MAX = 1_000_000
 
 
 def expand(rows: object) -> Rows:
-    """Expand a list in which -n means the n rows that follow the one before it."""
+    """Expand a list in which -n means the n rows that follow the one before it.
+
+    Items that are no numbers are left out; anything but a list is empty. Raises ValueError for n > RUN_MAX.
+    """
     expanded: Rows = []
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, int) and row < 0 and expanded:
@@ -43,6 +46,7 @@ def expand(rows: object) -> Rows:
 
 
 def _run_length(item: int) -> int:
+    """Return n for an item -n. Raises ValueError unless it is 1 to RUN_MAX."""
     if not 0 < -item <= RUN_MAX:
         raise ValueError(f"a list contains {item}, but a run has 1 to {RUN_MAX:,} items")
     return -item
@@ -69,7 +73,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return types
 
     def row_lists(self, name: str) -> list[Rows]:
-        """Return a member that has several lists of expression rows."""
+        """Return a member that has several lists of expression rows, each expanded; empty if it is absent."""
         value = self.members.get(name)
         return [expand(rows) for rows in value] if isinstance(value, list) else []
 
@@ -79,7 +83,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return [self.members[name]["node"] for name in names if name not in QUERIES and name != "source"]
 
     def plan(self, *names: str) -> int | None:
-        """Return the node in the first of some members that has one."""
+        """Return the number of the node in the first of some members that has one; None without any."""
         for name in names:
             value = self.members.get(name)
             if isinstance(value, dict) and isinstance(value.get("node"), int):
@@ -150,12 +154,13 @@ def decode_plan(body: bytes) -> Plan:
     """Decode a plan. Raises ValueError if a row refers to itself, to a later row, or to none."""
     plan = _PLANS.decode(body)
     for count, expression in enumerate(plan.expressions):
-        _check(expression.operands, count)
+        _check_references(expression.operands, count)
     for count, node in enumerate(plan.nodes):
-        _check(node.children, count)
+        _check_references(node.children, count)
     return plan
 
 
-def _check(references: Sequence[int], count: int) -> None:
-    if any(not 0 <= reference < count for reference in references):
-        raise ValueError(f"row {count} refers to {references}, but only earlier rows are allowed")
+def _check_references(references: Sequence[int], row: int) -> None:
+    """Raise ValueError unless all references of row `row` are to rows before it."""
+    if any(not 0 <= reference < row for reference in references):
+        raise ValueError(f"row {row} refers to {references}, but only earlier rows are allowed")

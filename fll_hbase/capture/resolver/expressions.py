@@ -129,12 +129,16 @@ class ExpressionResolver:
     def assigned(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
         """Return the lineage of the columns of an UPDATE by id: a value that stays is what it was."""
         return self.columns(rows) | {
-            number: self._assigned(assignment)
+            number: self._assigned_value(assignment)
             for row, number in self.with_ids(rows)
             if (assignment := assignment_of(self._expressions, row))
         }
 
-    def _assigned(self, assignment: Assignment) -> ColumnLineage:
+    def _assigned_value(self, assignment: Assignment) -> ColumnLineage:
+        """Return the lineage of a column after its assignment in an UPDATE.
+
+        With a condition it has the former value, too, and the condition influences it.
+        """
         value = replace(self.resolve(assignment.value), row=assignment.value)
         if assignment.condition is None:
             return value
@@ -168,11 +172,12 @@ class ExpressionResolver:
         return all(value.details.get("null") or value.details.get("metadata") for value in values)
 
     def subquery(self, row: int) -> Relation | None:
-        """Return the result of the plan of a subquery."""
+        """Return the result of the plan of a subquery; None for any other expression."""
         plan = self._expressions[row].details.get("plan")
         return None if plan is None else self._relations[plan]
 
     def _unresolved(self, row: int) -> set[int]:
+        """Return a row and the rows that it depends on, those that are resolved already left out."""
         pending, rows = [row], set[int]()
         while pending:
             number = pending.pop()
@@ -189,11 +194,13 @@ class ExpressionResolver:
         return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
+        """Return the lineage of a column by id: of the children, else of the plan; NO_LINEAGE if unknown."""
         number = -1 if expression.id is None else expression.id
         column = self._columns.get(number)
         return self._outer.get(number, NO_LINEAGE) if column is None else column
 
     def _combine(self, row: int) -> ColumnLineage:
+        """Return the lineage of an expression from that of its operands, which are all resolved."""
         expression = self._expressions[row]
         kind = expression.kind
         if kind == "AttributeReference":
@@ -218,6 +225,7 @@ class ExpressionResolver:
         return merge(operands, least=Direct.TRANSFORMATION, masked=kind in MASKING)
 
     def _transparent(self, row: int, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the value of the last operand; remember that of a common expression by id."""
         value = operands[-1] if operands else NO_LINEAGE
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
             self._common[expression.id] = value
@@ -240,6 +248,7 @@ class ExpressionResolver:
         return with_elements(values, least=Direct.IDENTITY, indirect=relation.rows)
 
     def _window(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the value of a window function, influenced by the keys of its window."""
         function = self._expressions[expression.operands[0]]
         least = Direct.IDENTITY if function.kind == "AggregateExpression" else Direct.TRANSFORMATION
         keys = [self._resolved[number] for number in self._expressions[expression.operands[1]].operands]

@@ -68,6 +68,7 @@ class _PlanResolver:
                 return
 
     def _resolve_node(self, number: int, node: Node) -> Relation:
+        """Return the result of a node, whose children are resolved; one without a rule as `_other` does."""
         children = [self._relations[child] for child in self._inputs(node)]
         if self._is_pivot(node):
             # Below it is an aggregate by the key, too, which is no grouping of the query.
@@ -109,11 +110,13 @@ class _PlanResolver:
         )
 
     def _ids(self, rows: Sequence[int]) -> list[int]:
+        """Return the ids of expressions, -1 for those that have none."""
         return [
             -1 if number is None else number for number in (self._plan.expressions[row].id for row in rows)
         ]
 
     def _leaf(self, node: Node) -> Relation:
+        """Resolve a node without children: its columns are fields of a dataset, or have no lineage."""
         output = node.rows("output")
         if node.kind in ("CTERelationRef", "UnionLoopRef"):
             return self._reference(node, output)
@@ -160,6 +163,7 @@ class _PlanResolver:
 
 
 def _by_number(plan: Plan, kind: str) -> dict[object, int]:
+    """Return the numbers of the nodes of a kind by their member `id`."""
     return {node.members.get("id"): number for number, node in enumerate(plan.nodes) if node.kind == kind}
 
 
@@ -195,37 +199,44 @@ def _assign(node: Node, children: list[Relation], expressions: ExpressionResolve
 
 
 def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a filter: its condition influences all rows."""
     conditions = expressions.resolve_all(node.rows("condition"))
     return Relation(children[0].columns, children[0].rows | influences(conditions, FILTER))
 
 
 def _sort(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve an ORDER BY: its keys influence all rows."""
     keys = expressions.resolve_all(node.rows("order"))
     return Relation(children[0].columns, children[0].rows | influences(keys, SORT))
 
 
 def _aggregate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a GROUP BY: its keys influence all rows."""
     keys = expressions.resolve_all(node.rows("groupingExpressions"))
     columns = expressions.columns(node.rows("aggregateExpressions"))
     return Relation(columns, children[0].rows | influences(keys, GROUP_BY))
 
 
 def _distinct(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
+    """Resolve a DISTINCT: all columns influence all rows, as keys of a GROUP BY do."""
     columns = children[0].columns
     return Relation(columns, children[0].rows | influences(columns.values(), GROUP_BY), children[0].order)
 
 
 def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a dropDuplicates: its keys influence all rows, as those of a GROUP BY do."""
     keys = expressions.resolve_all(node.rows("keys"))
     return Relation(children[0].columns, children[0].rows | influences(keys, GROUP_BY))
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve window functions: their columns are added, and no row is influenced."""
     columns = children[0].columns | expressions.columns(node.rows("windowExpressions"))
     return Relation(columns, children[0].rows)
 
 
 def _join(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a join: its condition influences all rows; a semi or anti join has the left columns only."""
     conditions = expressions.resolve_all([*node.rows("condition"), *node.rows("asOfCondition")])
     is_left = node.members.get("joinType") in _LEFT_ONLY
     columns = children[0].columns if is_left else _all_columns(children)
@@ -233,6 +244,7 @@ def _join(node: Node, children: list[Relation], expressions: ExpressionResolver)
 
 
 def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a LATERAL join with the subquery on its right; its condition influences all rows."""
     right = [expressions.subquery(row) for row in node.rows("right")]
     inner = [relation for relation in right if relation is not None]
     conditions = expressions.resolve_all(node.rows("condition"))
@@ -270,12 +282,14 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
 
 
 def _expand(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve GROUPING SETS and the like: a column has its values in every projection, by position."""
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
     lists = [expressions.resolve_all(rows) for rows in node.row_lists("projections")]
     return Relation(columns_by_position(output, lists), children[0].rows)
 
 
 def _union(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a UNION: a column has its values in every child, by position."""
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
     columns = columns_by_position(output, [child.by_position() for child in children])
     return Relation(columns, _all_rows(children))

@@ -39,13 +39,17 @@ class RddMemory:
         self._rdds: OrderedDict[int, list[int]] = OrderedDict()
 
     def put(self, ids: Sequence[int], columns: Sequence[NamedColumn], rows: NamedRows) -> None:
-        """Remember columns by position."""
+        """Remember columns under ids, by position, each with what influences its rows.
+
+        Ids or columns beyond the shorter list are left out. Beyond COLUMNS_MAX the oldest columns are
+        forgotten.
+        """
         for number, column in zip(ids, columns, strict=False):
             self._columns[number] = (column, rows)
             self._columns.move_to_end(number)
-        self._forget()
+        self._forget_oldest_columns()
 
-    def _forget(self) -> None:
+    def _forget_oldest_columns(self) -> None:
         while len(self._columns) > COLUMNS_MAX:
             self._columns.popitem(last=False)
 
@@ -61,14 +65,14 @@ class RddMemory:
             for first, number in zip(self._rdds.get(rdd, ()), ids, strict=False):
                 if first in self._columns:
                     self._columns.setdefault(number, self._columns[first])
-        self._forget()
+        self._forget_oldest_columns()
 
     def column(self, number: int) -> NamedColumn:
         """Return a column; one without lineage if the id is unknown."""
         return self._columns.get(number, (NO_COLUMN, NO_ROWS))[0]
 
     def rows(self, ids: Iterable[int]) -> NamedRows:
-        """Return what influences the rows of an RDD: that of its first known column."""
+        """Return what influences the rows of an RDD: that of its first known column, nothing without one."""
         return next((self._columns[number][1] for number in ids if number in self._columns), NO_ROWS)
 
 

@@ -80,6 +80,10 @@ class Resolver:
         return [event for lines in groups for event in self._group_events(lines)]
 
     def _process(self, line: Line) -> list[Json]:
+        """Return the events of the executions that a line completes; they wait for the end of their root.
+
+        Beyond GROUPS_MAX roots the oldest one counts as ended.
+        """
         if line.application is not None:
             self._application = line.application
         if line.fault is not None:
@@ -117,6 +121,7 @@ class Resolver:
         return [to_json(event, self._settings.namespace) for event in _without_duplicates(events)]
 
     def _line_events(self, line: Line) -> Iterator[tuple[WriteEvent, bool]]:
+        """Yield the event of each write of a line, and whether the write creates its table."""
         if line.execution is None or not bytes(line.plan):
             return
         plan = self._resolved(bytes(line.plan))
@@ -162,6 +167,7 @@ class Resolver:
             _log.warning("capture: %d paths of a source are not recorded, which has too many", left_out)
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
+        """Resolve a plan, or return it from the cache of the last PLANS_MAX, keyed by its body."""
         digest = hashlib.blake2b(body, digest_size=16).digest()
         plan = self._plans.get(digest)
         if plan is None:
@@ -175,6 +181,7 @@ class Resolver:
         return plan
 
     def _remember(self, rows: Sequence[Json], plan: ResolvedPlan, lineage: LineageNames) -> None:
+        """Remember the columns of checkpoints and batches under the ids that later plans read."""
         for row in rows:
             if row.get("kind") in ("checkpoint", "batch"):
                 columns = [lineage.column(column) for column in plan.root_columns]

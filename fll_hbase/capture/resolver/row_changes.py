@@ -57,6 +57,7 @@ def columns_of(
 
 
 def _has_condition(plan: Plan) -> bool:
+    """Return whether a plan filters rows by more than a constant."""
     rows = (row for node in plan.nodes if node.kind == "Filter" for row in node.rows("condition"))
     return any(plan.expressions[row].kind != "Literal" for row in rows)
 
@@ -93,6 +94,7 @@ def _updated(
 
 
 def _changed(value: ColumnLineage, tested: frozenset[IndirectInput]) -> ColumnLineage:
+    """Return a value that is influenced by what a condition tests."""
     return replace(highest_kinds(merge([value], indirect=tested)), row=value.row)
 
 

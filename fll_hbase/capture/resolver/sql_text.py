@@ -52,6 +52,7 @@ def sql_text(expressions: Sequence[Expression], row: int) -> str:
 
 
 def _text(expressions: Sequence[Expression], row: int, depth: int) -> str:
+    """Return the text of an expression; what is nested deeper than `depth` is `…`."""
     expression = expressions[row]
     if expression.kind in ("AttributeReference", "NamedLambdaVariable"):
         return expression.name or ""
@@ -62,11 +63,12 @@ def _text(expressions: Sequence[Expression], row: int, depth: int) -> str:
     if "plan" in expression.details:
         return "(subquery)"
     if not expression.operands:
-        return f"{_function(expression)}()"
+        return f"{_function_name(expression)}()"
     return _composed(expressions, expression, depth - 1)
 
 
 def _composed(expressions: Sequence[Expression], expression: Expression, depth: int) -> str:
+    """Return the text of an expression with operands, of which those beyond CHARACTERS_MAX are left out."""
     # The first operands fill the text; the others of a long list would be cut again.
     parts = []
     length = 0
@@ -83,29 +85,32 @@ def _composed(expressions: Sequence[Expression], expression: Expression, depth: 
     if kind == "CaseWhen":
         return _case(parts, len(expression.operands))
     if kind == "WindowExpression":
-        return f"{parts[0]} OVER ({', '.join(_keys(expressions, expression, depth))})"
+        return f"{parts[0]} OVER ({', '.join(_window_keys(expressions, expression, depth))})"
     return _call(expression, parts)
 
 
 def _call(expression: Expression, parts: list[str]) -> str:
+    """Return the text of a function of operands with these texts, a cast or a field of a struct."""
     if expression.kind == "Cast":
         return f"CAST({parts[0]} AS {(expression.name or '').upper()})"
     if expression.kind in ("GetStructField", "GetArrayStructFields"):
         return f"{parts[0]}.{expression.name}"
-    return f"{_function(expression)}({', '.join(parts)})"
+    return f"{_function_name(expression)}({', '.join(parts)})"
 
 
-def _keys(expressions: Sequence[Expression], expression: Expression, depth: int) -> list[str]:
+def _window_keys(expressions: Sequence[Expression], expression: Expression, depth: int) -> list[str]:
+    """Return the texts of the PARTITION BY and ORDER BY keys of a window function, without its frame."""
     keys = expressions[expression.operands[1]].operands
     return [_text(expressions, key, depth) for key in keys if expressions[key].kind != "SpecifiedWindowFrame"]
 
 
 def _case(parts: list[str], count: int) -> str:
+    """Return the text of CASE from the texts of its first operands; `count` is the number of all of them."""
     pairs = len(parts) // 2 * 2
     branches = [f"WHEN {parts[number]} THEN {parts[number + 1]}" for number in range(0, pairs, 2)]
     otherwise = [f"ELSE {parts[-1]}"] if count % 2 and len(parts) == count else []
     return " ".join(["CASE", *branches, *otherwise, "END"])
 
 
-def _function(expression: Expression) -> str:
+def _function_name(expression: Expression) -> str:
     return expression.name or expression.kind.lower()

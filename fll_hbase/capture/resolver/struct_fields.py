@@ -44,13 +44,17 @@ OTHERS_MAX = 16
 
 
 def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> ColumnLineage:
-    """Return the lineage of a struct with these fields."""
+    """Return the lineage of a struct whose fields have these names and values, in the same order.
+
+    The struct itself depends on all values, as a TRANSFORMATION at least. A value without a name counts
+    for the struct only; a name without a value is left out.
+    """
     value = merge(values, least=Direct.TRANSFORMATION)
     return ColumnLineage(value.direct, value.indirect, dict(zip(names, values, strict=False)) or None)
 
 
 def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
-    """Return the lineage of a struct in which some fields are replaced or added."""
+    """Return the lineage of a struct with fields replaced or added; it is a TRANSFORMATION at least."""
     value = merge([struct, *fields.values()], least=Direct.TRANSFORMATION)
     parts = {**(struct.parts or {}), **fields}
     return ColumnLineage(value.direct, value.indirect, parts, rest=_other_fields(struct))

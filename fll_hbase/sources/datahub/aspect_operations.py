@@ -127,6 +127,7 @@ class _Flow:
 
 
 def _is_copy(derivation: Derivation) -> bool:
+    """Return whether a derivation without an operation only copies fields to one field of the same name."""
     names = {endpoint.name for endpoint in (*derivation.upstreams, *derivation.downstreams)}
     # A copy with an operation or a confidence needs a TRANSFORM to carry it.
     plain = not derivation.operation and derivation.confidence == 1
@@ -145,6 +146,7 @@ def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset | None) -> 
 
 
 def _inputs(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
+    """Return distinct inputs, sorted."""
     return tuple(
         sorted(
             # Sorted, since a set has no stable order and the checksum depends on it.

@@ -49,6 +49,7 @@ def proposals(validator: MessageValidator, document: object, form: MessageFormat
 
 
 def _proposal(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+    """Yield the proposal in an object with the member `proposal`."""
     data = object_without_nulls(validator, document, "")
     if "proposal" not in data:
         validator.error("proposal", "missing")
@@ -57,6 +58,7 @@ def _proposal(validator: MessageValidator, document: object) -> Iterator[Proposa
 
 
 def _proposals(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+    """Yield the proposals in an object with the list `proposals`; one that cannot be read is refused."""
     data = object_without_nulls(validator, document, "")
     for item, path in items_with_path(validator.items(data, "proposals", "", required=True), "proposals"):
         yield from _readable(validator, _change(validator, item, path))
@@ -81,6 +83,7 @@ def _unescaped(proposal: object) -> object:
 
 
 def _change(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
+    """Yield the proposal of a `MetadataChangeProposal`; none without a value, except for a DELETE."""
     data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return
@@ -123,6 +126,8 @@ def _parse_aspect(validator: MessageValidator, holder: dict[str, Any], path: str
 
 
 def _entities(change: str) -> Callable[[MessageValidator, object], Iterator[Proposal]]:
+    """Return a reader of one or several entities, whose aspects it yields as proposals of this change."""
+
     def read(validator: MessageValidator, document: object) -> Iterator[Proposal]:
         for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
             item_path = path if isinstance(document, list) else ""
@@ -132,6 +137,7 @@ def _entities(change: str) -> Callable[[MessageValidator, object], Iterator[Prop
 
 
 def _entity(validator: MessageValidator, item: object, path: str, change: str) -> Iterator[Proposal]:
+    """Yield a proposal for each aspect of an entity; one without a `value` is left out with a warning."""
     data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return
@@ -152,10 +158,12 @@ def _entity(validator: MessageValidator, item: object, path: str, change: str) -
 
 
 def _snapshot(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+    """Yield the aspects of the snapshot in the member `entity`."""
     yield from _ingested(validator, document, "")
 
 
 def _snapshots(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+    """Yield the aspects of the snapshots in the list `entities`; one that cannot be read is refused."""
     data = object_without_nulls(validator, document, "")
     metadata = json_list(validator, data, "systemMetadata", "")
     for item, path in items_with_path(validator.items(data, "entities", "", required=True), "entities"):
@@ -167,6 +175,7 @@ def _snapshots(validator: MessageValidator, document: object) -> Iterator[Propos
 
 
 def _ingested(validator: MessageValidator, document: object, path: str) -> Iterator[Proposal]:
+    """Yield the aspects of the snapshot in `entity`, observed when `systemMetadata` says."""
     data = object_without_nulls(validator, document, path)
     if isinstance(document, dict):
         holder = object_without_nulls(validator, data.get("entity"), child_path(path, "entity"))
@@ -200,6 +209,7 @@ def _aspects(
 
 
 def _file(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+    """Yield the proposals of a file: output of the query parser, or one or several items."""
     # Before the other forms: its output is a list, too.
     if query_parser.is_query_parser_output(document):
         yield from query_parser.proposals(validator, document)
@@ -210,6 +220,7 @@ def _file(validator: MessageValidator, document: object) -> Iterator[Proposal]:
 
 
 def _file_item(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
+    """Yield the proposals of a change proposal, a change event or an entity in a file."""
     data = object_without_nulls(validator, item, path)
     if "proposedSnapshot" in data:
         where = child_path(path, "proposedSnapshot")
@@ -224,6 +235,7 @@ def _file_item(validator: MessageValidator, item: object, path: str) -> Iterator
 
 
 def _observed_ms(validator: MessageValidator, holder: dict[str, Any], path: str) -> int:
+    """Return `lastObserved` of the system metadata in epoch ms; 0 if it is absent or invalid."""
     item_path = child_path(path, "systemMetadata")
     data = members(validator, holder.get("systemMetadata"), item_path, optional=True)
     if data.get("lastObserved") is None:

@@ -58,7 +58,7 @@ def apply_patch(validator: Validator, value: object, value_path: str) -> PatchRe
     ):
         errors_before = validator.errors.count
         if op in _ADDS:
-            _add(validator, aspect, steps, value, where)
+            _add_edges(validator, aspect, steps, value, where)
         else:
             # Removed lineage was valid until now, and queries of earlier windows still return it.
             removals += 1
@@ -80,11 +80,19 @@ def _operation(validator: Validator, item: object, where: str) -> tuple[str, lis
 
 
 def _steps(path: str) -> list[str]:
+    """Return the unescaped steps of a JSON pointer; none for the path of the whole document."""
     # RFC 6901 requires this order: otherwise `~01` would become a slash.
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
-def _add(validator: Validator, aspect: dict[str, Any], steps: list[str], value: object, path: str) -> None:
+def _add_edges(
+    validator: Validator, aspect: dict[str, Any], steps: list[str], value: object, path: str
+) -> None:
+    """Append what an operation adds or replaces to the lists of `aspect`; only `description` is replaced.
+
+    `steps` are those of the operation's path. One that leads to no list of edges is ignored. Errors are
+    added at `path`, the JSON path of the operation.
+    """
     name, keys = steps[0] if steps else "", steps[1:]
     if steps == [DESCRIPTION]:
         aspect[DESCRIPTION] = value
@@ -107,6 +115,7 @@ def _add(validator: Validator, aspect: dict[str, Any], steps: list[str], value: 
 def _add_fine_grained(
     validator: Validator, aspect: dict[str, Any], keys: list[str], value: object, path: str
 ) -> None:
+    """Append the entry that the four keys of a path describe; any other number of keys adds an error."""
     if len(keys) != 4:
         path_form = f"/{FINE_GRAINED}/<operation>/<downstream>/<query>/<upstream>"
         validator.error(child_path(path, "path"), f"must be {path_form}")

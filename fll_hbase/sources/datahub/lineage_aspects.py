@@ -48,6 +48,8 @@ class _Upstream(NamedTuple):
 
 
 def _readable_upstreams(validator: Validator, data: dict[str, Any], path: str) -> list[_Upstream]:
+    """Return the upstreams whose dataset can be read, each with its members and JSON path."""
+
     def read(item: object, item_path: str) -> _Upstream:
         members = object_without_nulls(validator, item, item_path)
         return _Upstream(read_dataset_member(validator, members, "dataset", item_path), members, item_path)
@@ -81,7 +83,7 @@ def input_fields(validator: Validator, value: object, path: str, chart: Dataset)
 def fine_grain_upstream_lineage(
     validator: Validator, value: object, path: str, dataset: Dataset
 ) -> AspectLineage:
-    """Read the first proposal of the aspect (seed 001): upstreams with pairs of field paths."""
+    """Read `fineGrainUpstreamLineage`, the aspect as first proposed: upstreams with pairs of field paths."""
     data = object_without_nulls(validator, value, path)
     upstreams = _readable_upstreams(validator, data, path)
     sources = {source for source, _, _ in upstreams}
@@ -136,6 +138,7 @@ class _FieldSet(NamedTuple):
 
 
 def _read_field_set(validator: Validator, data: dict[str, Any], name: str, path: str) -> _FieldSet:
+    """Read the inputs or outputs of a job: its lists `{name}Datasets`, `…Edges` and `…DatasetFields`."""
     plain = validator.readable(
         list_items(validator, data, f"{name}Datasets", path), partial(read_dataset, validator)
     )
@@ -167,6 +170,7 @@ def _derivations(validator: Validator, data: dict[str, Any], path: str) -> tuple
 
 
 def _derivation(validator: Validator, item: object, path: str) -> Derivation:
+    """Read a fine-grained entry; of its downstreams only fields count."""
     data = object_without_nulls(validator, item, path)
     upstreams = _readable_urns(validator, data, "upstreams", path)
     downstreams = _readable_urns(validator, data, "downstreams", path)
@@ -200,6 +204,7 @@ def _readable_urns(
 
 
 def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
+    """Return the confidence of an entry, 0 to 1; 1 if it is absent, or with a warning if it is invalid."""
     value = data.get("confidenceScore", 1.0)
     # True is an int in Python.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
@@ -222,6 +227,7 @@ def _edges(
 
 
 def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> str:
+    """Return the field name of a required member with a field path."""
     return validator.name(
         schema_paths.field_name(validator.required(pair, name, path)),
         child_path(path, name),
@@ -232,6 +238,7 @@ def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> s
 def _queries(
     validator: Validator, upstreams: list[_Upstream], derivations: tuple[Derivation, ...]
 ) -> frozenset[str]:
+    """Return the urns of the queries that upstreams and derivations name."""
     queries = [text(validator, upstream.members, "query", upstream.path) for upstream in upstreams]
     return frozenset([*filter(None, queries), *(each_of.query for each_of in derivations if each_of.query)])
 

@@ -1,4 +1,4 @@
-"""Column lineage of a query parser (seed 001): pairs of a target and its sources.
+"""Column lineage of a query parser: pairs of a target and its sources.
 
 A pair is a list of two objects. The first has `Left`, a table whose rows are decided by the columns of the
 second, or `Right`, a column that is derived from the columns of the second.
@@ -37,17 +37,18 @@ def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
             continue
         errors_before = validator.errors.count
         pair_written: dict[str, dict[str, dict[str, Any]]] = {}
-        _add(validator, pair_written, item, "" if _is_pair(document) else path)
+        _add_pair(validator, pair_written, item, "" if _is_pair(document) else path)
         if not validator.leave_out(path, errors_before=errors_before):
-            _merge(written, pair_written)
+            _merge_pair(written, pair_written)
     for urn, upstreams in sorted(written.items()):
         value = {"upstreams": [{"dataset": dataset, **upstreams[dataset]} for dataset in sorted(upstreams)]}
         yield Proposal(urn, ASPECT, UPSERT, value, "", "", 0)
 
 
-def _add(
+def _add_pair(
     validator: Validator, written: dict[str, dict[str, dict[str, Any]]], pair: list[Any], path: str
 ) -> None:
+    """Add the upstreams of a pair to `written`: by urn of the written table, by urn of the table read."""
     is_table = "Left" in pair[0]
     member = "Left" if is_table else "Right"
     target_path, sources_path = child_path(child_path(path, 0), member), child_path(path, 1)
@@ -75,9 +76,10 @@ def _add(
             source["fields"].append({"sourceField": name, "targetField": target_field})
 
 
-def _merge(
+def _merge_pair(
     written: dict[str, dict[str, dict[str, Any]]], pair_written: dict[str, dict[str, dict[str, Any]]]
 ) -> None:
+    """Add the upstreams of one pair to those of all pairs, in place."""
     for urn, upstreams in pair_written.items():
         for dataset, members in upstreams.items():
             upstream = written.setdefault(urn, {}).setdefault(dataset, _empty_upstream())

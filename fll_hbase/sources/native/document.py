@@ -107,7 +107,7 @@ def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
 def _parse_operations(
     validator: Validator, members: dict[str, Any], namespace: str
 ) -> tuple[list[Operation], ErrorList]:
-    """Return the operations, and the errors of lineage that only the first design's form has."""
+    """Return the operations, and the errors of lineage, which only the name-based form can have here."""
     data = validator.items(members, "operations", "", required=True)
     if "destination" in members:
         return name_based_form.read(validator, data, members["destination"], namespace)

@@ -60,6 +60,7 @@ def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Di
 
 
 def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
+    """Return whether a copy has the value of a cell, and a stamp that is as late where stamps are kept."""
     if copied is None or copied.value != cell.value:
         return False
     # A later timestamp stays: HBase shows the latest put, whatever is put with an earlier one.

@@ -83,6 +83,10 @@ class CopyPass:
         return results
 
     def _put_kind(self, kind: RowKind, begin: Progress) -> KindResult:
+        """Put the cells of a kind in which the target differs, after `begin`; each page with its progress.
+
+        Deletes nothing; the result counts the cells that are to be deleted.
+        """
         result = KindResult()
         for start, stop in kind.key_ranges:
             if kind.name == begin.kind:
@@ -95,20 +99,24 @@ class CopyPass:
                     self._touch([*changed.values(), *(copies[key] for key in changed.keys() & copies.keys())])
                 if difference.puts:
                     self._put(difference.puts, put_of(begin.moved_to(kind.name, difference.puts[-1].row)))
-                result = _add(result, rows, copies, difference)
+                result = _add_page(result, rows, copies, difference)
                 self._rows += len(rows)
                 self._report(kind.name, self._rows)
         return result
 
     def _put_properties(self, earlier: Collection[bytes], begin: Progress) -> KindResult:
-        """Put the properties that the source has, and had at the beginning; another pass puts others."""
+        """Put those of the `earlier` properties that the source still has, and `begin` as the progress.
+
+        `earlier` are the keys of the properties that the source had before the pass read any other row. A
+        property stated since then is left to the next pass.
+        """
         rows, copies = (self._read_all(table, _PROPERTIES) for table in (self._source, self._target))
         new = rows.keys() - earlier
         difference = compare_rows(
             {key: rows[key] for key in rows.keys() - new}, {key: copies[key] for key in copies.keys() - new}
         )
         self._put(difference.puts, put_of(begin))
-        return _add(KindResult(), rows, copies, difference)
+        return _add_page(KindResult(), rows, copies, difference)
 
     def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
         """Copy what runs rely on that were recorded since the pass began: it may be in no earlier page."""
@@ -137,9 +145,11 @@ class CopyPass:
                     self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
 
     def _touch(self, runs: Iterable[Row]) -> None:
+        """Put new tokens of the days of these runs into the target, so that no seal of them holds."""
         touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
 
     def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
+        """Put cells into the target, then `others`, which must not be durable before them."""
         stamped = [put for put in puts if keeps_stamps(put.row)]
         if stamped:
             self._target.put_stamped(stamped)
@@ -170,12 +180,14 @@ class CopyPass:
             start = end
 
     def _read_all(self, table: Table, kind: RowKind) -> dict[bytes, Row]:
+        """Return all rows of a kind by key, without the progress of a copy."""
         return {
             key: row for start, stop in kind.key_ranges for key, row in table.scan(start, stop) if key != ROW
         }
 
 
 def _copied(key: bytes, row: Row) -> Row:
+    """Return the cells of a row that a copy has; none for the progress of a copy."""
     return {} if key == ROW else copied_cells(key, row)
 
 
@@ -189,9 +201,10 @@ def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
     return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
 
 
-def _add(
+def _add_page(
     result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
 ) -> KindResult:
+    """Return a result with the marks and the changes of one page added."""
     marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
     return KindResult(
         result.source + marks[0],

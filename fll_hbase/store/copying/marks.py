@@ -37,6 +37,7 @@ def mark_row(key: bytes, row: Row) -> Mark:
 
 
 def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
+    """Return the 64-bit hash of a cell; the lengths of key and column are part of what is hashed."""
     lengths = b"".join(
         len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
     )

@@ -107,7 +107,7 @@ class EventMerger:
         return committed
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run with its program as `committed_runs` shows it."""
+        """Return a run as its reader may see it: unchanged here; a view of the store may hide its program."""
         return run
 
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
@@ -186,6 +186,7 @@ def _digests(events: Iterable[RunEvent]) -> Iterable[str]:
 
 
 def _events(run: str, row: Row) -> list[RunEvent]:
+    """Decode the events of a run row, sorted. Raises CorruptRow, which names the row, if there are none."""
     with in_row(layout.run_row(run)):
         events = run_rows.decode_events(row)
         if not events:

@@ -64,6 +64,7 @@ class RunTimes:
         self._spans.clear()
 
     def _within(self, window: Window) -> list[DayRuns]:
+        """Return the runs in a window. Raises ValueError if it cuts a day whose runs are not all known."""
         if window == self._window:
             return self._newest_first
         parts = []
@@ -95,10 +96,12 @@ def window_within(window: Window, direction: Direction, bound: int) -> Window:
 
 
 def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
+    """Sort the runs of days by their latest start, newest first; each has a run."""
     return sorted(runs, key=lambda day_runs: -day_runs.runs[0].start_ms)
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
+    """Return the span of runs, None without any; of the runs that began last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run))

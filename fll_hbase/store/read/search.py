@@ -81,12 +81,15 @@ class HitCollector:
 
     @property
     def count(self) -> int:
-        """Return the number of hits of the rank at which the scan began."""
+        """Return the number of hits of the rank at which the scan began, at most one more than the limit."""
         return len(self._by_rank[self._start.rank])
 
     @property
     def finds_all_ranks(self) -> bool:
-        """Whether no hit of a later rank is missing once the scan has ended."""
+        """Return whether the hits of all later ranks are complete once the scan has ended.
+
+        They are if the scan began at the first dataset, or if there is no later rank.
+        """
         return self._start.hit == BEFORE_ALL or self._start.rank == MatchRank.INSIDE
 
     def add(self, dataset: Dataset, fields: Sequence[str]) -> None:
@@ -105,6 +108,7 @@ class HitCollector:
         return [SearchPosition(rank, hit) for rank in ranks for hit in self._by_rank[rank]]
 
     def _rank(self, candidate: SearchHit) -> MatchRank | None:
+        """Return the rank of a candidate; None if it is no hit, or was on an earlier page."""
         if self._kind is not None and (self._kind is SearchKind.FIELD) != bool(candidate.field):
             return None
         rank = match_rank(candidate.field or candidate.dataset.name, self._folded)

@@ -30,6 +30,10 @@ class CheckedRetention(RetentionRequests):
         self._base.put(request)
 
     def _check(self, request: RetentionRequest) -> None:
+        """Raise Forbidden without the role `admin` on all names of the dataset, or everywhere without one.
+
+        Raises NotFound for a dataset that the principal may not see.
+        """
         dataset = request.dataset
         if dataset is None:
             if not self._principal.may_everywhere(Role.ADMIN):

@@ -148,10 +148,12 @@ class _Contexts:
 
 
 def _number(name: str) -> int:
+    """Return n of the shown name `hidden n`, 0 for an empty name."""
     return int(name.rpartition(" ")[2]) if name else 0
 
 
 def _kind(label: str) -> str:
+    """Return the kind that a label of a hidden name contains, such as `program`."""
     return label[len(MARK) : -25]
 
 

@@ -62,10 +62,10 @@ class VisibleRuns(EventMerger):
         shown = {}
         for run_id, stored_run in details.items():
             sees_any, sees_all = seen[stored_run.committed.checksum]
-            if sees_any or not _is_hidden(stored_run.committed.run):
+            if sees_any or not _has_hidden_program(stored_run.committed.run):
                 shown[run_id] = (
                     stored_run
-                    if sees_all and not _is_hidden(stored_run.committed.run)
+                    if sees_all and not _has_hidden_program(stored_run.committed.run)
                     else _without_facts(stored_run)
                 )
         return shown
@@ -107,11 +107,13 @@ class VisibleRuns(EventMerger):
         return {checksum: seen or (False, False) for checksum, seen in visibility.items()}
 
     def _sees(self, endpoints: ContentEndpoints) -> tuple[bool, bool]:
+        """Return whether any and whether all datasets of a content are visible; all of none are."""
         seen = [self._may_read(item.namespace) for item in {*endpoints.sources, *endpoints.destinations}]
         return any(seen), all(seen)
 
 
-def _is_hidden(run: ProgramRun) -> bool:
+def _has_hidden_program(run: ProgramRun) -> bool:
+    """Return whether `VisibleRuns` has replaced the program of a run by a label."""
     return run.namespace == masking.HIDDEN_NAMESPACE
 
 
@@ -122,6 +124,7 @@ def _state_details(run: ProgramRun) -> str:
 
 
 def _without_facts(details: RunDetails) -> RunDetails:
+    """Return a run without SQL, operations, facts and details, except for the time of its last event."""
     run = details.committed.run
     committed = details.committed._replace(run=replace(run, details=_state_details(run)))
     part = details.part and msgspec.structs.replace(details.part, sql="", operations="")

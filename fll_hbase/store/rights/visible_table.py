@@ -159,6 +159,7 @@ class VisibleTable:
         return {name: shown[key] or name for key, name in keys.items()}
 
     def _forbidden(self, role: Role, namespace: str | None) -> Forbidden:
+        """Return the error of a missing role; it does not name a namespace that the principal may not see."""
         if namespace is not None and not self._may_read(namespace):
             return Forbidden("this name is already in use; nothing was changed. Choose another one")
         where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
@@ -243,6 +244,7 @@ class VisibleTable:
         return all(map(self._may_read, {dataset.namespace for dataset in datasets}))
 
     def _cached(self, key: bytes) -> MaskedContent | None:
+        """Return the masked row of a content from the cache, None if it has none."""
         with self._lock:
             cached = self._masked.get(key)
         return cached[1] if cached else None
@@ -269,6 +271,7 @@ class VisibleTable:
 
 
 def _encode(info: FieldLineageInfo) -> Row:
+    """Return the cells of the content row of a lineage, with stamps of 0."""
     # The stamps of content rows are of no concern to readers.
     return {put.column: Cell(put.value, 0) for put in content_rows.encode_content(info).data}
 

@@ -198,8 +198,8 @@ class RunRowChecker:
         if program.index_prefix:
             needed.append(cell_text(program.index_prefix + tail, program.index_column))
         day = day_of(start_ms)
-        shared = checksum, day
-        if shared not in self._reported or needed is allowed:
+        content_day = checksum, day
+        if content_day not in self._reported or needed is allowed:
             period = calendars.period_of(day)
             text = checksum.decode(errors="replace")
             way = cell_text(calendars.way_tail(period, text), calendars.WAY)
@@ -209,13 +209,14 @@ class RunRowChecker:
                 texts.append(endpoint.ways + way)
             needed.append(token_text(calendars.calendar_row(text, period), day))
             if self._once and needed is not allowed:
-                self._note_reported(shared)
+                self._note_reported(content_day)
 
-    def _note_reported(self, shared: tuple[bytes, int]) -> None:
+    def _note_reported(self, content_day: tuple[bytes, int]) -> None:
+        """Note that the cells of a content for a day are reported; forget all others beyond CACHED_MAX."""
         # Clearing costs some repeated texts only; hashes of equal texts are grouped anyway (decision 16).
         if len(self._reported) >= CACHED_MAX:
             self._reported.clear()
-        self._reported.add(shared)
+        self._reported.add(content_day)
 
     def _program(self, key: bytes, row: Row, value: bytes) -> ProgramFacts:
         """Return what the rows of a run say of its program.
@@ -309,15 +310,18 @@ def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
 
 
 def _is_altered(row: Row, column: bytes) -> bool:
+    """Return whether the digest in a column is not that of its value."""
     # A part of the digest in columns of events and commit records.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
 
 
 def _count_of(commit: bytes) -> int:
+    """Return the number of documents and events that a commit column counts."""
     return int(commit[len(layout.COMMIT) :][:_COUNT_DIGITS], 16)
 
 
 def _event_bodies(row: Row, columns: RunColumns) -> Iterator[bytes]:
+    """Yield the rows of the lineage and facts bodies of each event."""
     if columns.events:
         for event in run_rows.decode_events(row):
             yield layout.event_body_row(event.lineage_digest)

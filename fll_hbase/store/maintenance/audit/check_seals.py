@@ -44,6 +44,7 @@ def wrong_seals(table: Table, scanned: Iterable[KeyedRow]) -> Iterator[Finding]:
 
 
 def _pages(scanned: Iterable[KeyedRow]) -> Iterator[_SealedDays]:
+    """Yield the sealed days in pages of PAGE_ROWS calendars or PAGE_RUNS runs; the last may be empty."""
     page: _SealedDays = {}
     rows = runs = 0
     for key, row in scanned:
@@ -74,6 +75,7 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
 
 
 def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:
+    """Yield a finding for each day of a page with a wrong seal that has not changed since it was read."""
     suspects: dict[ContentDay, tuple[Dataset, int]] = {}
     for request in counting_requests(table, page):
         try:

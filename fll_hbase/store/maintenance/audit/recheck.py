@@ -134,6 +134,7 @@ class Rechecker:
             yield HashedFinding(report[0], mismatch, finding)
 
     def _suspects(self, page: Sequence[KeyedRow]) -> _Suspects:
+        """Return the texts and findings of a page whose hashes are suspected."""
         suspects = _Suspects()
         suspected = self._suspected
         for key, facts in self._collector.collect_each(page).items():
@@ -230,6 +231,7 @@ def _needs(facts: RowFacts, text: bytes) -> bool:
 
 
 def _unneeded_reference(key: bytes, column: bytes, current: dict[bytes, RowFacts]) -> Kind:
+    """Return why no row needs a reference; `current` has the rows that exist. Raises CorruptRow."""
     letter, _, _, tail = key.split(b"|", 3) if key.count(b"|") == 4 else (b"", b"", b"", b"")
     reference = layout.parse_reference_tail(tail)
     dataset = ranges.dataset_of(key)
