@@ -11,6 +11,7 @@ import marshmallow as ma
 import msgspec
 from marshmallow import ValidationError, fields, validate
 
+from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import Kind, Parameter
 from fll_hbase.queries.query import Query
 from fll_hbase.runtime.errors import InvalidQuery
@@ -62,8 +63,8 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
     options: dict[str, Any] = {"data_key": parameter.name, "metadata": metadata}
     if parameter.required:
         options["required"] = True
-    # A default that means "absent" is none to send, and times have theirs in words.
-    elif parameter.kind is not Kind.TIME and parameter.default not in (None, ""):
+    # A default that means "absent" is none to send, and windows have theirs in words.
+    elif parameter.default not in (None, "", time_window.DEFAULT_START, time_window.DEFAULT_END):
         options["load_default"] = parameter.default
     match parameter.kind:
         case Kind.TIME:

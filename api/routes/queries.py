@@ -36,7 +36,12 @@ def add_query(blueprint: Blueprint, query: type[Query[Any]]) -> None:
     for media_type, write in query.formats.items():
         text = None if query.example is None else write(query.example)
         view = blueprint.alt_response(
-            200, schema={"type": "string"}, content_type=media_type, example=text, success=True
+            200,
+            schema={"type": "string"},
+            content_type=media_type,
+            description=query.result,
+            example=text,
+            success=True,
         )(view)
     view = blueprint.response(
         200,
@@ -76,7 +81,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:
-            response.set_data(query.formats[accepted](answer.body))
+            response.set_data(query.to_text(accepted, answer.body, now_ms=now_ms()))
             response.mimetype = accepted
             has_limits = False
         response.vary.add("Accept")

@@ -189,19 +189,6 @@ class RecordRunParams(RecordParams):
     )
 
 
-class RetentionParams(WindowWithFailedParams):
-    """A policy and the window of its report; without `start` it begins with the oldest run."""
-
-    policy = ma.fields.String(
-        required=True, validate=validate.Length(min=1), metadata={"description": "Name of the policy"}
-    )
-    start = TimeParam(
-        load_default=0,
-        metadata={"description": "A time as for `end`; default 0, for old data is what the report is about"},
-    )
-    indirect = FlagParam(load_default=False, metadata=_INDIRECT)
-
-
 class QueryParser(FlaskParser):
     """webargs' parser with the query strings of the contract; raises InvalidQuery for invalid ones."""
 

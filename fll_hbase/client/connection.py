@@ -41,6 +41,7 @@ from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.retention import Retention
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
@@ -208,6 +209,7 @@ class Connection(TagConnection, LineageClient):
     tags = _asks(Tags)
     tagged_fields = _asks(TaggedFields)
     policies = _asks(Policies)
+    retention_report = _asks(Retention)
 
     def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fll_hbase.queries import retention_json
 from fll_hbase.queries.reach_formats import CSV_COLUMNS
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
@@ -30,11 +29,5 @@ def _edges(body: Json) -> list[Row]:
     ]
 
 
-def _expired(body: Json) -> list[Row]:
-    columns = retention_json.CSV_COLUMNS
-    return [dict(zip(columns, cells, strict=True)) for cells in retention_json.rows(body)]
-
-
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
 DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)
-RETENTION = TableShape(retention_json.CSV_COLUMNS, _expired, times=("oldestStart", "newestStart"))

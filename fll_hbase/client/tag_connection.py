@@ -1,16 +1,12 @@
-"""Tags and policies in Python: one method for each question, and for each change."""
+"""Changes of tags and policies in Python."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fll_hbase.client import shapes, table_shapes
-from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table
-from fll_hbase.client.arguments import check_names, window_text
-from fll_hbase.client.tag_base import RetentionQuestion, TagClient
-from fll_hbase.queries import time_window
-from fll_hbase.queries.parameters import Time
+from fll_hbase.client.answers import TypedAnswer
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, PolicyField
 from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
@@ -18,11 +14,25 @@ from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocumen
 FieldName = tuple[str, str, str]
 """Namespace, dataset and field."""
 
-START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
 
+class TagConnection(ABC):
+    """The part of a connection that changes tags of fields and policies on the age of data."""
 
-class TagConnection(TagClient):
-    """The part of a connection that is about tags of fields and policies on the age of data."""
+    @abstractmethod
+    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
+        """Give a field a tag with a note; return the tag."""
+
+    @abstractmethod
+    def delete_tag(self, tag: TagOfField) -> None:
+        """Remove a tag from a field. Raises NotFound if the field does not have it."""
+
+    @abstractmethod
+    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
+        """Put a policy; return it."""
+
+    @abstractmethod
+    def delete_policy(self, policy: PolicyByName) -> None:
+        """Remove a policy. Raises NotFound."""
 
     def put_tag(
         self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
@@ -84,28 +94,6 @@ class TagConnection(TagClient):
         query = PolicyByName(policy)
         query.check()
         self.delete_policy(query)
-
-    def retention_report(
-        self,
-        policy: str,
-        *,
-        start: Time = 0,
-        end: Time = END,
-        indirect: bool = False,
-        failed: bool = False,
-    ) -> TableAnswer[shapes.Members]:
-        """Return where data is older than a policy allows; a row for each field and program.
-
-        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
-        'PII'
-        >>> client.put_policy("gdpr", "90d", tag="PII").body.name
-        'gdpr'
-        >>> client.retention_report("gdpr").body["fields"]
-        []
-        """
-        check_names(policy=policy)
-        question = RetentionQuestion(policy, window_text(start, end), indirect, failed)
-        return as_table(self.ask_retention(question), shapes.Members, table_shapes.RETENTION)
 
 
 @contextmanager

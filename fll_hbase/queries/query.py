@@ -86,7 +86,7 @@ class Query(ABC, Generic[BodyT]):
     path: ClassVar[str]
     result: ClassVar[str]
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 503)
-    formats: ClassVar[Mapping[str, Callable[[Any], str]]] = MappingProxyType({})
+    formats: ClassVar[Mapping[str, Callable[..., str]]] = MappingProxyType({})
     """Formats beside JSON: how the body is written, by media type."""
 
     limits_in_headers: ClassVar[bool] = False
@@ -108,6 +108,10 @@ class Query(ABC, Generic[BodyT]):
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return what the query reads first, which a batch reads for all of its queries together."""
         return FirstReads()
+
+    def to_text(self, media_type: str, body: Any, *, now_ms: int) -> str:
+        """Return the body of an answer in one of `formats`."""
+        return self.formats[media_type](body)
 
     @classmethod
     def body_type(cls) -> Any:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from fll_hbase.cli.options import (
     NAME,
@@ -24,6 +25,7 @@ from fll_hbase.cli.render.report_view import report_view, retention_view
 from fll_hbase.client.base import Answer, ReportQuestion, WindowText
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.queries.reports import html_report, report_csv, retention_page
+from fll_hbase.queries.retention import Retention
 
 HTML = "html"
 
@@ -126,13 +128,13 @@ def retention(
 ) -> None:
     """Print where data is older than POLICY allows: fields, the paths to them, and their programs."""
     with open_target(store, server) as client:
-        answer = client.retention_report(
-            policy, start=window.start, end=window.end, indirect=indirect, failed=failed
+        answer = client.ask(
+            Retention(policy, start=window.start, end=window.end, indirect=indirect, failed=failed)
         )
     print_answer(
         answer,
         output_format,
-        table=lambda: retention_view(answer.body, window),
+        table=lambda: retention_view(to_builtins(answer.body), window),
         texts={HTML: partial(retention_page.to_html, answer.body, now_ms=now_ms())},
     )
 

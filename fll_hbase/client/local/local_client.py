@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from fll_hbase.client.base import (
     Answer,
     DerivationsQuery,
@@ -16,7 +18,6 @@ from fll_hbase.client.base import (
     truncation_hint,
 )
 from fll_hbase.client.connection import Connection
-from fll_hbase.client.local.local_tags import LocalTagClient
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
@@ -29,21 +30,23 @@ from fll_hbase.queries import (
 )
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.reports.consumption import consumption
 from fll_hbase.queries.reports.provenance import provenance
 from fll_hbase.queries.reports.report_query import ReportQuery
+from fll_hbase.queries.tags import Tag, TagBody, TagOfField, tag_body
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
-from fll_hbase.sources import name_rules
+from fll_hbase.sources import name_rules, tag_bodies
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach_walk import ReachQuery
 
 PAGE_RUNS = 1_000
 
 
-class LocalClient(LocalTagClient, Connection):
+class LocalClient(Connection):
     """Client of a store in this process; `close` closes the store if it is `owned`.
 
     `clock` returns the `now` of windows in milliseconds since 1970; it is called once for each query.
@@ -92,6 +95,20 @@ class LocalClient(LocalTagClient, Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return query.answer(self._store, now_ms=self._clock())
+
+    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
+        note = tag_bodies.read_note(msgspec.json.encode(body)).note
+        return tag_body(self._store.tags.put(tag.dataset_field, tag.tag, note)[0])
+
+    def delete_tag(self, tag: TagOfField) -> None:
+        self._store.tags.remove(tag.dataset_field, tag.tag)
+
+    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
+        parsed = tag_bodies.read_policy(msgspec.json.encode(body), name=policy.policy)
+        return policy_body(self._store.policies.put(parsed.policy)[0])
+
+    def delete_policy(self, policy: PolicyByName) -> None:
+        self._store.policies.remove(policy.policy)
 
     def ask_reach(self, query: FieldReachQuery) -> Answer:
         window = self._window(query.window)

@@ -7,6 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from msgspec import to_builtins
+
 from fll_hbase.client.base import (
     Answer,
     DerivationsQuery,
@@ -24,12 +26,13 @@ from fll_hbase.client.remote.remote_answers import (
     retained_from_ms,
     truncatable,
 )
-from fll_hbase.client.remote.remote_tags import HttpTagClient
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.queries import query as queries
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName
 from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.store.write.pending_run import CommitResult
@@ -47,7 +50,7 @@ _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 """Path and query of the formats whose route is that of their own clients and names no namespace."""
 
 
-class HttpClient(HttpTagClient, Connection):
+class HttpClient(Connection):
     """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries.
 
     An attempt waits `read_seconds` for data; `token` is sent with each request.
@@ -111,6 +114,24 @@ class HttpClient(HttpTagClient, Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return decode(query, self._session.get(*query.segments(), params=query.params()))
+
+    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
+        """Send PUT …/fields/<field>/tags/<tag>."""
+        response = self._session.send_json("PUT", *tag.segments(), body=to_builtins(body))
+        return decode(tag, response).body
+
+    def delete_tag(self, tag: TagOfField) -> None:
+        """Send DELETE …/fields/<field>/tags/<tag>."""
+        self._session.delete(*tag.segments())
+
+    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
+        """Send PUT /v3/policies/<policy>."""
+        response = self._session.send_json("PUT", *policy.segments(), body=to_builtins(body))
+        return decode(policy, response).body
+
+    def delete_policy(self, policy: PolicyByName) -> None:
+        """Send DELETE /v3/policies/<policy>."""
+        self._session.delete(*policy.segments())
 
     def ask_reach(self, query: FieldReachQuery) -> Answer:
         params = _params(query, causal=str(query.causal).lower(), counts=str(query.counts).lower())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports import html_report
@@ -39,8 +41,9 @@ def with_programs(body: Json) -> Json:
     return body | {"programs": programs}
 
 
-def to_html(body: Json, *, now_ms: int) -> str:
+def to_html(report: Any, *, now_ms: int) -> str:
     """Return the report as a page, with the policy, the window and everything that cut it at the top."""
+    body: Json = msgspec.to_builtins(report)
     policy, window = body["policy"], body["window"]
     listed = with_programs(body)
     others = {"Policy": policy["name"], "Greatest age": policy["maxAge"], "Applies to": subject(policy)}

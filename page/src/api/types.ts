@@ -45,14 +45,14 @@ export interface components {
         AncestorDatasetSummary: {
             /** @enum {string} */
             direction: "INCOMING" | "OUTGOING" | "BOTH";
+            "start-ts": number;
+            "end-ts": number;
             entityId: components["schemas"]["AncestorDataset"];
             fields: string[];
             incoming: components["schemas"]["AncestorRelations"][];
             outgoing: components["schemas"]["AncestorRelations"][];
             truncated: boolean;
             truncatedBy?: string[];
-            "start-ts": number;
-            "end-ts": number;
         };
         AncestorField: {
             name: string;
@@ -171,23 +171,23 @@ export interface components {
             truncatedBy?: string[];
         };
         ChangedField: {
+            field: string;
             gained: components["schemas"]["DerivationParts"];
             lost: components["schemas"]["DerivationParts"];
             /** @description Operations and edges in both windows */
             kept: number;
             /** @description Members that are empty because a limit cut the window they depend on */
             omitted?: ("gained" | "lost")[];
-            field: string;
         };
         Connection: {
             from: string;
             to: string;
             operation: string;
             operations?: string[];
-            /** @enum {string} */
-            influence?: "direct" | "indirect";
             /** @description With `failed=true`: true if failed and aborted runs alone have it */
             failed?: boolean;
+            /** @enum {string} */
+            influence?: "direct" | "indirect";
         };
         Consumption: {
             report: string;
@@ -271,27 +271,27 @@ export interface components {
             eventType: string;
         };
         ExpiredField: {
-            runs: number;
-            oldestRun: string;
-            oldestStart: number;
-            newestRun: string;
-            newestStart: number;
             namespace: string;
             name: string;
             field: string;
             path: components["schemas"]["TaggedField"][];
-            programs: components["schemas"]["ExpiredProgram"][];
-        };
-        ExpiredProgram: {
             runs: number;
             oldestRun: string;
             oldestStart: number;
             newestRun: string;
             newestStart: number;
+            programs: components["schemas"]["ExpiredProgram"][];
+        };
+        ExpiredProgram: {
             namespace: string;
             application: string;
             program: string;
             type: string;
+            runs: number;
+            oldestRun: string;
+            oldestStart: number;
+            newestRun: string;
+            newestStart: number;
         };
         Fault: {
             /** @description A path such as `operations.2.inputs.0` */
@@ -299,12 +299,12 @@ export interface components {
             detail: string;
         };
         FieldLineage: {
-            truncated: boolean;
-            truncatedBy?: string[];
             nodes: components["schemas"]["Node"][];
             operations: components["schemas"]["Operation"][];
             connections: components["schemas"]["Connection"][];
             checksums: string[];
+            truncated: boolean;
+            truncatedBy?: string[];
         };
         FieldTag: {
             namespace: string;
@@ -434,9 +434,9 @@ export interface components {
             description: string;
             /** @enum {string} */
             type: "READ" | "TRANSFORM" | "WRITE";
-            endPoint?: components["schemas"]["EndPoint"];
             /** @description With `failed=true`: true if failed and aborted runs alone have it */
             failed?: boolean;
+            endPoint?: components["schemas"]["EndPoint"];
         };
         Pair: {
             from: string | null;
@@ -471,7 +471,7 @@ export interface components {
                 failed?: boolean;
                 /**
                  * @default backward
-                 * @enum {unknown}
+                 * @enum {string}
                  */
                 direction?: "backward" | "forward";
                 /**

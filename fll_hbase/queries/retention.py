@@ -1,0 +1,198 @@
+"""The retention report: where data of a policy's fields, or derived from it, is too old."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.queries import name_json
+from fll_hbase.queries.names import FieldName
+from fll_hbase.queries.parameters import About, Time
+from fll_hbase.queries.policies import Policy, policy_body
+from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, Required, WindowedWithFailed
+from fll_hbase.queries.reports import retention_page
+from fll_hbase.queries.tables import CSV, Row, TableShape
+from fll_hbase.queries.tags import TaggedField
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store import results
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.retention_report import expired_query
+
+HTML = "text/html"
+
+_SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
+
+
+class ExpiredProgram(Body, frozen=True, kw_only=True):
+    """A program whose runs beyond the age wrote a field; a hidden one has a number and no names.
+
+    Starts are in milliseconds since 1970, here and below.
+    """
+
+    hidden: int = 0
+    namespace: Annotated[str | None, Required] = None
+    application: Annotated[str | None, Required] = None
+    program: Annotated[str | None, Required] = None
+    type: Annotated[str | None, Required] = None
+    runs: int
+    oldest_run: str
+    oldest_start: int
+    newest_run: str
+    newest_start: int
+
+
+class ExpiredField(FieldName, frozen=True, kw_only=True):
+    """A field with data older than the policy allows; the path begins with a field of the policy."""
+
+    schema_name: ClassVar[str] = "ExpiredField"
+
+    path: tuple[TaggedField, ...]
+    runs: int
+    oldest_run: str
+    oldest_start: int
+    newest_run: str
+    newest_start: int
+    programs: tuple[ExpiredProgram, ...]
+
+
+class ReportWindow(Body, frozen=True, kw_only=True):
+    """The window of the report, which ends at the cut-off at the latest, in milliseconds since 1970."""
+
+    start: int
+    end: int
+
+
+class RetentionReportAnswer(Body, frozen=True, kw_only=True):
+    """Where data is older than a policy allows, by field."""
+
+    policy: Policy
+    window: ReportWindow
+    fields: tuple[ExpiredField, ...]
+    retained_from: Annotated[
+        int | None,
+        msgspec.Meta(description="Runs before it may have been purged; only if it is after the start"),
+    ] = None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+def _rows(body: Json) -> Iterator[Row]:
+    """Yield a row for each field and program."""
+    for item in body["fields"]:
+        source = item["path"][0]
+        ends = {name: item[name] for name in ("namespace", "name", "field")}
+        ends |= {f"source{name.title()}": source[name] for name in ("namespace", "name", "field")}
+        for program in item["programs"]:
+            yield {
+                **ends,
+                "hops": len(item["path"]) - 1,
+                **program,
+                "programNamespace": program["namespace"],
+                "namespace": item["namespace"],
+            }
+
+
+_TABLE = TableShape(
+    (
+        *("namespace", "name", "field", "sourceNamespace", "sourceName", "sourceField", "hops"),
+        *("programNamespace", "application", "program", "type", *_SPAN),
+    ),
+    lambda body: list(_rows(body)),
+    times=("oldestStart", "newestStart"),
+)
+
+
+@dataclass(frozen=True)
+class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
+    """Report where data of the fields of a policy, or derived from it, is older than the policy allows.
+
+    The runs are those of the window that started before now minus `maxAge`. `indirect=true` follows indirect
+    dependencies, too. By `Accept` the answer is JSON, `text/csv`, a line for each field and program, or
+    `text/html`, a page to print. 404 if there is no policy of that name.
+
+    >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
+    'PII'
+    >>> client.put_policy("gdpr", "90d", tag="PII").body.name
+    'gdpr'
+    >>> client.retention_report("gdpr").body.fields
+    ()
+    """
+
+    path: ClassVar[str] = "/v3/reports/retention"
+    result: ClassVar[str] = "By namespace, dataset and field"
+    table: ClassVar[TableShape] = _TABLE
+    formats: ClassVar[Mapping[str, Callable[..., str]]] = {CSV: _TABLE.to_csv, HTML: retention_page.to_html}
+    limits_in_headers: ClassVar[bool] = True
+
+    policy: Annotated[str, About("Name of the policy", minimum=1)]
+    start: Annotated[
+        Time, About("A time as for `end`; default 0, for old data is what the report is about")
+    ] = dataclasses.field(default="0", kw_only=True)
+    indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
+        """Return the report. Raises NotFound if there is no policy of that name."""
+        query = expired_query(
+            store.policies.get(self.policy),
+            window=self.window(now_ms),
+            now_ms=now_ms,
+            indirect=self.indirect,
+            failed=self.failed,
+        )
+        report = store.retention_report(query)
+        begins_later = report.retained_from_ms > report.window.start_ms
+        retained_from_ms = report.retained_from_ms if begins_later else None
+        body = RetentionReportAnswer(
+            policy=policy_body(report.policy),
+            window=ReportWindow(start=report.window.start_ms, end=report.window.stop_ms),
+            fields=tuple(map(_expired_field, report.fields)),
+            retained_from=retained_from_ms,
+            truncated=bool(report.truncated_by),
+            truncated_by=report.truncated_by,
+        )
+        return Answer(body, query.window, retained_from_ms, report.truncated_by)
+
+    def to_text(self, media_type: str, body: RetentionReportAnswer, *, now_ms: int) -> str:
+        """Return a report as CSV, or as a page to print, which says when it was made."""
+        if media_type == HTML:
+            return retention_page.to_html(body, now_ms=now_ms)
+        return super().to_text(media_type, body, now_ms=now_ms)
+
+
+def _expired_field(item: results.ExpiredField) -> ExpiredField:
+    programs = item.written.programs
+    oldest = min((program.oldest for program in programs), key=_start_and_id)
+    newest = max((program.newest for program in programs), key=_start_and_id)
+    return ExpiredField(
+        **name_json.field(item.path[-1]),
+        path=tuple(TaggedField(**name_json.field(step)) for step in item.path),
+        runs=sum(program.runs for program in programs),
+        **_span(oldest, newest),
+        programs=tuple(map(_program, programs)),
+    )
+
+
+def _program(program: results.ProgramRuns) -> ExpiredProgram:
+    return ExpiredProgram(
+        **name_json.program(program.newest),
+        runs=program.runs,
+        **_span(program.oldest, program.newest),
+    )
+
+
+def _span(oldest: ProgramRun, newest: ProgramRun) -> Json:
+    return {
+        "oldest_run": oldest.run,
+        "oldest_start": oldest.start_ms,
+        "newest_run": newest.run,
+        "newest_start": newest.start_ms,
+    }
+
+
+def _start_and_id(run: ProgramRun) -> tuple[int, str]:
+    return run.start_ms, run.run
