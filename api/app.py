@@ -36,7 +36,6 @@ from .routes import (
     datahub,
     documentation,
     health,
-    namespace_runs,
     openlineage,
     page,
     policies,
@@ -45,6 +44,7 @@ from .routes import (
     recording,
     reports,
     retention_requests,
+    runs,
     tags,
 )
 from .security.authentication import with_authentication
@@ -92,7 +92,7 @@ _BLUEPRINTS = (
     reach.blueprint,
     changes.blueprint,
     reports.blueprint,
-    namespace_runs.blueprint,  # with the routes of the catalogue and of datasets' runs
+    runs.blueprint,  # with the routes of the catalogue
     tags.blueprint,
     policies.blueprint,
     retention_requests.blueprint,

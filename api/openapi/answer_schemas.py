@@ -5,7 +5,6 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from fll_hbase.model.runs import State
 from fll_hbase.model.window import Direction
 from fll_hbase.queries.field_lineage import Connection, Node, Operation
 from fll_hbase.queries.lineage import LineageEntry
@@ -151,19 +150,6 @@ class FieldDerivationsSchema(_Bounded):
     startTimeInSeconds = fields.Float(required=True)
     endTimeInSeconds = fields.Float(required=True)
     paths = fields.List(fields.Nested(PathSchema), required=True)
-
-
-class OpenLineageEventSchema(ma.Schema):
-    """A run event of OpenLineage 2-0-2."""
-
-    eventType = fields.String(required=True, validate=validate.OneOf([state.value for state in State]))
-    eventTime = fields.String(required=True)
-    producer = fields.String(required=True)
-    schemaURL = fields.String(required=True)
-    run = fields.Dict(required=True)
-    job = fields.Dict(required=True)
-    inputs = fields.List(fields.Dict(), required=True)
-    outputs = fields.List(fields.Dict(), required=True)
 
 
 class HealthSchema(ma.Schema):

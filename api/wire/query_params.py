@@ -12,9 +12,8 @@ from flask import Request, g
 from marshmallow import ValidationError, validate
 from webargs.flaskparser import FlaskParser
 
-from fll_hbase.model.runs import State
 from fll_hbase.model.window import BOTH, Direction, Window
-from fll_hbase.queries import cursors, time_window
+from fll_hbase.queries import time_window
 from fll_hbase.queries.cursors import encode_cursor as encode_cursor
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidQuery
@@ -143,35 +142,6 @@ class DerivationsParams(WindowWithFailedParams, PageParams):
     """A page of the runs of each derivation of a field."""
 
 
-class RunsParams(WindowParams, PageParams):
-    """A page of the runs of a window."""
-
-    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
-    program = ma.fields.String(
-        load_default="",
-        validate=validate.Length(min=1),
-        metadata={"description": "Only runs of programs of this name"},
-    )
-    state = ma.fields.String(
-        load_default="",
-        validate=validate.OneOf([state.value for state in State]),
-        metadata={"description": "Only runs in this state"},
-    )
-
-
-class NamespaceRunsParams(WindowParams, PageParams):
-    """A page of the runs of a window, of programs of a namespace."""
-
-    program = ma.fields.String(
-        load_default="",
-        validate=validate.Length(min=1),
-        metadata={"description": "Only runs of programs of this name"},
-    )
-    state = ma.fields.Enum(
-        State, by_value=True, load_default=None, metadata={"description": "Only runs in this state"}
-    )
-
-
 class RecordParams(NoParams):
     """Whether to record, or only to return what would be recorded."""
 
@@ -252,11 +222,6 @@ def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], Error
 
 def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
     return [FieldError(str(name), " ".join(map(str, texts))) for name, texts in sorted(messages.items())]
-
-
-def decode_cursor(text: str | None, count: int) -> list[str] | None:
-    """Return the parts of a cursor as `cursors.decode_cursor`, None for None. Raises InvalidQuery."""
-    return None if text is None else cursors.decode_cursor(text, count)
 
 
 def window_params(window: Window) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.datasets import DatasetField
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.runtime.config import DEFAULTS
@@ -133,10 +133,6 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Return the distinct ways in which a field was produced, with their runs."""
-
-    @abstractmethod
-    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        """Yield the runs that read or wrote a dataset as OpenLineage events, newest first."""
 
     @abstractmethod
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:

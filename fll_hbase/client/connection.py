@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, cast
-
-import msgspec
 
 from fll_hbase.client import shapes, table_shapes
 from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
@@ -29,6 +27,7 @@ from fll_hbase.client.base import (
 from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Window
+from fll_hbase.queries import query as queries
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
@@ -36,6 +35,11 @@ from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
+from fll_hbase.queries.openlineage_events import (
+    AllOpenLineageEvents,
+    NamespaceOpenLineageEvents,
+    OpenLineageEvents,
+)
 from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.policies import Policies
@@ -91,22 +95,40 @@ class Connection(TagConnection, LineageClient):
         incomplete = truncation_hint(answer.truncated_by)
         return TableAnswer(answer.body, incomplete, answer.retained_from_ms, shape=query.table)
 
+    def items(self, query: Query[Any]) -> Iterator[Any]:
+        """Yield the items of a list, page by page: all of them, or as many as its limit.
+
+        Raises InvalidQuery for every parameter that is not valid.
+
+        >>> from fll_hbase.queries.runs import AllRuns
+        >>> next(client.items(AllRuns(program="print"))).namespace
+        'bank'
+        """
+        query.check()
+        paged = cast(Paged, query)
+        for answer in self._pages(query, paged.limit):
+            yield from paged.items_of(answer.body)
+
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
         """Read pages until there are as many items as the limit, or no more."""
-        limit = LIMIT if paged.limit is None else paged.limit
         items: list[Any] = []
-        page: Any = query
-        while True:
-            # A page has fewer items than its limit where FLL_LIST_LIMIT_MAX or a bounded search is less.
-            answer = self.read_answer(replace(page, limit=limit - len(items)))
-            items += getattr(answer.body, paged.items)
-            if not answer.cursor or len(items) >= limit:
-                break
-            page = replace(page, cursor=answer.cursor, **_bounds(answer.window))
-        body: Any = msgspec.structs.replace(cast(Any, answer.body), **{paged.items: tuple(items)})
+        for answer in self._pages(query, LIMIT if paged.limit is None else paged.limit):
+            items += paged.items_of(answer.body)
+        body = paged.with_items(answer.body, items)
         incomplete = LIMIT_REACHED if answer.cursor else truncation_hint(answer.truncated_by)
         next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
         return TableAnswer(body, incomplete, answer.retained_from_ms, next_page, query.table)
+
+    def _pages(self, page: Any, limit: int | None) -> Iterator[queries.Answer[Any]]:
+        """Yield pages until they have `limit` items, or no more; None is no limit."""
+        while True:
+            # A page has fewer items than its limit where FLL_LIST_LIMIT_MAX or a bounded search is less.
+            answer = self.read_answer(replace(page, limit=limit))
+            yield answer
+            limit = None if limit is None else limit - len(page.items_of(answer.body))
+            if not answer.cursor or limit == 0:
+                return
+            page = replace(page, cursor=answer.cursor, **_bounds(answer.window))
 
     lineage = _asks(Lineage)
     field_lineage = _asks(FieldLineage)
@@ -197,6 +219,9 @@ class Connection(TagConnection, LineageClient):
     programs = _asks(Programs)
     run = _asks(Run)
     content = _asks(Content)
+    openlineage_events = _asks(OpenLineageEvents)
+    namespace_openlineage_events = _asks(NamespaceOpenLineageEvents)
+    all_openlineage_events = _asks(AllOpenLineageEvents)
 
     search = _asks(Search)
     namespaces = _asks(Namespaces)

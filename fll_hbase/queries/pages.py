@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
 
 from fll_hbase.queries.cursors import INVALID, decode_cursor, encode_cursor
 from fll_hbase.queries.parameters import About
@@ -16,9 +18,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Paged:
-    """A page of a list; `items` is the member of the body that has it."""
+    """A page of a list; `items` is the member of the body that has it, "" for a body that is the list."""
 
-    items: ClassVar[str]
+    items: ClassVar[str] = ""
 
     limit: Annotated[int | None, About(minimum=1)] = None
     cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None
@@ -26,6 +28,15 @@ class Paged:
     def page_limit(self, store: LineageStore) -> int:
         """Return the most items of a page: `limit` or FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
         return min(self.limit or store.settings.list_limit, store.settings.list_limit_max)
+
+    def items_of(self, body: Any) -> Sequence[Any]:
+        """Return the items of a page."""
+        items: Sequence[Any] = getattr(body, self.items) if self.items else body
+        return items
+
+    def with_items(self, body: Any, items: Sequence[Any]) -> Any:
+        """Return a page with other items."""
+        return msgspec.structs.replace(body, **{self.items: tuple(items)}) if self.items else tuple(items)
 
     def start_after(self, count: int) -> list[str]:
         """Return the `count` names of the item before the page, all "" for the first page.

@@ -44,6 +44,9 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("all_runs", (), {**WINDOWED, "limit": 20}),
     ("namespace_runs", ("bank",), {**WINDOWED, "program": "features", "limit": 3}),
     ("dataset", DAILY, {}),
+    ("openlineage_events", DAILY, {**WINDOWED, "limit": 3}),
+    ("namespace_openlineage_events", ("bank",), {**WINDOWED, "limit": 2}),
+    ("all_openlineage_events", (), {**WINDOWED, "state": "FAIL"}),
     ("search", ("uid",), {"limit": 3}),
     *(
         ("ask", (query,), {})

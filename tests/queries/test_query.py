@@ -15,6 +15,11 @@ from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namesp
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
+from fll_hbase.queries.openlineage_events import (
+    AllOpenLineageEvents,
+    NamespaceOpenLineageEvents,
+    OpenLineageEvents,
+)
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.run_counts import RunCounts
@@ -24,8 +29,9 @@ from fll_hbase.queries.search import Search
 from fll_hbase.runtime.errors import InvalidQuery
 
 QUERIES: tuple[type[Query[Any]], ...] = (
-    *(AllRuns, Content, DatasetDetails, DatasetDiff, Datasets, Diff, Fields, History, NamespaceRuns),
-    *(Namespaces, Programs, Run, RunCounts, Runs, Search),
+    *(AllOpenLineageEvents, AllRuns, Content, DatasetDetails, DatasetDiff, Datasets, Diff, Fields, History),
+    *(NamespaceOpenLineageEvents, NamespaceRuns, Namespaces, OpenLineageEvents),
+    *(Programs, Run, RunCounts, Runs, Search),
 )
 
 names = st.text(min_size=1, max_size=9).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+import msgspec
 
 from fll_hbase.cli.options import dataset_arguments, open_target, target_options, window_options
 from fll_hbase.client.base import WindowText
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.queries.openlineage_events import OpenLineageEvents
 
 FORMATS = ("openlineage",)
 
@@ -40,5 +39,5 @@ def export(
     """
     with open_target(store, server) as client:
         # Line by line: an export has no bound, so it must not be collected in memory.
-        for event in client.export(Dataset(namespace, name), window):
-            click.echo(json.dumps(event, ensure_ascii=False, separators=(",", ":")))
+        for event in client.items(OpenLineageEvents(namespace, name, start=window.start, end=window.end)):
+            click.echo(msgspec.json.encode(event))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -22,13 +22,12 @@ from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.queries import query as queries
 from fll_hbase.queries import (
-    openlineage_export,
     reach_answer,
     rest_json,
     time_window,
 )
-from fll_hbase.queries import query as queries
 from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.query import BodyT, Query
@@ -155,17 +154,6 @@ class LocalClient(Connection):
         body = rest_json.field_derivations(query.field.name, window, result)
         page = _next_page(window, str(result.next_skip)) if result.next_skip else {}
         return Answer(body, truncation_hint(result.truncated_by), next_page=page)
-
-    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        # The window is parsed once: if `now` moved between pages, the pages would be of different windows.
-        bounds, next_after = self._window(window), b""
-        while True:
-            page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=next_after)
-            runs = self._store.run_details(page)
-            yield from openlineage_export.export_runs(self._store.catalogue, self._store.tags, runs)
-            next_after = page.next_after
-            if not next_after:
-                return
 
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")

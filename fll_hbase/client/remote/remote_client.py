@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -178,13 +178,6 @@ class HttpClient(Connection):
         response = self._session.get(*path, "lineage", params=params)
         answer = truncatable(problems.json_body(response, "paths", "truncated"))
         return replace(answer, next_page=cursor_of(next_page(response)))
-
-    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        params: dict[str, str] | None = {"start": window.start, "end": window.end}
-        while params is not None:
-            response = self._session.get(*_dataset_path(dataset), "openlineage", params=params)
-            yield from problems.json_body(response)
-            params = next_page(response)
 
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         """Send POST /v3/questions, with up to 100 questions in a request."""

@@ -410,24 +410,36 @@ export interface components {
             destinationEndPoint?: components["schemas"]["EndPoint"];
             destinationEndPoints?: components["schemas"]["EndPoint"][];
         };
+        OpenLineageDataset: {
+            namespace: string;
+            name: string;
+            facets: {
+                [key: string]: unknown;
+            };
+        };
         OpenLineageEvent: {
             /** @enum {string} */
             eventType: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             eventTime: string;
             producer: string;
             schemaURL: string;
-            run: {
+            run: components["schemas"]["OpenLineageRun"];
+            job: components["schemas"]["OpenLineageJob"];
+            inputs: components["schemas"]["OpenLineageDataset"][];
+            outputs: components["schemas"]["OpenLineageDataset"][];
+        };
+        OpenLineageJob: {
+            namespace: string;
+            name: string;
+            facets: {
                 [key: string]: unknown;
             };
-            job: {
+        };
+        OpenLineageRun: {
+            runId: string;
+            facets: {
                 [key: string]: unknown;
             };
-            inputs: {
-                [key: string]: unknown;
-            }[];
-            outputs: {
-                [key: string]: unknown;
-            }[];
         };
         Operation: {
             name: string;
@@ -659,7 +671,7 @@ export interface components {
                 start?: string;
                 end?: string;
                 program?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             };
             "/v3/namespaces/{namespace}/openlineage": {
@@ -668,7 +680,7 @@ export interface components {
                 start?: string;
                 end?: string;
                 program?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             };
             "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags/{tag}": Record<string, never>;
@@ -1110,7 +1122,10 @@ export type ListedRun = components['schemas']['ListedRun'];
 export type NamespaceRuns = components['schemas']['NamespaceRuns'];
 export type Namespaces = components['schemas']['Namespaces'];
 export type Node = components['schemas']['Node'];
+export type OpenLineageDataset = components['schemas']['OpenLineageDataset'];
 export type OpenLineageEvent = components['schemas']['OpenLineageEvent'];
+export type OpenLineageJob = components['schemas']['OpenLineageJob'];
+export type OpenLineageRun = components['schemas']['OpenLineageRun'];
 export type Operation = components['schemas']['Operation'];
 export type Pair = components['schemas']['Pair'];
 export type ParamsOf = components['schemas']['ParamsOf'];

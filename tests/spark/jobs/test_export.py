@@ -18,7 +18,6 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli import main
-from fll_hbase.client.base import WindowText
 from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest import ingest
 from fll_hbase.ingest.registry import parse_event
@@ -30,6 +29,7 @@ from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.queries.field_lineage import field_lineage
 from fll_hbase.queries.lineage import lineage_entry
+from fll_hbase.queries.openlineage_events import OpenLineageEvents
 from fll_hbase.queries.runs import listed_run
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sources import openlineage
@@ -250,7 +250,9 @@ def test_events_and_catalogue_are_those_of_fll_export(spark: SparkSession, tmp_p
     ]
     client = LocalClient(store)
     exported = {
-        event["run"]["runId"]: event for end in ends for event in client.export(end, WindowText("0", "now"))
+        event.run.run_id: msgspec.to_builtins(event)
+        for end in ends
+        for event in client.items(OpenLineageEvents(end.namespace, end.name, start=0))
     }
     runs = {line["run"]["runId"]: line for line in lines if "run" in line}
     assert runs.keys() == exported.keys()
