@@ -151,6 +151,7 @@ class DerivationReader:
             self._times.complete_days(replace(query, dataset=name), by_content, days)
 
     def _build(self, ways: Sequence[_Way], page: slice, truncated_by: set[str]) -> Derivations:
+        """Return a page of the newest runs of each way, the way with the newest run first."""
         # Runs of a day that was read again may have been purged meanwhile.
         listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
         listed.sort(key=lambda item: reference_order(item[0][0]))
@@ -181,5 +182,6 @@ class DerivationReader:
 def _derivation(
     field: DatasetField, upstream: Sequence[Operation], by_name: Mapping[str, Operation]
 ) -> _ContentDerivation:
+    """Return the signature of what leads into a field, and its operations, each after those it depends on."""
     steps = topology.sort_operations([by_name[operation.name] for operation in upstream])
     return simple_view.derivation_signature(upstream, field), steps

@@ -76,6 +76,7 @@ class _IndexedContents:
         return self._indexed[checksum]
 
     def _read(self, checksum: str) -> Mapping[str, Operation]:
+        """Return the operations of a content by name; the first time each content is read in its order."""
         if checksum not in self._seen:
             self._seen.add(checksum)
             return next(self._operations)
@@ -157,6 +158,7 @@ class FieldDiffReader:
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
+    """Return what one window has and the other does not; None if a limit cut the other one's union."""
     parts, base_parts = union.build(), base_union.build()
     # A part that a truncated window lacks may be in what was cut, so nothing is reported as missing from it.
     return FieldDiff(

@@ -127,10 +127,12 @@ class FieldGraph:
                 yield near, far, edge.influence
 
     def _end(self, dataset: Dataset | None, name: str | None) -> Node | None:
+        """Return the node of a field, or of a whole dataset without a name; None without a dataset."""
         return None if dataset is None else self.node(DatasetField(dataset, name or WHOLE_DATASET))
 
 
 def _one_by_one(edges: Iterable[_Edge]) -> Iterator[tuple[Node, Steps]]:
+    """Yield each edge as a step of its own."""
     for near, *edge in edges:
         yield near, _steps([edge])
 

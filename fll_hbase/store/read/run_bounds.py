@@ -89,6 +89,7 @@ class RunBoundsReader:
             window = Window(part.start_ms, start_ms + 1)
 
     def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> list[int]:
+        """Return the starts (epoch ms) of the runs of references that their run rows confirm."""
         deadline.check()
         return [committed.run.start_ms for committed in self._windows.matching_runs(query, tails)]
 
@@ -102,6 +103,7 @@ def _scan(query: WindowQuery, window: Window, *, limit: int) -> Scan:
 
 
 def _tails(query: WindowQuery, keys: Iterable[bytes]) -> list[bytes]:
+    """Return the ends of reference keys, after the prefix of the dataset: start and run."""
     prefix = layout.reference_prefix(query.direction, query.dataset)
     return [key[len(prefix) :] for key in keys]
 

@@ -24,6 +24,7 @@ class _Usage:
     def add(
         self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns, *, counts: bool
     ) -> None:
+        """Add runs of a day; unless they count, only the failed ones. `newest` is the newest of them."""
         self.failed += runs.total if runs.failed else 0
         if not counts:
             return
@@ -110,6 +111,7 @@ class BucketCounts:
         return ((start_ms - self._window.start_ms + 1) * self._buckets - 1) // length_ms
 
     def _start_ms(self, number: int) -> int:
+        """Return the start of a bucket (epoch ms): the window divided into equal parts, rounded down."""
         length_ms = self._window.stop_ms - self._window.start_ms
         return self._window.start_ms + number * length_ms // self._buckets
 

@@ -107,6 +107,7 @@ class RunTimesReader:
         }
 
     def _shared(self, queries: Sequence[WindowQuery]) -> dict[WindowQuery, TimesByName]:
+        """Return the results that an earlier read of this request kept, by query."""
         shared = shared_reads.lookup([("times", query) for query in queries])
         return {query: value for (_, query), value in shared.items()}
 
@@ -135,6 +136,7 @@ class RunTimesReader:
         self._reads.run([self._complete_days(query, times, days)])
 
     def _times(self, query: WindowQuery, budget: RunBudget) -> Reads[dict[str, RunTimes]]:
+        """Read the runs of each content by day, up to ATTEMPTS_MAX times while days change."""
         query = yield from self._windows.restricted(query)
         runs: dict[str, list[DayRuns]] = {}
         for attempt in range(ATTEMPTS_MAX):
@@ -158,6 +160,7 @@ class RunTimesReader:
     def _complete_days(
         self, query: WindowQuery, times: Mapping[str, RunTimes], unsettled: Mapping[str, Collection[int]]
     ) -> Reads[None]:
+        """Replace days of `times` that are not complete by all their runs, without a limit."""
         query = yield from self._windows.restricted(query)
         contents = yield from self._windows.days(query)
         days, unknown = yield from _read_starts(query, contents, unsettled)
@@ -315,6 +318,7 @@ def _count(
 
 
 def _column(head: CommittedHead) -> bytes:
+    """Return the column of the references to a run."""
     return run_rows.reference_column(head.checksum, failed=head.state.failed)
 
 
@@ -330,6 +334,7 @@ def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
 
 
 def _token(contents: DaysByContent, key: ContentDay) -> bytes | None:
+    """Return the token of a day, as its calendar was read; None if it has none."""
     days = contents.get(key.checksum)
     if days is None:
         return None

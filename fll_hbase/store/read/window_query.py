@@ -165,6 +165,7 @@ class WindowReader:
         return (yield from self._days(query, (yield from content_days.read_ways(query))))
 
     def _days(self, query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
+        """Read the days of contents, and offer those without a seal to the sealer."""
         contents = yield from content_days.read_days(query, ways)
         if self._sealer is not None:
             self._sealer.offer(query, contents)
@@ -183,6 +184,7 @@ class WindowReader:
         return matches
 
     def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
+        """Return the tail of the newest matching reference of each content; none where there is none."""
         query = yield from self.restricted(query)
         wanted = {checksum.encode() for checksum in checksums}
         ways = yield from content_days.read_ways(query)
@@ -272,6 +274,7 @@ class WindowReader:
         return {tail: head for tail, head in heads.items() if self._has_dataset(query, head)}
 
     def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
+        """Return whether a commit record is in the window, and its content has the dataset."""
         return _in_window(query, head) and self._has_dataset(query, head)
 
     def _has_dataset(self, query: WindowQuery, head: CommittedHead) -> bool:
@@ -316,6 +319,7 @@ class WindowReader:
     def _newest_of_day(
         self, query: WindowQuery, day: int, checksums: Iterable[str]
     ) -> Reads[dict[str, bytes]]:
+        """Return the newest references of contents on a day, read page by page until all are found."""
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
         page: Page | None = first_page(query, day)
@@ -330,6 +334,7 @@ class WindowReader:
 
 
 def _with(checksums: Collection[bytes], ways: Iterable[bytes]) -> list[bytes]:
+    """Return the ways of these contents."""
     return [way for way in ways if calendars.split_way(way)[1] in checksums]
 
 

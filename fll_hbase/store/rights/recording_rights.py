@@ -55,13 +55,16 @@ class RecordingRights:
         if error is not None:
             return error
         if isinstance(run, IncomingEvent):
-            return self._checked_event(run)
+            return self._permitted_event(run)
         # Only what was found is replaced: of a run that is stored meanwhile the commit finds the owner.
         return replace(
-            run, info=self._checked_info(run.info), replaces_others=run.replaces_others and owner is not None
+            run,
+            info=self._permitted_info(run.info),
+            replaces_others=run.replaces_others and owner is not None,
         )
 
     def _missing_right(self, run: RunInput) -> Forbidden | None:
+        """Return the error that names the namespaces in which the principal may not record; else None."""
         if isinstance(run, RecordedRun):
             needed = {run.run.namespace, *(dataset.namespace for dataset in run.info.destinations)}
         else:
@@ -76,42 +79,45 @@ class RecordingRights:
             " those of all datasets that it writes; nothing was stored"
         )
 
-    def _checked_info(self, info: FieldLineageInfo) -> FieldLineageInfo:
+    def _permitted_info(self, info: FieldLineageInfo) -> FieldLineageInfo:
         """Return the lineage without types and descriptions of others' sources."""
         if all(self.may_record(source.namespace) for source in info.sources):
             return info
-        checked = [self._checked_operation(operation) for operation in info.operations]
+        checked = [self._permitted_operation(operation) for operation in info.operations]
         return info if checked == list(info.operations) else build_lineage_lenient(checked)
 
-    def _checked_operation(self, operation: Operation) -> Operation:
+    def _permitted_operation(self, operation: Operation) -> Operation:
+        """Return an operation; a READ of a source of others loses its types and description."""
         if not isinstance(operation, Read) or self.may_record(operation.source.namespace):
             return operation
         outputs = tuple(replace(output, type="") for output in operation.outputs)
         return replace(operation, source_description="", outputs=outputs)
 
-    def _checked_event(self, event: IncomingEvent) -> IncomingEvent:
+    def _permitted_event(self, event: IncomingEvent) -> IncomingEvent:
+        """Return an event without types, descriptions and aliases of others' datasets, in new bodies."""
         lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
-        mentions = tuple(self._checked_mention(mention, lineage) for mention in lineage.mentions)
-        operations = self._checked_text(lineage.operations)
+        mentions = tuple(self._permitted_mention(mention, lineage) for mention in lineage.mentions)
+        operations = self._permitted_text(lineage.operations)
         if mentions == lineage.mentions and operations == lineage.operations:
             return event
         lineage = msgspec.structs.replace(lineage, mentions=mentions, operations=operations)
         facts = run_events.decode_run_facts(event.bodies[event.event.facts_digest])
         return run_events.make_event(event.run, event.event.time_ms, event.event.type, lineage, facts)
 
-    def _checked_mention(self, mention: DatasetMention, lineage: EventLineage) -> DatasetMention:
+    def _permitted_mention(self, mention: DatasetMention, lineage: EventLineage) -> DatasetMention:
+        """Return a mention without aliases of others; of another's dataset only the names of fields stay."""
         aliases = tuple(alias for alias in mention.aliases if self.may_record(alias[0]))
         if self.may_record(lineage.datasets[mention.dataset_index][0]):
             return msgspec.structs.replace(mention, aliases=aliases)
         fields = mention.fields and tuple((name, "") for name, _ in mention.fields)
         return msgspec.structs.replace(mention, aliases=(), fields=fields, description="")
 
-    def _checked_text(self, operations: str) -> str:
+    def _permitted_text(self, operations: str) -> str:
         """Return the operations that an event carries, in their canonical form."""
         if not operations:
             return operations
         carried = event_operations.carried_operations(operations)
-        return "\n".join(checksums.canonical(self._checked_operation(operation)) for operation in carried)
+        return "\n".join(checksums.canonical(self._permitted_operation(operation)) for operation in carried)
 
 
 def run_id_in_use(run: str) -> RunIdConflict:

@@ -309,9 +309,11 @@ class RunCommitter:
             yield batch
 
     def _late(self, began_ms: int) -> bool:
+        """Return whether a pass that began at `began_ms` took longer than a pass may take."""
         return self._clock() - began_ms > self._pass_max_ms
 
     def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
+        """Yield runs with their stored row, empty for a new run; the rows are read in one call."""
         pending = list(pending)
         # One call for all runs of the pass, not a round trip for each.
         rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))

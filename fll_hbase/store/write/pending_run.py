@@ -95,6 +95,7 @@ class PendingRun(ABC):
         self._count(row)
 
     def _count(self, row: Row) -> None:
+        """Take the counts of documents, events and commits from the stored run row."""
         self.input_count = run_rows.input_count(row)
         self.commit_count = run_rows.commit_count(row, self.commit_value)
 
@@ -178,6 +179,7 @@ class PendingDocument(PendingRun):
         self._append(self.value if self.overtaken_by is None else self.overtaken_by)
 
     def _append(self, value: bytes) -> None:
+        """Set the cell that this document is put into: a new one of the next number."""
         self.cell = run_rows.document_put(self.key, self.number, value)
         self.cells = [self.cell]
 
@@ -298,6 +300,7 @@ def pending_run(batch: RunBatch) -> PendingRun:
 
 
 def _pending_document(recorded: RecordedRun, sequence: DocumentSequence | None) -> PendingDocument:
+    """Return a document to be committed. Raises TooLarge if its cells exceed the limit."""
     document = CommittedRun(recorded.info.checksum, recorded.run)
     value = _check_size(recorded.info, document)
     run = document.run.run
@@ -313,6 +316,7 @@ def _pending_document(recorded: RecordedRun, sequence: DocumentSequence | None) 
 
 
 def _pending_events(incoming: Sequence[IncomingEvent]) -> PendingEvents:
+    """Return events of one run to be committed. Raises TooLarge for a body that one cell cannot hold."""
     run = incoming[0].run
     bodies = {digest: body for event in incoming for digest, body in event.bodies.items()}
     for digest, body in bodies.items():

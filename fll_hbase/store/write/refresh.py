@@ -1,4 +1,4 @@
-"""What a commit puts again before garbage collection may delete it: contents, event bodies and ways."""
+"""Cells that a commit puts again, lest garbage collection deletes them: contents, event bodies, ways."""
 
 from __future__ import annotations
 
