@@ -20,7 +20,6 @@ from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.race_by_hand import ByHand, ConsumptionRows, ReachRows, WayRow
 from bench.race_workload import DAYS, SEED, Workload, starting_fields
 from fll_hbase.client.base import (
-    DerivationsQuery,
     FieldReachQuery,
     ReportQuestion,
     WindowText,
@@ -218,8 +217,10 @@ def _consumption_row_parts(rows: ConsumptionRows) -> Parts:
 
 
 def _ask_derivations(client: LocalClient, question: Question) -> Json:
-    query = DerivationsQuery(question.field, _window_text(question.window), failed=False)
-    return _object(client.ask_derivations(query).body)
+    (namespace, name), field = question.field
+    window = _window_text(question.window)
+    answer = client.derivations(namespace, name, field, start=window.start, end=window.end)
+    return _object(msgspec.to_builtins(answer.body))
 
 
 def _derivation_parts(body: Json) -> Parts:

@@ -6,6 +6,7 @@ import marshmallow as ma
 from marshmallow import fields, validate
 
 from fll_hbase.model.window import Direction
+from fll_hbase.queries.derivations import Path
 from fll_hbase.queries.field_lineage import Connection, Node, Operation
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.names import DatasetName
@@ -25,6 +26,7 @@ EndPointSchema = body_schema(DatasetName)
 NodeSchema = body_schema(Node)
 OperationSchema = body_schema(Operation)
 ConnectionSchema = body_schema(Connection)
+PathSchema = body_schema(Path)
 EntrySchema = body_schema(LineageEntry)
 
 
@@ -117,41 +119,6 @@ class DryRunSchema(ma.Schema):
     truncatedBy = fields.List(fields.String())
 
 
-class _Bounded(ma.Schema):
-    """An answer that reports whether a limit truncated it, and which (decision 8)."""
-
-    truncated = fields.Boolean(required=True)
-    truncatedBy = fields.List(fields.String())
-
-
-class StepSchema(ma.Schema):
-    """An operation of a path."""
-
-    inputs = fields.List(fields.String(), required=True)
-    outputs = fields.List(fields.String(), required=True)
-    name = fields.String(required=True)
-    description = fields.String(required=True)
-
-
-class PathSchema(ma.Schema):
-    """One derivation of a field with its runs: how many, first and last start in ms, the newest ids."""
-
-    operations = fields.List(fields.Nested(StepSchema), required=True)
-    runs = fields.List(fields.String(), required=True)
-    runCount = fields.Integer(required=True)
-    firstStart = fields.Integer(required=True)
-    lastStart = fields.Integer(required=True)
-
-
-class FieldDerivationsSchema(_Bounded):
-    """All derivations of a field."""
-
-    fieldName = fields.String(required=True)
-    startTimeInSeconds = fields.Float(required=True)
-    endTimeInSeconds = fields.Float(required=True)
-    paths = fields.List(fields.Nested(PathSchema), required=True)
-
-
 class HealthSchema(ma.Schema):
     """The state of the process or of its store."""
 
@@ -170,6 +137,5 @@ COMPONENTS = {
     "DryRun": DryRunSchema,
     "DryRuns": DryRunsSchema,
     "RecordedRuns": RecordedRunsSchema,
-    "FieldWays": FieldDerivationsSchema,
 }
 """Schemas that are referred to by name, or whose name differs from that of the class."""

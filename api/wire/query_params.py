@@ -138,10 +138,6 @@ class PageParams(NoParams):
     cursor = ma.fields.String(load_default=None, metadata={"description": "From the link to the next page"})
 
 
-class DerivationsParams(WindowWithFailedParams, PageParams):
-    """A page of the runs of each derivation of a field."""
-
-
 class RecordParams(NoParams):
     """Whether to record, or only to return what would be recorded."""
 

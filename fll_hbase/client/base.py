@@ -12,7 +12,6 @@ from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
-from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import LineageError
 
 LIMIT_REACHED = "a greater limit shows more"
@@ -56,20 +55,6 @@ class ReportQuestion:
     window: WindowText
     causal: bool
     failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DerivationsQuery:
-    """The distinct ways in which a field was produced, with the ids of at most `limit` runs of each.
-
-    With a `cursor` those after the page that it is from.
-    """
-
-    field: DatasetField
-    window: WindowText
-    failed: bool
-    limit: int = DEFAULTS.list_limit
-    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +114,6 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_report(self, question: ReportQuestion) -> Answer:
         """Return a report with all of its runs, and its `window` as a pair of milliseconds since 1970."""
-
-    @abstractmethod
-    def ask_derivations(self, query: DerivationsQuery) -> Answer:
-        """Return the distinct ways in which a field was produced, with their runs."""
 
     @abstractmethod
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:

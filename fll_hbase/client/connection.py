@@ -18,7 +18,6 @@ from fll_hbase.client.arguments import (
 )
 from fll_hbase.client.base import (
     LIMIT_REACHED,
-    DerivationsQuery,
     FieldReachQuery,
     LineageClient,
     ReportQuestion,
@@ -31,6 +30,7 @@ from fll_hbase.queries import query as queries
 from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
+from fll_hbase.queries.derivations import Derivations
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
@@ -44,7 +44,7 @@ from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
-from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.query import Answer, BodyT, Query
 from fll_hbase.queries.retention import Retention
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
@@ -91,9 +91,7 @@ class Connection(TagConnection, LineageClient):
         query.check()
         if isinstance(query, Paged):
             return self._read_pages(query, query)
-        answer = self.read_answer(query)
-        incomplete = truncation_hint(answer.truncated_by)
-        return TableAnswer(answer.body, incomplete, answer.retained_from_ms, shape=query.table)
+        return _table_answer(query, self.read_answer(query))
 
     def items(self, query: Query[Any]) -> Iterator[Any]:
         """Yield the items of a list, page by page: all of them, or as many as its limit.
@@ -111,13 +109,14 @@ class Connection(TagConnection, LineageClient):
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
         """Read pages until there are as many items as the limit, or no more."""
+        limit = LIMIT if paged.limit is None else paged.limit
         items: list[Any] = []
-        for answer in self._pages(query, LIMIT if paged.limit is None else paged.limit):
+        for answer in self._pages(query, limit):
+            if not paged.joins_pages:
+                return _table_answer(query, answer)
             items += paged.items_of(answer.body)
-        body = paged.with_items(answer.body, items)
-        incomplete = LIMIT_REACHED if answer.cursor else truncation_hint(answer.truncated_by)
-        next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
-        return TableAnswer(body, incomplete, answer.retained_from_ms, next_page, query.table)
+        joined = _table_answer(query, replace(answer, body=paged.with_items(answer.body, items)))
+        return replace(joined, incomplete=LIMIT_REACHED) if answer.cursor else joined
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[queries.Answer[Any]]:
         """Yield pages until they have `limit` items, or no more; None is no limit."""
@@ -132,30 +131,7 @@ class Connection(TagConnection, LineageClient):
 
     lineage = _asks(Lineage)
     field_lineage = _asks(FieldLineage)
-
-    def derivations(
-        self,
-        namespace: str,
-        name: str,
-        field: str,
-        *,
-        start: Time = START,
-        end: Time = END,
-        failed: bool = False,
-        limit: int = LIMIT,
-        cursor: str | None = None,
-    ) -> TableAnswer[shapes.Derivations]:
-        """Return the distinct ways in which a field was produced, newest first, with `limit` runs of each.
-
-        Older runs are on the next page, see `runs`.
-
-        >>> len(client.derivations("hospital", "PatientRecords", "patient_medical_score", start="now-90d"))
-        2
-        """
-        check_count("limit", limit)
-        key = _field(namespace, name, field)
-        query = DerivationsQuery(key, window_text(start, end), failed, limit, cursor)
-        return as_table(self.ask_derivations(query), shapes.Derivations, table_shapes.DERIVATIONS)
+    derivations = _asks(Derivations)
 
     def reach(
         self,
@@ -243,6 +219,13 @@ class Connection(TagConnection, LineageClient):
         ConfigurationError for a store.
         """
         return as_typed(self.ask_questions([{"path": path} for path in paths]), shapes.QuestionAnswers)
+
+
+def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[BodyT]:
+    """Return an answer of a store or a server as one of a method."""
+    incomplete = truncation_hint(answer.truncated_by)
+    next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
+    return TableAnswer(answer.body, incomplete, answer.retained_from_ms, next_page, query.table)
 
 
 def _bounds(window: Window | None) -> dict[str, str]:

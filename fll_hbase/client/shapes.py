@@ -74,39 +74,6 @@ class Reach(TypedDict):
     truncatedBy: NotRequired[list[str]]
 
 
-class Step(TypedDict):
-    """An operation of a derivation; inputs and outputs are names of fields."""
-
-    inputs: list[str]
-    outputs: list[str]
-    name: str
-    description: str
-
-
-class Path(TypedDict):
-    """One way in which a field was produced, with its runs: how many, and the ids of the newest, in order.
-
-    Starts are those of the first and the last run, in milliseconds since 1970.
-    """
-
-    operations: list[Step]
-    runs: list[str]
-    runCount: int
-    firstStart: int
-    lastStart: int
-
-
-class Derivations(TypedDict):
-    """The distinct ways in which a field was produced, newest first."""
-
-    fieldName: str
-    startTimeInSeconds: float
-    endTimeInSeconds: float
-    paths: list[Path]
-    truncated: bool
-    truncatedBy: NotRequired[list[str]]
-
-
 class QuestionAnswer(TypedDict):
     """The answer to one question of a batch: as its own request would be answered."""
 

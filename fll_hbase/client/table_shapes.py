@@ -9,18 +9,6 @@ from fll_hbase.runtime.json_types import Json
 _DATASET = ("namespace", "name")
 
 
-def _paths(body: Json) -> list[Row]:
-    return [
-        {
-            "operations": ", ".join(step["name"] for step in path["operations"]),
-            "runs": path["runCount"],
-            # A later page may have no run of a path.
-            "lastRun": next(iter(path["runs"]), ""),
-        }
-        for path in body["paths"]
-    ]
-
-
 def _edges(body: Json) -> list[Row]:
     ends = (("namespace", "Namespace"), ("name", "Name"), ("field", "Field"))
     return [
@@ -30,4 +18,3 @@ def _edges(body: Json) -> list[Row]:
 
 
 REACH = TableShape(CSV_COLUMNS, _edges, times=("firstStart", "lastStart"))
-DERIVATIONS = TableShape(("operations", "runs", "lastRun"), _paths)

@@ -21,6 +21,8 @@ class Paged:
     """A page of a list; `items` is the member of the body that has it, "" for a body that is the list."""
 
     items: ClassVar[str] = ""
+    joins_pages: ClassVar[bool] = True
+    """Whether pages are parts of one list."""
 
     limit: Annotated[int | None, About(minimum=1)] = None
     cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None

@@ -12,53 +12,18 @@ from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.field_relations import all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.masking import is_hidden_operation
-from fll_hbase.model.operations import (
-    Operation,
-    Read,
-    Transform,
-    Write,
-    inputs_of,
-    outputs_of,
-)
-from fll_hbase.model.window import Direction, Window
+from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json
 from fll_hbase.queries.lineage import lineage_entry
 from fll_hbase.queries.query import Fault
-from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
-    Derivations,
     LineageEntry,
 )
 from fll_hbase.store.write.pending_run import CommitResult
-
-
-def field_derivations(field: str, window: Window, result: Derivations) -> Json:
-    """Return the derivations of a field in the shape of the first design (seed 000)."""
-    body: Json = {
-        "fieldName": field,
-        "startTimeInSeconds": short_seconds(window.start_ms),
-        "endTimeInSeconds": short_seconds(window.stop_ms),
-        "paths": [
-            {
-                "operations": [
-                    _step(operation)
-                    for operation in derivation.operations
-                    if not is_hidden_operation(operation.name)
-                ],
-                "runs": list(derivation.runs),
-                "runCount": derivation.run_count,
-                "firstStart": derivation.first_start_ms,
-                "lastStart": derivation.last_start_ms,
-            }
-            for derivation in result.derivations
-        ],
-    }
-    return truncatable(body, result.truncated_by)
 
 
 def truncatable(body: Json, truncated_by: Sequence[str]) -> Json:
@@ -151,19 +116,3 @@ def field_errors(errors: Iterable[FieldError]) -> list[Json]:
     """Return errors or warnings as objects with the path in `at`."""
     faults: list[Json] = msgspec.to_builtins([Fault.from_error(error) for error in errors])
     return faults
-
-
-def _step(operation: Operation) -> Json:
-    match operation:
-        case Read():
-            inputs = [operation.source.name]
-        case Transform() | Write():
-            # Of a hidden input nothing is shown here: the shape has no place for its number.
-            shown = (item for item in inputs_of(operation) if not is_hidden_operation(item.origin))
-            inputs = [input_field.name for input_field in shown]
-    return {
-        "inputs": inputs,
-        "outputs": [output.name for output in outputs_of(operation)],
-        "name": operation.name,
-        "description": operation.description,
-    }

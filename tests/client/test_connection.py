@@ -171,17 +171,17 @@ def test_a_run_has_the_operations_of_its_content(local: Connection, remote: Conn
 
 
 def test_pages_of_derivations_are_all_runs(local: Connection, remote: Connection) -> None:
-    (everything,) = local.derivations(*DAILY, "UID", **WINDOWED).body["paths"]
-    assert everything["runCount"] == len(everything["runs"]) > 9
-    limit = len(everything["runs"]) // 3
+    (everything,) = local.derivations(*DAILY, "UID", **WINDOWED).body.paths
+    assert everything.run_count == len(everything.runs) > 9
+    limit = len(everything.runs) // 3
     for client in (local, remote):
         page = client.derivations(*DAILY, "UID", **WINDOWED, limit=limit)
         assert not page.incomplete
-        runs = list(page.body["paths"][0]["runs"])
+        runs = [*page.body.paths[0].runs]
         while page.next_page:
             page = client.derivations(*DAILY, "UID", limit=limit, **page.next_page)
-            runs += page.body["paths"][0]["runs"]
-        assert runs == everything["runs"]
+            runs += page.body.paths[0].runs
+        assert tuple(runs) == everything.runs
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import msgspec
 
 from fll_hbase.client.base import (
     Answer,
-    DerivationsQuery,
     FieldReachQuery,
     ReportQuestion,
     WindowText,
@@ -25,10 +24,8 @@ from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import query as queries
 from fll_hbase.queries import (
     reach_answer,
-    rest_json,
     time_window,
 )
-from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.reports.consumption import consumption
@@ -141,20 +138,6 @@ class LocalClient(Connection):
         body["window"] = window.start_ms, window.stop_ms
         return Answer(body, truncation_hint(body.get("truncatedBy", ())))
 
-    def ask_derivations(self, query: DerivationsQuery) -> Answer:
-        """Read the derivations of a field."""
-        window = self._window(query.window)
-        result = self._store.field_derivations(
-            query.field,
-            window,
-            failed=query.failed,
-            limit=min(query.limit, self._store.settings.list_limit_max),
-            skip=decode_skip_cursor(query.cursor),
-        )
-        body = rest_json.field_derivations(query.field.name, window, result)
-        page = _next_page(window, str(result.next_skip)) if result.next_skip else {}
-        return Answer(body, truncation_hint(result.truncated_by), next_page=page)
-
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
 
@@ -170,15 +153,6 @@ class LocalClient(Connection):
 
     def _window(self, window: WindowText) -> Window:
         return _parse(window, self._clock())
-
-
-def _next_page(window: Window, position: str) -> dict[str, str]:
-    """Return the parameters of the next page: its window, and the cursor of its position."""
-    return {
-        "start": time_window.epoch_seconds(window.start_ms),
-        "end": time_window.epoch_seconds(window.stop_ms),
-        "cursor": encode_cursor(position),
-    }
 
 
 def _directions(direction: str) -> tuple[Direction, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import requests
 
-from fll_hbase.client.base import LIMIT_REACHED, Answer, truncation_hint
+from fll_hbase.client.base import Answer, truncation_hint
 from fll_hbase.client.remote import problems
-from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
@@ -44,25 +42,6 @@ def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
     return (limits or ("a bound of the server",)) if is_truncated else ()
 
 
-def read_pages(
-    session: HttpSession, member: str, *segments: str, params: Mapping[str, str], limit: int
-) -> Answer:
-    """Follow the links to next pages; return the items of `member`, at most `limit`."""
-    items: list[Any] = []
-    truncated_by: list[str] = []
-    page: Mapping[str, str] | None = params
-    horizon_ms: int | None = None
-    while page is not None and len(items) < limit:
-        # A server returns fewer items than `limit` where FLL_LIST_LIMIT_MAX or a bounded search is less.
-        response = session.get(*segments, params={**page, "limit": str(limit - len(items))})
-        body = problems.json_body(response, member)
-        items += body[member]
-        truncated_by = body.get("truncatedBy", [])
-        page, horizon_ms = next_page(response), retained_from_ms(response)
-    incomplete = truncation_hint(truncated_by) if page is None else LIMIT_REACHED
-    return Answer({member: items}, incomplete, horizon_ms, cursor_of(page))
-
-
 def retained_from_ms(response: requests.Response) -> int | None:
     """Return the retention horizon that a response names, None without one."""
     return _header_ms(response, "Retained-From")
@@ -92,8 +71,3 @@ def next_page(response: requests.Response) -> dict[str, str] | None:
     # Only the query of the link is used: behind a proxy the server's own path may differ from the client's.
     link = response.links.get("next")
     return dict(parse_qsl(urlsplit(link["url"]).query, keep_blank_values=True)) if link else None
-
-
-def cursor_of(page: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the cursor of the next page and its window; nothing without a next page, or a window."""
-    return {name: page[name] for name in ("start", "end", "cursor")} if page and "start" in page else {}

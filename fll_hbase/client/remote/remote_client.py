@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,16 +10,13 @@ from msgspec import to_builtins
 
 from fll_hbase.client.base import (
     Answer,
-    DerivationsQuery,
     FieldReachQuery,
     ReportQuestion,
-    WindowText,
 )
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.remote_answers import (
-    cursor_of,
     decode,
     next_page,
     retained_from_ms,
@@ -165,20 +161,6 @@ class HttpClient(Connection):
         body["window"] = [_milliseconds(response.headers[f"Window-{end}"]) for end in ("Start", "End")]
         return truncatable(body)
 
-    def ask_derivations(self, query: DerivationsQuery) -> Answer:
-        """Send GET …/datasets/<name>/fields/<field>/lineage."""
-        dataset = query.field.dataset
-        path = "v3", "namespaces", dataset.namespace, "datasets", dataset.name, "fields", query.field.name
-        params = {
-            **_window_params(query.window),
-            "failed": str(query.failed).lower(),
-            "limit": str(query.limit),
-            **({} if query.cursor is None else {"cursor": query.cursor}),
-        }
-        response = self._session.get(*path, "lineage", params=params)
-        answer = truncatable(problems.json_body(response, "paths", "truncated"))
-        return replace(answer, next_page=cursor_of(next_page(response)))
-
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         """Send POST /v3/questions, with up to 100 questions in a request."""
         answers: list[Any] = []
@@ -201,10 +183,6 @@ class HttpClient(Connection):
 
     def close(self) -> None:
         self._session.close()
-
-
-def _window_params(window: WindowText) -> dict[str, str]:
-    return {"start": window.start, "end": window.end}
 
 
 def _dataset_path(dataset: Dataset) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import msgspec
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json, reach_json, rest_json
+from fll_hbase.queries.derivations import derivation_path
 from fll_hbase.queries.field_lineage import field_lineage
 from fll_hbase.queries.history import stretch
 from fll_hbase.queries.reports.reached_fields import ReachedFields
@@ -35,7 +36,7 @@ def provenance(store: LineageStore, query: ReportQuery) -> Json:
         "sources": reached.to_json(sources),
         "upstream": reached.to_json(upstream - sources),
         "unknown": reach_json.unknown(reached.reach),
-        "derivations": rest_json.field_derivations(field.name, window, derivations)["paths"],
+        "derivations": msgspec.to_builtins([derivation_path(item) for item in derivations.derivations]),
         "detailed": _graph(detailed),
         "simple": _graph(simple),
         "stretches": msgspec.to_builtins([stretch(item) for item in history.stretches]),

@@ -1,0 +1,128 @@
+"""Derivations: the distinct ways in which a field was produced, with the runs of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fll_hbase.model.masking import is_hidden_operation
+from fll_hbase.model.operations import Operation, Read, inputs_of, outputs_of
+from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
+from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.query import Answer, Body, FieldQuery, WindowedWithFailed
+from fll_hbase.queries.tables import Row, TableShape
+from fll_hbase.queries.time_window import short_seconds
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import Derivation
+
+
+class Step(Body, frozen=True, kw_only=True):
+    """An operation of a path; inputs and outputs are names of fields."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    name: str
+    description: str
+
+
+class Path(Body, frozen=True, kw_only=True):
+    """One derivation of a field with its runs: how many, and the ids of the newest, in order.
+
+    Starts are those of the first and the last run, in milliseconds since 1970.
+    """
+
+    operations: tuple[Step, ...]
+    runs: tuple[str, ...]
+    run_count: int
+    first_start: int
+    last_start: int
+
+
+class DerivationsAnswer(Body, frozen=True, kw_only=True):
+    """The derivations of a field, newest first."""
+
+    schema_name: ClassVar[str] = "FieldWays"
+
+    field_name: str
+    start_time_in_seconds: int | float
+    end_time_in_seconds: int | float
+    paths: tuple[Path, ...]
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+def _rows(body: Json) -> list[Row]:
+    return [
+        {
+            "operations": ", ".join(step["name"] for step in path["operations"]),
+            "runs": path["runCount"],
+            # A later page may have no run of a path.
+            "lastRun": next(iter(path["runs"]), ""),
+        }
+        for path in body["paths"]
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
+    """Return each distinct derivation of a field with its newest runs, in the shape of the first design.
+
+    `limit` is how many runs of each derivation are listed; the next page has those that are older.
+
+    >>> len(client.derivations("hospital", "PatientRecords", "patient_medical_score", start="now-90d"))
+    2
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage"
+    result: ClassVar[str] = "One path per distinct derivation, newest first"
+    joins_pages: ClassVar[bool] = False
+    table: ClassVar[TableShape] = TableShape(("operations", "runs", "lastRun"), _rows)
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DerivationsAnswer]:
+        """Return the derivations. Raises NotFound for a field that was never recorded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        result = store.field_derivations(
+            self.dataset_field,
+            window,
+            failed=self.failed,
+            limit=self.page_limit(store),
+            skip=decode_skip_cursor(self.cursor),
+        )
+        body = DerivationsAnswer(
+            field_name=self.field,
+            start_time_in_seconds=short_seconds(window.start_ms),
+            end_time_in_seconds=short_seconds(window.stop_ms),
+            paths=tuple(map(derivation_path, result.derivations)),
+            truncated=bool(result.truncated_by),
+            truncated_by=result.truncated_by,
+        )
+        cursor = encode_cursor(str(result.next_skip)) if result.next_skip else ""
+        return Answer(body, window, retained_from_ms, result.truncated_by, cursor)
+
+
+def derivation_path(derivation: Derivation) -> Path:
+    """Return a derivation of the store as one of an answer."""
+    shown = (item for item in derivation.operations if not is_hidden_operation(item.name))
+    return Path(
+        operations=tuple(map(_step, shown)),
+        runs=derivation.runs,
+        run_count=derivation.run_count,
+        first_start=derivation.first_start_ms,
+        last_start=derivation.last_start_ms,
+    )
+
+
+def _step(operation: Operation) -> Step:
+    if isinstance(operation, Read):
+        inputs = [operation.source.name]
+    else:
+        # Of a hidden input nothing is shown here: the shape has no place for its number.
+        inputs = [item.name for item in inputs_of(operation) if not is_hidden_operation(item.origin)]
+    return Step(
+        inputs=tuple(inputs),
+        outputs=tuple(output.name for output in outputs_of(operation)),
+        name=operation.name,
+        description=operation.description,
+    )
