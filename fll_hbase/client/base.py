@@ -123,14 +123,6 @@ class LineageClient(ABC):
         """
 
     @abstractmethod
-    def ask_events(self, since: str, *, outcome: str = "", limit: int) -> Answer:
-        """Return the documents that a server received since a time, newest first, at most `limit`.
-
-        `outcome` is accepted, warned or refused, or empty for all. Raises ConfigurationError for a store of
-        this process, which receives nothing.
-        """
-
-    @abstractmethod
     def close(self) -> None:
         """Release the connections, and the store if this client opened it."""
 

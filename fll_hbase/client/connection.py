@@ -32,6 +32,7 @@ from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namesp
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.derivations import Derivations
 from fll_hbase.queries.diff import DatasetDiff, Diff
+from fll_hbase.queries.events import Events
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
@@ -198,6 +199,8 @@ class Connection(TagConnection, LineageClient):
     openlineage_events = _asks(OpenLineageEvents)
     namespace_openlineage_events = _asks(NamespaceOpenLineageEvents)
     all_openlineage_events = _asks(AllOpenLineageEvents)
+
+    events = _asks(Events)
 
     search = _asks(Search)
     namespaces = _asks(Namespaces)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
 
 import click
 
 from fll_hbase.cli.options import open_target, target_options
 from fll_hbase.cli.render import console
-from fll_hbase.client.base import LineageClient
+from fll_hbase.client.connection import Connection
+from fll_hbase.queries.events import Event, Events
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000
@@ -32,42 +34,49 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each document.")
 @target_options
 def watch(
-    *, since: str, outcome: str | None, follow: bool, as_json: bool, store: str | None, server: str | None
+    *,
+    since: str,
+    outcome: Literal["accepted", "warned", "refused"] | None,
+    follow: bool,
+    as_json: bool,
+    store: str | None,
+    server: str | None,
 ) -> None:
     """Show what arrived lately: from whom, accepted, with warnings, or refused and why; the oldest first.
 
     It needs a server, which knows the last documents of each of its processes.
     """
+    query = Events(since=since, outcome=outcome or "", limit=LIMIT)
     with open_target(store, server) as client:
-        for event in _events(client, since, outcome or "", follow=follow):
+        for event in _events(client, query, follow=follow):
             console.print_json(event) if as_json else click.echo(_line(event))
 
 
-def _events(client: LineageClient, since: str, outcome: str, *, follow: bool) -> Iterator[Json]:
+def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[Event]:
     """Yield the events of a server, each once, oldest first; with `follow` without end."""
-    # Documents of one millisecond can arrive after it was asked about: it is asked about again.
-    shown: set[str] = set()
+    # Documents of one millisecond can arrive after a request about it: the next one is about it again.
+    shown: set[Event] = set()
     while True:
-        answer = client.ask_events(since, outcome=outcome, limit=LIMIT)
-        if answer.incomplete:
-            console.print_err(f"fll: not complete: {answer.incomplete}.")
-        events = answer.body["events"][::-1]
-        yield from (event for event in events if str(event) not in shown)
+        body = client.ask(query).body
+        if body.truncated:
+            console.print_err(f"fll: not complete: more than {query.limit} documents.")
+        events = body.events[::-1]
+        yield from (event for event in events if event not in shown)
         if not follow:
             if not events:
-                console.print_err(f"fll: nothing arrived since {since} ({answer.body['covers']}).")
+                console.print_err(f"fll: nothing arrived since {query.since} ({body.covers}).")
             return
         if events:
-            newest_ms = events[-1]["time"]
-            shown = {str(event) for event in events if event["time"] == newest_ms}
-            since = f"{newest_ms // 1000}.{newest_ms % 1000:03}"
+            newest_ms = events[-1].time
+            shown = {event for event in events if event.time == newest_ms}
+            query = replace(query, since=f"{newest_ms // 1000}.{newest_ms % 1000:03}")
         time.sleep(PAUSE_SECONDS)
 
 
-def _line(event: Json) -> str:
-    sender = event.get("sender") or event.get("client") or "-"
-    about = " ".join(event[name] for name in ("namespace", "program", "run") if name in event)
-    warnings = f", warnings: {event['warnings']}" if "warnings" in event else ""
-    line = f"{console.format_time(event['time'])}  {event['outcome']}{warnings}  {event['route']}  {sender}"
-    reasons = "".join(f"\n    {escape_control(reason)}" for reason in event.get("reasons", ()))
+def _line(event: Event) -> str:
+    sender = event.sender or event.client or "-"
+    about = " ".join(filter(None, (event.namespace, event.program, event.run)))
+    warnings = f", warnings: {event.warnings}" if event.warnings else ""
+    line = f"{console.format_time(event.time)}  {event.outcome}{warnings}  {event.route}  {sender}"
+    reasons = "".join(f"\n    {escape_control(reason)}" for reason in event.reasons)
     return escape_control(f"{line}  {about}".rstrip()) + reasons

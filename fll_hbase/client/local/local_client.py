@@ -141,9 +141,6 @@ class LocalClient(Connection):
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
 
-    def ask_events(self, since: str, *, outcome: str = "", limit: int) -> Answer:
-        raise ConfigurationError("documents arrive at a server: give its URL; fll serve starts one")
-
     def close(self) -> None:
         if self._owned:
             self._store.close()

@@ -174,13 +174,6 @@ class HttpClient(Connection):
         limits = {"truncatedBy": sorted(bounds)} if bounds else {}
         return truncatable({"answers": answers, "truncated": bool(bounds), **limits})
 
-    def ask_events(self, since: str, *, outcome: str = "", limit: int) -> Answer:
-        """Send GET /v3/events."""
-        params = {"since": since, "limit": str(limit)} | ({"outcome": outcome} if outcome else {})
-        response = self._session.get("v3", "events", params=params)
-        body = problems.json_body(response, "events", "covers", "truncated")
-        return Answer(body, f"more than {limit} documents" if body["truncated"] else "")
-
     def close(self) -> None:
         self._session.close()
 

@@ -328,12 +328,12 @@ export interface components {
             truncatedBy?: string[];
         };
         FieldWays: {
-            truncated: boolean;
-            truncatedBy?: string[];
             fieldName: string;
             startTimeInSeconds: number;
             endTimeInSeconds: number;
             paths: components["schemas"]["Path"][];
+            truncated: boolean;
+            truncatedBy?: string[];
         };
         Fields: {
             fields: components["schemas"]["ListedField"][];
@@ -721,6 +721,7 @@ export interface components {
                 indirect?: boolean;
             };
             "/v3/events": {
+                /** @default now-1h */
                 since?: string;
                 /** @enum {string} */
                 outcome?: "accepted" | "warned" | "refused";

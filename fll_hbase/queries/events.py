@@ -1,0 +1,73 @@
+"""Documents that a server received lately: from whom, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+
+from fll_hbase.queries import time_window
+from fll_hbase.queries.parameters import About, Time, time_text
+from fll_hbase.queries.query import Answer, Body, Query
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.store.lineage_store import LineageStore
+
+
+class Event(Body, frozen=True, kw_only=True):
+    """One document that a client sent; what is not known of it is left out."""
+
+    schema_name: ClassVar[str] = "ActivityEvent"
+
+    time: Annotated[int, msgspec.Meta(description="Milliseconds since 1970")]
+    outcome: Literal["recorded", "replaced", "repeated", "refused"]
+    route: Annotated[str, msgspec.Meta(description="As in this document; the path where none serves it")]
+    sender: Annotated[str, msgspec.Meta(description="The principal, with authentication")] = ""
+    client: Annotated[str, msgspec.Meta(description="The User-Agent")] = ""
+    namespace: str = ""
+    program: Annotated[str, msgspec.Meta(description="Or the dataset that metadata is about")] = ""
+    run: Annotated[str, msgspec.Meta(description="The first run of the document")] = ""
+    warnings: Annotated[int, msgspec.Meta(description="How many parts were left out or are doubtful")] = 0
+    reasons: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(description="The first warnings, or why the document was refused"),
+    ] = ()
+
+
+class EventsAnswer(Body, frozen=True, kw_only=True):
+    """The documents that arrived lately."""
+
+    schema_name: ClassVar[str] = "Activity"
+
+    events: tuple[Event, ...]
+    covers: Annotated[str, msgspec.Meta(description="Which documents can be in the list")]
+    truncated: Annotated[bool, msgspec.Meta(description="Whether `limit` left any out")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events(Query[EventsAnswer]):
+    """List the documents that arrived lately: from whom, accepted, with warnings, or refused and why.
+
+    `since` is included. Of documents that others sent, a caller sees those whose program is in a namespace
+    that it may read, without the texts of their warnings, and none that was refused.
+    """
+
+    path: ClassVar[str] = "/v3/events"
+    result: ClassVar[str] = "Newest first"
+    statuses: ClassVar[tuple[int, ...]] = (400,)
+
+    since: Annotated[Time, About("Epoch seconds, ISO 8601 or `now-5m`; default `now-1h`")] = "now-1h"
+    outcome: Annotated[
+        Literal["", "accepted", "warned", "refused"],
+        About("Only documents that were accepted, accepted with warnings, or refused"),
+    ] = ""
+    limit: Annotated[int, About(minimum=1, maximum=1_000)] = 100
+
+    def since_ms(self, *, now_ms: int) -> int:
+        """Return the earliest time of arrival in epoch ms, included."""
+        return ceil(time_window.parse_seconds(time_text(self.since), now_ms=now_ms) * 1000)
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[EventsAnswer]:
+        """Raise ConfigurationError: a server answers, which receives documents."""
+        raise ConfigurationError("documents arrive at a server: give its URL; fll serve starts one")
