@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from flask import Flask
 
 from fll_hbase.ingest import DocumentReader
+from fll_hbase.queries.ancestor import (
+    AncestorFieldOperations,
+    AncestorFields,
+    AncestorFieldSummary,
+    AncestorRelationsOfDataset,
+)
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.config import Settings
@@ -31,7 +37,6 @@ from .openapi.described_api import DescribedApi
 from .openapi.query_schemas import body_schema
 from .routes import (
     activity,
-    ancestor,
     changes,
     datahub,
     documentation,
@@ -47,6 +52,7 @@ from .routes import (
     runs,
     tags,
 )
+from .routes.queries import query_blueprint
 from .security.authentication import with_authentication
 from .security.hosts import register_host_check
 from .security.limits import with_limits
@@ -97,7 +103,14 @@ _BLUEPRINTS = (
     policies.blueprint,
     retention_requests.blueprint,
     activity.blueprint,
-    ancestor.blueprint,
+    query_blueprint(
+        "ancestor",
+        "The lineage routes of CDAP, in its words: `incoming`, `outgoing`",
+        AncestorFields,
+        AncestorFieldSummary,
+        AncestorFieldOperations,
+        AncestorRelationsOfDataset,
+    ),
     health.blueprint,
 )
 _COMPONENTS = {

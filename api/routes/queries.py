@@ -56,6 +56,14 @@ def add_query(
     blueprint.route(rule(query), endpoint=query.__name__)(view)
 
 
+def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> Blueprint:
+    """Return a blueprint with the routes of queries."""
+    blueprint = Blueprint(name, __name__, description=description)
+    for query in queries:
+        add_query(blueprint, query)
+    return blueprint
+
+
 def rule(query: type[Query[Any]]) -> str:
     """Return the path of a query as a rule of Flask: each name has the converter that is called as it is."""
     return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)

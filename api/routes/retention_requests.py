@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
 import marshmallow as ma
+import msgspec
 from flask import Response
 from marshmallow import ValidationError
 
 from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.queries import rest_json
-from fll_hbase.runtime.json_types import Json
+from fll_hbase.queries.query import Body
 
-from ..openapi.retention_request_schemas import RetentionRequestSchema
+from ..openapi.query_schemas import body_schema
 from ..wire import responses
 from ..wire.query_params import FlagParam, NoParams, TimeParam, now_ms
 from .blueprint import Blueprint, store
@@ -24,6 +24,23 @@ blueprint = Blueprint(
     "retention requests", __name__, description="How long lineage itself is kept, by request"
 )
 _ACCEPTED = "Stored, durably: no question shows these runs; a retention job deletes them"
+
+
+class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
+    """A request, and how many runs it is about."""
+
+    namespace: Annotated[str, msgspec.Meta(description="Of a request about one dataset")] = ""
+    name: str = ""
+    before_ms: Annotated[int, msgspec.Meta(description="Milliseconds since 1970")] = msgspec.field(
+        name="before"
+    )
+    dry_run: bool
+    runs: Annotated[
+        int,
+        msgspec.Meta(description="Runs that are shown now and not after the request; at least, if truncated"),
+    ]
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
 
 
 class RetentionRequestParams(NoParams):
@@ -49,7 +66,7 @@ class RetentionRequestParams(NoParams):
 
 @blueprint.route("/v3/lineage", methods=["DELETE"])
 @blueprint.arguments(RetentionRequestParams(), location="query")
-@blueprint.response(202, RetentionRequestSchema, description=_ACCEPTED)
+@blueprint.response(202, body_schema(RetentionRequestAnswer), description=_ACCEPTED)
 @blueprint.problems(400, 403, 503)
 def remove_lineage(query: dict[str, Any]) -> Response:
     """Remove the lineage of all runs that started before a time.
@@ -63,7 +80,7 @@ def remove_lineage(query: dict[str, Any]) -> Response:
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>", methods=["DELETE"])
 @blueprint.arguments(RetentionRequestParams(), location="query")
-@blueprint.response(202, RetentionRequestSchema, description=_ACCEPTED)
+@blueprint.response(202, body_schema(RetentionRequestAnswer), description=_ACCEPTED)
 @blueprint.problems(400, 403, 404, 503)
 def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Remove the lineage of a dataset by runs that started before a time, under all its names.
@@ -80,7 +97,13 @@ def _respond(request: RetentionRequest, *, dry_run: bool) -> Response:
     if not dry_run:
         store().retention.put(request)
     dataset = request.dataset
-    names = {"namespace": dataset.namespace, "name": dataset.name} if dataset else {}
-    body: Json = {**names, "before": request.before_ms, "dryRun": dry_run, "runs": affected.runs}
-    body |= rest_json.truncatable({}, affected.truncated_by)
+    body = RetentionRequestAnswer(
+        namespace=dataset.namespace if dataset else "",
+        name=dataset.name if dataset else "",
+        before_ms=request.before_ms,
+        dry_run=dry_run,
+        runs=affected.runs,
+        truncated=bool(affected.truncated_by),
+        truncated_by=affected.truncated_by,
+    )
     return responses.json_response(body, 202)

@@ -27,9 +27,8 @@ from fll_hbase.runtime.errors import (
 )
 from fll_hbase.store.access import AccessStore
 
-from ..wire.environ import PRINCIPAL
+from ..wire.environ import PRINCIPAL, peer
 from ..wire.paths import raw_path
-from ..wire.peers import peer
 from ..wire.problems import refuse
 from .buckets import TokenBuckets
 from .credentials.verifier import TokenVerifier, Verified, Verifier

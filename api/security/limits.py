@@ -15,8 +15,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRequests
 
 from ..wire.budget import is_read
-from ..wire.environ import PRINCIPAL
-from ..wire.peers import peer
+from ..wire.environ import PRINCIPAL, peer
 from ..wire.problems import refuse
 from .authentication import is_open
 from .buckets import TokenBuckets

@@ -1,6 +1,13 @@
-"""Members of our own in the WSGI environment of a request."""
+"""The WSGI environment of a request: members of our own, and the address of its client."""
 
 from __future__ import annotations
+
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 ROUTE = "fll.route"
 """The path of the route that answers, as in the OpenAPI document; missing where none was reached."""
@@ -10,3 +17,25 @@ PRINCIPAL = "fll.principal"
 
 QUESTIONED = "fll.questioned"
 """A list of what the request asks about, for the audit log: datasets, each with a field or all of them."""
+
+_TEXT_MAX = 100
+
+
+def peer(environ: WSGIEnvironment) -> str:
+    """Return the address of the client, behind FLL_PROXIES proxies; of IPv6, the network of its site."""
+    return _network(environ.get("REMOTE_ADDR") or "unknown")
+
+
+@lru_cache(maxsize=4_096)
+def _network(text: str) -> str:
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        # What a proxy writes in place of an address, such as `unknown`.
+        return text[:_TEXT_MAX]
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    # One client has 2^64 addresses to choose from.
+    return str(ip_network((address, 64), strict=False))

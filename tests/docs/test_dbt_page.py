@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.runtime.errors import ERRORS_LISTED_MAX
-from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES
 from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, ArtifactKind
-from fll_hbase.sources.dbt.document import MEMBERS
+from fll_hbase.sources.dbt.document import FIXED_NAMESPACES, MEMBERS
 from fll_hbase.sources.sql.dialects.schemes import ENGINES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "dbt.md").read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import sql
-from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES
 from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS, read_artifact
 from fll_hbase.sources.dbt.catalog import read_catalog
 from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
@@ -24,6 +23,9 @@ from fll_hbase.sources.native.document import read_namespace
 from fll_hbase.sources.sql.dialects import STANDARD_SQL
 from fll_hbase.sources.sql.dialects.schemes import dialect_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
+
+FIXED_NAMESPACES = {"bigquery": "bigquery"}
+"""Namespaces of adapters, without those that contain a host, an account or a file."""
 
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 

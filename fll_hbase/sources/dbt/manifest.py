@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.sources.dbt.adapters import dataset_name, unquote_relation
 from fll_hbase.sources.dbt.artifact import MANIFEST, Artifact
 from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
@@ -26,6 +26,10 @@ _COUNTED = {
     "semantic_models": "semantic model",
     "unit_tests": "unit test",
 }
+
+
+# Quotes of standard SQL, of BigQuery and Spark, and of T-SQL: a dot inside of them separates nothing.
+_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^."`\[\]\s]+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +244,14 @@ def _snapshot(validator: Validator, config: dict[str, Any], path: str) -> Snapsh
         hard_deletes=text(validator, config, "hard_deletes", path),
         columns={name: text(validator, names, name, names_path) or name for name in names},
     )
+
+
+def dataset_name(database: str, schema: str, table: str) -> str:
+    """Return the name that OpenLineage's dbt integration gives a dataset: non-empty parts joined by dots."""
+    return ".".join(part for part in (database, schema, table) if part)
+
+
+def unquote_relation(relation: str) -> str:
+    """Return a quoted name such as `"shop"."main"."orders"` without its quotes: `shop.main.orders`."""
+    groups = (match.groups("") for match in _PART.finditer(relation))
+    return ".".join(quoted.replace('""', '"') or "".join(others) for quoted, *others in groups)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from api.security.buckets import KEYS_MAX, TokenBuckets
 from api.security.limits import BURST_SECONDS, RequestLimits
-from api.wire.peers import peer
+from api.wire.environ import peer
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.api_client import assert_problem

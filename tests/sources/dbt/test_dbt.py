@@ -16,7 +16,7 @@ from fll_hbase.model.operations import Read, Write
 from fll_hbase.model.runs import State
 from fll_hbase.runtime.errors import InputError, TooLarge, UnreadableDocument
 from fll_hbase.sources import dbt
-from fll_hbase.sources.dbt.adapters import unquote_relation
+from fll_hbase.sources.dbt.manifest import unquote_relation
 from tests.support.dbt_artifacts import (
     GENERATED_AT_MS,
     OK,
