@@ -129,11 +129,13 @@ class PlanFile:
             self.close()
 
     def _number(self, position: int) -> int:
+        """Return the number at a position in the file of acknowledged bytes and losses; 0 if it has none."""
         text = os.pread(self._acknowledged, _NUMBER_BYTES, position * _NUMBER_BYTES).strip()
         # A file of an earlier release has fewer numbers.
         return int(text) if text.isdigit() else 0
 
     def _overwrite(self, number: int, position: int) -> None:
+        """Write a number of the file of acknowledged bytes and losses, by position. Raises PlanSpoolError."""
         try:
             # As many bytes as before: a full disk has room for them.
             os.pwrite(self._acknowledged, b"%020d\n" % number, position * _NUMBER_BYTES)
@@ -193,9 +195,11 @@ class PlanSpool:
         return sorted(self.path / name for name in self._names() if name.endswith(REFUSED))
 
     def _stems(self) -> list[Path]:
+        """Return the paths of the applications in the spool without their endings, oldest first."""
         return sorted({self.path / name.removesuffix(HEAD) for name in self._names() if name.endswith(HEAD)})
 
     def _names(self) -> list[str]:
+        """Return the names of the files of the spool. Raises PlanSpoolError."""
         try:
             return [name for name in os.listdir(self.path) if _NAME.fullmatch(name)]
         except OSError as error:
@@ -269,6 +273,7 @@ def _read_head(path: Path) -> PlanHead | None:
 
 
 def _size(path: Path) -> int:
+    """Return the bytes of a file, 0 if it is absent."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -215,6 +215,7 @@ class CaptureWorker:
             self._delivery.report_losses(losses)
 
     def _waiting_lines(self) -> int:
+        """Return the number of lines that the JVM has not written yet; 0 if it has ended."""
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:

@@ -20,6 +20,7 @@ SCORES = dataset(BANK, "RiskScores", "one score per customer and day")
 
 
 def _load_transactions(added: str) -> list[Json]:
+    """Return the load of the transactions; `added` are further columns, ` name:type` each."""
     parsed = f"UID:string account:string amount:decimal currency:string merchant_id:string{added}"
     # Derived from `parsed`, so that a second release adds its column to the WRITE as well.
     fields = " ".join(f"parse.{field.split(':')[0]}" for field in parsed.split())
@@ -45,6 +46,7 @@ def _load_transactions(added: str) -> list[Json]:
 
 
 def _build_accounts(phone: str) -> list[Json]:
+    """Return the build of the accounts; `phone` is a new `name:type` of the phone number, empty for none."""
     customers = dataset(BANK, "Customers", "master data")
     renamed = [transform("rename_phone", "naming it as in the contract", "read_customers.phone", phone)]
     # The second release renames the column: a query of the ninety days returns both names.

@@ -51,6 +51,7 @@ _SUMMARY = [
 
 
 def _labs(added: str) -> list[Json]:
+    """Return the load of the laboratory results; `added` are further columns, ` name:type` each."""
     # The second release adds `crp`, which the second release of `_records` reads.
     columns = f"patient_id:string hba1c:double creatinine:double{added}"
     inputs = " ".join(f"parse.{field.split(':')[0]}" for field in columns.split())
@@ -81,6 +82,7 @@ _ADMISSIONS = [
 
 
 def _record_sources(*, inflammation: bool) -> list[Json]:
+    """Return the READs of the records; with `inflammation` the column `crp`, too."""
     crp = " crp:double" if inflammation else ""
     return [
         read(
@@ -103,6 +105,7 @@ def _record_sources(*, inflammation: bool) -> list[Json]:
 
 
 def _records(*, inflammation: bool) -> list[Json]:
+    """Return the build of the patient records; with `inflammation` its index is part of the score."""
     index = transform(
         "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
     )

@@ -66,13 +66,17 @@ _UNKNOWN = QueryLineage({})
 
 
 def query_lineage(row: Json) -> QueryLineage:
-    """Return the lineage of the query in a row of datasets; a query that cannot be read is a warning."""
+    """Return the lineage of the query in a row of datasets, cached.
+
+    It has no columns, and a warning is logged, if the query cannot be read or exceeds CHARACTERS_MAX.
+    """
     location = tuple((name, str(row[name])) for name in ("url", "home") if row.get(name) is not None)
     return _read(str(row["query"]), location)
 
 
 @lru_cache(QUERIES_MAX)
 def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
+    """Read a query; `location` has the members of its row that name its database."""
     row = dict(location)
     database_dialect = jdbc_dialect(row)
     dialect = database_dialect or UNKNOWN_DIALECT
@@ -113,6 +117,7 @@ def _query_lineage(
 
 
 def _column(transform: Transform, tables: Mapping[str, DatasetName], dialect: str) -> NamedColumn:
+    """Return the lineage of a column from the inputs of the TRANSFORM that makes it."""
     uses = _uses(transform.description, dialect)
     direct: set[NamedDirect] = set()
     for item in transform.inputs:
@@ -123,6 +128,7 @@ def _column(transform: Transform, tables: Mapping[str, DatasetName], dialect: st
 
 
 def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -> Iterator[NamedIndirect]:
+    """Yield those inputs by table that only influence a value."""
     return (
         (tables[item.origin], item.name, item.kind.upper())
         for item in inputs

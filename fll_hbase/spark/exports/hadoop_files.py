@@ -102,7 +102,7 @@ class HadoopDirectory:
     def move(self, source: str, target: str) -> None:
         """Move a file or directory; into an existing directory, if an earlier move was interrupted.
 
-        Raises LineageError rather than replace a file that differs in size.
+        Does nothing if `source` is absent. Raises LineageError rather than replace a file of another size.
         """
         if not self.exists(source):
             return
