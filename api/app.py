@@ -16,6 +16,7 @@ from fll_hbase.queries.ancestor import (
     AncestorRelationsOfDataset,
 )
 from fll_hbase.queries.policies import PolicyBody
+from fll_hbase.queries.query_batch import Batch
 from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sources import name_rules
@@ -30,7 +31,6 @@ from .observability.observer import RequestObserver
 from .observability.readiness import Readiness
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
 from .openapi import answer_schemas, document_schemas
-from .openapi import batch_schemas as question_shapes
 from .openapi import datahub_schemas as datahub_shapes
 from .openapi import pipeline_schemas as pipeline_shapes
 from .openapi.described_api import DescribedApi
@@ -120,10 +120,12 @@ _COMPONENTS = {
         answer_schemas,
         datahub_shapes,
         pipeline_shapes,
-        question_shapes,
     )
     for name, schema in shapes.COMPONENTS.items()
-} | {body.__name__: body_schema(body) for body in (TagBody, PolicyBody)}
+} | {
+    "Questions": body_schema(Batch),
+    **{body.__name__: body_schema(body) for body in (TagBody, PolicyBody)},
+}
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:

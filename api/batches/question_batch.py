@@ -6,7 +6,7 @@ request is one of a question, too (decision 35).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -18,17 +18,22 @@ import msgspec
 from flask import Flask, Response, g, request
 
 from fll_hbase.queries.query import FirstReads
+from fll_hbase.queries.query_batch import (
+    PATH,
+    QUERIES_MAX,
+    Batch,
+    BatchAnswer,
+    BatchedAnswer,
+    BatchQuery,
+)
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, TooLarge, UnreadableDocument
-from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import shared_reads
 
-from ..openapi.batch_schemas import QUESTIONS_MAX
 from ..wire import problems, responses
-from ..wire.budget import QUESTIONS_PATH
 from ..wire.query_params import now_ms
 from .first_reads import first_reads
 
@@ -58,14 +63,6 @@ _BATCH_VARIABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question of a batch: its path with its query string, and the id to answer with, "" for none."""
-
-    path: str
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Answer:
     """Status, headers and JSON of an answer."""
 
@@ -74,30 +71,30 @@ class _Answer:
     body: bytes
 
 
-def parse_questions(raw: bytes) -> list[Question]:
-    """Return the questions of a batch. Raises UnreadableDocument with every error."""
+def parse_batch(raw: bytes) -> Batch:
+    """Return a batch. Raises UnreadableDocument with every error."""
     validator = Validator()
     document = _members(validator, strict_json.parse(raw), "", ("questions",))
     items = validator.items(document, "questions", "", required=not validator.errors)
-    if len(items) > QUESTIONS_MAX:
-        validator.error("questions", f"has {len(items)} items, the limit is {QUESTIONS_MAX}; split it")
+    if len(items) > QUERIES_MAX:
+        validator.error("questions", f"has {len(items)} items, the limit is {QUERIES_MAX}; split it")
     elif document.get("questions") == []:
         validator.error("questions", "must not be empty")
-    questions = [
-        _question(validator, item, f"questions.{number}") for number, item in enumerate(items[:QUESTIONS_MAX])
-    ]
+    queries = tuple(
+        _query(validator, item, f"questions.{number}") for number, item in enumerate(items[:QUERIES_MAX])
+    )
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    return questions
+    return Batch(queries=queries)
 
 
-def answer_questions(app: Flask, store: LineageStore, questions: Sequence[Question]) -> Json:
-    """Return the answers of a batch, in order; equal questions are asked once.
+def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
+    """Return the answers of a batch, in order; equal queries are answered once.
 
     At the deadline, and beyond ANSWER_BYTES_MAX, the remaining ones are answered with a problem.
     """
     asker = _Asker(app, request.environ, clock_ms=now_ms())
-    paths = list(dict.fromkeys(question.path for question in questions))
+    paths = list(dict.fromkeys(query.path for query in batch.queries))
     with shared_reads.shared():
         # Each question reads again what could not be read here, and answers with its own error.
         with suppress(LineageError):
@@ -106,9 +103,9 @@ def answer_questions(app: Flask, store: LineageStore, questions: Sequence[Questi
                 [window for read in reads for window in read.contents],
                 [window for read in reads for window in read.times],
             )
-        body: Json = {"answers": [_to_json(question, asker.answer(question.path)) for question in questions]}
-    body["truncated"] = bool(asker.truncated_by)
-    return body | ({"truncatedBy": sorted(asker.truncated_by)} if asker.truncated_by else {})
+        answers = tuple(_batched(query, asker.answer(query.path)) for query in batch.queries)
+    bounds = tuple(sorted(asker.truncated_by))
+    return BatchAnswer(answers=answers, truncated=bool(bounds), truncated_by=bounds)
 
 
 class _Asker:
@@ -161,11 +158,11 @@ class _Asker:
         # An app context of its own: its `g` has what belongs to one request.
         with self._app.app_context():
             g.now_ms = self._clock_ms
-            with self._app.request_context(_question_environ(self._environ, path)):
+            with self._app.request_context(_query_environ(self._environ, path)):
                 yield
 
 
-def _question_environ(environ: WSGIEnvironment, path: str) -> WSGIEnvironment:
+def _query_environ(environ: WSGIEnvironment, path: str) -> WSGIEnvironment:
     """Return the environment of a GET request for a path, with the other headers of the batch."""
     others = {name: value for name, value in environ.items() if not name.startswith(_BATCH_VARIABLES)}
     # Bytes beyond ASCII become escapes of UTF-8; escapes stay as they are, `%` being safe.
@@ -187,20 +184,21 @@ def _to_answer(response: Response) -> _Answer:
     return _Answer(response.status_code, headers, response.get_data())
 
 
-def _to_json(question: Question, answer: _Answer) -> Json:
-    members: Json = {"status": answer.status, "headers": answer.headers, "body": msgspec.Raw(answer.body)}
-    return {"id": question.id, **members} if question.id else members
+def _batched(query: BatchQuery, answer: _Answer) -> BatchedAnswer:
+    body = msgspec.Raw(answer.body)
+    return BatchedAnswer(id=query.id, status=answer.status, headers=answer.headers, body=body)
 
 
-def _question(validator: Validator, item: object, path: str) -> Question:
-    """Return one question; a wrong one is an error of the batch, a path without a route is not."""
+def _query(validator: Validator, item: object, path: str) -> BatchQuery:
+    """Return one query; a wrong one is an error of the batch, a path without a route is not."""
     members = _members(validator, item, path, ("id", "path"))
     target = validator.required(members, "path", path) if isinstance(item, dict) else ""
     if target not in ("", "?") and not target.startswith(_PREFIX):
         validator.error(child_path(path, "path"), f"must begin with {_PREFIX}: the path of a GET request")
-    elif target.partition("?")[0] == QUESTIONS_PATH:
+    elif target.partition("?")[0] == PATH:
         validator.error(child_path(path, "path"), "is that of a batch, which no batch contains")
-    return Question(target, validator.optional(members, "id", path, bytes_max=ID_BYTES_MAX))
+    given_id = validator.optional(members, "id", path, bytes_max=ID_BYTES_MAX)
+    return BatchQuery(path=target, id=given_id)
 
 
 def _members(validator: Validator, value: object, path: str, names: tuple[str, ...]) -> dict[str, Any]:

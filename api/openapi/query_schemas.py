@@ -158,7 +158,9 @@ def _value_field(hint: Any) -> Callable[..., fields.Field[Any]]:
     if origin is tuple:
         return lambda **options: fields.List(_value_field(arguments[0])(), **options)
     if origin is dict:
-        return lambda **options: fields.Dict(**options)
+        return lambda **options: fields.Dict(values=_value_field(arguments[1])(), **options)
+    if hint is Any:
+        return fields.Raw
     if hint in _VALUES:
         return _VALUES[hint]
     # An optional value; of whole and decimal numbers the latter.

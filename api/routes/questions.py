@@ -6,10 +6,11 @@ from typing import Any
 
 from flask import Response, current_app
 
-from ..batches.question_batch import answer_questions, parse_questions
-from ..openapi.batch_schemas import AnswersSchema
+from fll_hbase.queries.query_batch import PATH, BatchAnswer
+
+from ..batches.question_batch import answer_batch, parse_batch
+from ..openapi.query_schemas import body_schema
 from ..wire import responses
-from ..wire.budget import QUESTIONS_PATH
 from ..wire.query_params import NoParams
 from .blueprint import body, store
 from .lineage import blueprint
@@ -22,10 +23,12 @@ _REQUEST = {
 }
 
 
-@blueprint.route(QUESTIONS_PATH, methods=["POST"])
+@blueprint.route(PATH, methods=["POST"])
 @blueprint.arguments(NoParams(), location="query")
 @blueprint.doc(requestBody=_REQUEST)
-@blueprint.response(200, AnswersSchema, description="In the order of the questions, each with its own status")
+@blueprint.response(
+    200, body_schema(BatchAnswer), description="In the order of the questions, each with its own status"
+)
 @blueprint.problems(400, 413, 415)
 def questions(query: dict[str, Any]) -> Response:
     """Answer up to 100 questions together.
@@ -34,4 +37,4 @@ def questions(query: dict[str, Any]) -> Response:
     read and the time of one request: those that it does not reach are answered 503.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    return responses.json_response(answer_questions(app, store(), parse_questions(body())))
+    return responses.json_response(answer_batch(app, store(), parse_batch(body())))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from fll_hbase.queries import query_batch
 from fll_hbase.runtime import deadline
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ RECEIVED, CLIENT_LEFT = "fll.received", "fll.client_left"
 """Set by our server in the WSGI environment: when the request was complete, in monotonic seconds, and a
 function that returns whether its client has closed the connection. Other servers need not set them."""
 
-QUESTIONS_PATH = "/v3/questions"
-"""A POST that changes nothing."""
-
 _READS = ("GET", "HEAD", "OPTIONS")
 # Preferences are separated by commas, and a value may be quoted. Nine digits are 30 years.
 _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', re.ASCII | re.IGNORECASE)
@@ -25,7 +23,7 @@ _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', r
 
 def is_read(method: str, path: str) -> bool:
     """Return whether a request changes nothing; `path` is decoded."""
-    return method in _READS or (method == "POST" and path == QUESTIONS_PATH)
+    return method in _READS or (method == "POST" and path == query_batch.PATH)
 
 
 def preferred_seconds(prefer: str) -> int | None:

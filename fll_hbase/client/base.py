@@ -12,6 +12,7 @@ from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.runtime.errors import LineageError
 
 LIMIT_REACHED = "a greater limit shows more"
@@ -116,8 +117,8 @@ class LineageClient(ABC):
         """Return a report with all of its runs, and its `window` as a pair of milliseconds since 1970."""
 
     @abstractmethod
-    def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
-        """Return the answers to questions, objects with a `path` and perhaps an `id`, in their order.
+    def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
+        """Return the answers to queries, objects with a `path` and perhaps an `id`, in their order.
 
         Raises ConfigurationError for a store of this process: its routes are those of a server.
         """

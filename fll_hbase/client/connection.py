@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, cast
 
@@ -46,6 +46,7 @@ from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import Answer, BodyT, Query
+from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.retention import Retention
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
@@ -215,13 +216,14 @@ class Connection(TagConnection, LineageClient):
     policies = _asks(Policies)
     retention_report = _asks(Retention)
 
-    def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
+    def batch(self, *queries: str | Mapping[str, str]) -> TypedAnswer[BatchAnswer]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.
 
-        Of a server: `client.questions("/v3/namespaces", "/v3/search?q=uid").body["answers"]`. Raises
-        ConfigurationError for a store.
+        Of a server: `client.batch("/v3/namespaces", "/v3/search?q=uid").body.answers[0].body`. A query is a
+        path, or an object with a `path` and an `id` to answer with. Raises ConfigurationError for a store.
         """
-        return as_typed(self.ask_questions([{"path": path} for path in paths]), shapes.QuestionAnswers)
+        body = self.read_batch([{"path": item} if isinstance(item, str) else item for item in queries])
+        return TypedAnswer(body, truncation_hint(body.truncated_by))
 
 
 def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[BodyT]:

@@ -72,20 +72,3 @@ class Reach(TypedDict):
     truncated: bool
     unknown: NotRequired[list[UnknownRelation]]
     truncatedBy: NotRequired[list[str]]
-
-
-class QuestionAnswer(TypedDict):
-    """The answer to one question of a batch: as its own request would be answered."""
-
-    status: int
-    headers: dict[str, str]
-    body: Any
-    id: NotRequired[str]
-
-
-class QuestionAnswers(TypedDict):
-    """The answers to a batch of questions, in their order."""
-
-    answers: list[QuestionAnswer]
-    truncated: bool
-    truncatedBy: NotRequired[list[str]]

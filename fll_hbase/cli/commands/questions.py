@@ -32,11 +32,11 @@ def questions(*, file: BinaryIO, store: str | None, server: str | None) -> None:
     """
     listed = _read(file)
     with open_target(store, server) as client:
-        answer = client.ask_questions(listed)
+        answer = client.batch(*listed)
     console.print_json(answer.body)
     if answer.incomplete:
         console.print_err(f"fll: not complete: {answer.incomplete}.")
-    failed = sum(item["status"] >= 400 for item in answer.body["answers"])
+    failed = sum(item.status >= 400 for item in answer.body.answers)
     if failed:
         console.print_err(f"fll: {failed} of {len(listed)} questions have no answer; their status says why.")
         click.get_current_context().exit(1)

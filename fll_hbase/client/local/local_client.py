@@ -28,6 +28,7 @@ from fll_hbase.queries import (
 )
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.reports.consumption import consumption
 from fll_hbase.queries.reports.provenance import provenance
 from fll_hbase.queries.reports.report_query import ReportQuery
@@ -138,7 +139,7 @@ class LocalClient(Connection):
         body["window"] = window.start_ms, window.stop_ms
         return Answer(body, truncation_hint(body.get("truncatedBy", ())))
 
-    def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
+    def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
 
     def close(self) -> None:

@@ -17,10 +17,7 @@ from fll_hbase.queries.query import BodyT, Query
 
 def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[BodyT]:
     """Return the answer of a response. Raises Refused if its body is not that of the query."""
-    try:
-        body = msgspec.json.decode(response.content, type=query.body_type())
-    except msgspec.MsgspecError as error:
-        raise problems.unexpected_response(response) from error
+    body = decode_body(response, query.body_type())
     page = next_page(response) or {}
     return queries.Answer(
         body,
@@ -29,6 +26,14 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
         cursor=page.get("cursor", ""),
         truncated_by=_truncated_by(body, response),
     )
+
+
+def decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
+    """Return the body of a response. Raises Refused if it is not of that type."""
+    try:
+        return msgspec.json.decode(response.content, type=body_type)
+    except msgspec.MsgspecError as error:
+        raise problems.unexpected_response(response) from error
 
 
 def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.remote_answers import (
     decode,
+    decode_body,
     next_page,
     retained_from_ms,
     truncatable,
@@ -28,13 +29,11 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName
 from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, BatchedAnswer
 from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.store.write.pending_run import CommitResult
-
-QUESTIONS_MAX = 100
-"""Questions of one request."""
 
 BATCH_FORMAT = FORMATS[0]
 """The only format with a second route for many documents, `/batch`."""
@@ -161,18 +160,17 @@ class HttpClient(Connection):
         body["window"] = [_milliseconds(response.headers[f"Window-{end}"]) for end in ("Start", "End")]
         return truncatable(body)
 
-    def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
-        """Send POST /v3/questions, with up to 100 questions in a request."""
-        answers: list[Any] = []
+    def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
+        """Send POST /v3/questions, with up to 100 queries in a request."""
+        answers: list[BatchedAnswer] = []
         bounds: set[str] = set()
-        for begin in range(0, len(questions), QUESTIONS_MAX):
-            batch = {"questions": list(questions[begin : begin + QUESTIONS_MAX])}
-            response = self._session.send_json("POST", "v3", "questions", body=batch)
-            body = problems.json_body(response, "answers", "truncated")
-            answers += body["answers"]
-            bounds.update(body.get("truncatedBy", ()))
-        limits = {"truncatedBy": sorted(bounds)} if bounds else {}
-        return truncatable({"answers": answers, "truncated": bool(bounds), **limits})
+        for begin in range(0, len(queries), QUERIES_MAX):
+            body = {"questions": list(queries[begin : begin + QUERIES_MAX])}
+            part = decode_body(self._session.send_json("POST", *PATH[1:].split("/"), body=body), BatchAnswer)
+            answers += part.answers
+            bounds.update(part.truncated_by)
+        limits = tuple(sorted(bounds))
+        return BatchAnswer(answers=tuple(answers), truncated=bool(limits), truncated_by=limits)
 
     def close(self) -> None:
         self._session.close()

@@ -414,7 +414,9 @@ export interface components {
             namespace: string;
             name: string;
             facets: {
-                [key: string]: unknown;
+                [key: string]: {
+                    [key: string]: unknown;
+                };
             };
         };
         OpenLineageEvent: {
@@ -432,13 +434,17 @@ export interface components {
             namespace: string;
             name: string;
             facets: {
-                [key: string]: unknown;
+                [key: string]: {
+                    [key: string]: unknown;
+                };
             };
         };
         OpenLineageRun: {
             runId: string;
             facets: {
-                [key: string]: unknown;
+                [key: string]: {
+                    [key: string]: unknown;
+                };
             };
         };
         Operation: {
@@ -984,7 +990,7 @@ export interface components {
             aspect?: string;
             command?: string;
             confidence?: {
-                [key: string]: unknown;
+                [key: string]: number;
             };
             dbtVersion?: string;
             error?: string;

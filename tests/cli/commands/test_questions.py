@@ -42,10 +42,10 @@ def test_files_without_questions(server: str, text: bytes) -> None:
 @pytest.mark.slow
 def test_from_python_more_than_a_request_has(server: str, sampled: str) -> None:
     with connect(server) as client:
-        answers = client.questions(*(f"/v3/search?q={number}" for number in range(230))).body["answers"]
-    assert [answer["status"] for answer in answers] == [200] * 230
+        answers = client.batch(*(f"/v3/search?q={number}" for number in range(230))).body.answers
+    assert [answer.status for answer in answers] == [200] * 230
     with connect(sampled) as client, pytest.raises(ConfigurationError, match="needs a server"):
-        client.questions("/v3/namespaces")
+        client.batch("/v3/namespaces")
 
 
 def test_a_store_is_no_server(sampled: str, tmp_path: object) -> None:
