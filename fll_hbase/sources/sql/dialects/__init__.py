@@ -9,9 +9,17 @@ from fll_hbase.sources.sql.dialects.duckdb import DUCKDB
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, as_written
 from fll_hbase.sources.sql.dialects.mysql import MYSQL
 from fll_hbase.sources.sql.dialects.oracle import ORACLE
-from fll_hbase.sources.sql.dialects.plain import ANSI, ATHENA, BIGQUERY, CLICKHOUSE, SQLITE, TERADATA, TRINO
+from fll_hbase.sources.sql.dialects.plain import (
+    ANSI,
+    ATHENA,
+    BIGQUERY,
+    CLICKHOUSE,
+    SNOWFLAKE,
+    SQLITE,
+    TERADATA,
+    TRINO,
+)
 from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT
-from fll_hbase.sources.sql.dialects.snowflake import SNOWFLAKE
 from fll_hbase.sources.sql.dialects.spark import DATABRICKS, HIVE, SPARK
 from fll_hbase.sources.sql.dialects.tsql import TSQL
 
