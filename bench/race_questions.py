@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
@@ -21,7 +21,6 @@ from bench.race_by_hand import ByHand, ConsumptionRows, ReachRows, WayRow
 from bench.race_workload import DAYS, SEED, Workload, starting_fields
 from fll_hbase.client.base import (
     FieldReachQuery,
-    ReportQuestion,
     WindowText,
 )
 from fll_hbase.client.local.local_client import LocalClient
@@ -29,6 +28,7 @@ from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.window import Window
 from fll_hbase.queries.diff import DatasetDiff
+from fll_hbase.queries.reports.consumption import Consumption
 from fll_hbase.runtime.json_types import Json
 
 LEVEL = 5
@@ -154,21 +154,19 @@ def _reach_row_parts(rows: ReachRows) -> Parts:
 
 
 def _ask_consumption(client: LocalClient, question: Question) -> Json:
-    report = ReportQuestion(
-        "consumption", question.field, _window_text(question.window), causal=True, failed=False
+    return _object(msgspec.to_builtins(client.ask(_consumption(question)).body))
+
+
+def _consumption(question: Question) -> Consumption:
+    dataset, window = question.field.dataset, _window_text(question.window)
+    return Consumption(
+        dataset.namespace, dataset.name, question.field.name, start=window.start, end=window.end
     )
-    return _object(client.ask_report(report).body)
 
 
 def _consumption_path(question: Question) -> str:
-    dataset, field = question.field.dataset, question.field.name
-    params = {
-        "namespace": dataset.namespace,
-        "endpoint": dataset.name,
-        "field": field,
-        "limit": _RUNS_MAX,
-    }
-    return f"/v3/reports/consumption?{urlencode(params | _window_params(question.window))}"
+    query = replace(_consumption(question), limit=_RUNS_MAX)
+    return f"/{'/'.join(query.segments())}?{urlencode(query.params())}"
 
 
 def _consumption_parts(body: Json) -> Parts:

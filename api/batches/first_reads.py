@@ -10,7 +10,6 @@ import marshmallow as ma
 from flask import current_app, request
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import Direction
 from fll_hbase.queries.query import FirstReads, Query
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
@@ -18,7 +17,6 @@ from fll_hbase.store.read.window_query import WindowQuery
 
 from ..openapi.query_schemas import parameter_schema
 from ..wire.query_params import QueryParser, ReachParams, now_ms
-from ..wire.report_params import ConsumptionParams, ProvenanceParams
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +66,7 @@ def _windows_by_direction(query: Json, dataset: Dataset) -> list[WindowQuery]:
     return [WindowQuery(direction, dataset, query["window"], query["failed"]) for direction in directions]
 
 
-def _report_windows(direction: Direction) -> Callable[[Json, Dataset], list[WindowQuery]]:
-    def windows(query: Json, _: Dataset) -> list[WindowQuery]:
-        dataset = Dataset(query["namespace"], query["endpoint"])
-        return [WindowQuery(direction, dataset, query["window"], query["failed"])]
-
-    return windows
-
-
 _ROUTES: Mapping[str, _FirstRead] = {
     "reach.reach": _FirstRead(ReachParams, _windows_by_direction, times=True),
-    "reports.consumption": _FirstRead(ConsumptionParams, _report_windows(Direction.FORWARD), times=True),
-    "reports.provenance": _FirstRead(ProvenanceParams, _report_windows(Direction.BACKWARD), times=True),
 }
 """Routes that begin with the contents of one dataset in a window; lists of runs, and histories, do not."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from .answer_schemas import EndPointSchema
+from fll_hbase.queries.names import FieldName
+from fll_hbase.queries.reports.field_report import UnknownRelation
+
+from .query_schemas import body_schema
 
 _DIRECTION = fields.String(validate=validate.OneOf(["backward", "forward"]))
 _IN_ORDER = fields.Boolean(
@@ -16,20 +19,19 @@ _IN_ORDER = fields.Boolean(
 )
 
 
-class ReachFieldSchema(ma.Schema):
-    """A field of a dataset; `*` is the dataset as a whole."""
-
-    namespace = fields.String(required=True)
-    name = fields.String(required=True)
-    field = fields.String(required=True)
+ReachFieldSchema = body_schema(FieldName)
+UnknownRelationSchema = body_schema(UnknownRelation)
 
 
-class ReachNodeSchema(ReachFieldSchema):
+class ReachNodeSchema(ma.Schema):
     """A field within reach, with the least number of hops to it; `dropped` if some run read it unused.
 
     `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
     """
 
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    field = fields.String(required=True)
     hops = fields.Integer(required=True)
     type = fields.String()
     dropped = fields.Boolean()
@@ -53,14 +55,6 @@ class ReachEdgeSchema(ma.Schema):
     lastStart = fields.Integer()
     lastRun = fields.String()
     failed = fields.Boolean()
-    direction = _DIRECTION
-
-
-class UnknownRelationSchema(ma.Schema):
-    """Two datasets of which some run is known to read one and write the other, but not how fields relate."""
-
-    source = fields.Nested(EndPointSchema, required=True)
-    destination = fields.Nested(EndPointSchema, required=True)
     direction = _DIRECTION
 
 

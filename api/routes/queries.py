@@ -92,7 +92,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:
-            response.set_data(query.to_text(accepted, answer.body, now_ms=now_ms()))
+            response.set_data(query.to_text(accepted, answer.body, answer.window, now_ms=now_ms()))
             response.mimetype = accepted
             has_limits = False
         response.vary.add("Accept")

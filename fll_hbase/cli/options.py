@@ -289,10 +289,6 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
     return with_window
 
 
-retention_window_options = functools.partial(window_options, default_start="0")
-"""The options of a window that begins with the oldest run: old data is what a retention report is about."""
-
-
 def _period(text: str, zone: ZoneInfo) -> WindowText:
     """Return the window of a day or month. Raises InvalidQuery for other texts."""
     try:

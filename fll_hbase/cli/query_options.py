@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from fll_hbase.cli.options import NAME, Command, resolve_times, window_options
 from fll_hbase.client.base import WindowText
-from fll_hbase.queries.parameters import Kind, Parameter
+from fll_hbase.queries.parameters import Kind, Parameter, parameters
 from fll_hbase.queries.query import Query, Windowed
 
 
-def query_options(query: type[Query[Any]]) -> Callable[[Command], Command]:
+def query_options(query: type[Query[Any]], *, without: Sequence[str] = ()) -> Callable[[Command], Command]:
     """Add the options of a query; the command receives `query`, and its window as `window` if it has one.
 
-    The names of the path are arguments, which another decorator adds.
+    Parameters without a default are arguments, which another decorator adds. Those `without` have no option.
     """
-    is_windowed = issubclass(query, Windowed)
-    listed = [item for item in query.url_parameters() if item.attribute not in ("start", "end")]
+    default_start = str(query.start) if issubclass(query, Windowed) else None
+    listed = [item for item in parameters(query) if item.attribute not in ("start", "end", *without)]
     times = [item.attribute for item in listed if item.kind is Kind.TIME]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_query(**others: Any) -> None:
-            names = [item.attribute for item in listed] + sorted(query.path_names())
             # An option that is not given has the default of the parameter.
-            values = {name: value for name in names if (value := others.pop(name)) is not None}
-            if is_windowed:
+            given = ((item.attribute, others.pop(item.attribute)) for item in listed)
+            values = {name: value for name, value in given if value is not None}
+            if default_start is not None:
                 window: WindowText = others["window"]
                 typed = {_option_name(name): values.pop(name) for name in times if name in values}
                 resolved = resolve_times(typed, zone=window.zone)
@@ -39,8 +39,11 @@ def query_options(query: type[Query[Any]]) -> Callable[[Command], Command]:
 
         decorated: Command = with_query
         for item in reversed(listed):
-            decorated = _option(item)(decorated)
-        return window_options(decorated) if is_windowed else decorated
+            if not item.required:
+                decorated = _option(item)(decorated)
+        if default_start is None:
+            return decorated
+        return window_options(decorated, default_start=default_start)
 
     return decorate
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from fll_hbase.client.base import Answer
+from fll_hbase.model.window import Window
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime.errors import ConfigurationError
 
@@ -25,9 +26,13 @@ class TypedAnswer(Answer, Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer(TypedAnswer[BodyT]):
-    """An answer that is a table too: iterable, and a DataFrame by `to_pandas`."""
+    """An answer that is a table too: iterable, and a DataFrame by `to_pandas`.
+
+    `window` is the one that it is about.
+    """
 
     shape: TableShape = NO_TABLE
+    window: Window | None = None
 
     @property
     def columns(self) -> Sequence[str]:

@@ -48,17 +48,6 @@ class FieldReachQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportQuestion:
-    """A report about a field; `kind` is consumption or provenance."""
-
-    kind: str
-    field: DatasetField
-    window: WindowText
-    causal: bool
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete.
 
@@ -111,10 +100,6 @@ class LineageClient(ABC):
     @abstractmethod
     def ask_reach(self, query: FieldReachQuery) -> Answer:
         """Return the fields that lead to a field (backward), that it leads to (forward), or both."""
-
-    @abstractmethod
-    def ask_report(self, question: ReportQuestion) -> Answer:
-        """Return a report with all of its runs, and its `window` as a pair of milliseconds since 1970."""
 
     @abstractmethod
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, cast
 
 from fll_hbase.client import shapes, table_shapes
-from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
+from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table
 from fll_hbase.client.arguments import (
     check_count,
     check_names,
@@ -20,7 +20,6 @@ from fll_hbase.client.base import (
     LIMIT_REACHED,
     FieldReachQuery,
     LineageClient,
-    ReportQuestion,
     truncation_hint,
 )
 from fll_hbase.client.tag_connection import TagConnection
@@ -47,6 +46,8 @@ from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import Answer, BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
+from fll_hbase.queries.reports.consumption import Consumption
+from fll_hbase.queries.reports.provenance import Provenance
 from fll_hbase.queries.retention import Retention
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
@@ -111,13 +112,18 @@ class Connection(TagConnection, LineageClient):
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
         """Read pages until there are as many items as the limit, or no more."""
-        limit = LIMIT if paged.limit is None else paged.limit
+        default = None if paged.reads_all else LIMIT
+        limit = default if paged.limit is None else paged.limit
         items: list[Any] = []
+        answers: list[Answer[Any]] = []
         for answer in self._pages(query, limit):
             if not paged.joins_pages:
                 return _table_answer(query, answer)
             items += paged.items_of(answer.body)
-        joined = _table_answer(query, replace(answer, body=paged.with_items(answer.body, items)))
+            answers = [*answers[:1], answer]
+        body = paged.join(answers[0].body, answer.body, items)
+        truncated_by = getattr(body, "truncated_by", answer.truncated_by)
+        joined = _table_answer(query, replace(answer, body=body, truncated_by=truncated_by))
         return replace(joined, incomplete=LIMIT_REACHED) if answer.cursor else joined
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[queries.Answer[Any]]:
@@ -167,28 +173,8 @@ class Connection(TagConnection, LineageClient):
     diff = _asks(Diff)
     dataset_diff = _asks(DatasetDiff)
 
-    def report(
-        self,
-        kind: shapes.ReportKind,
-        namespace: str,
-        name: str,
-        field: str,
-        *,
-        start: Time = START,
-        end: Time = END,
-        causal: bool = True,
-        failed: bool = False,
-    ) -> TypedAnswer[shapes.Members]:
-        """Return a report about a field, with all of its runs: consumption or provenance.
-
-        >>> body = client.report("consumption", "bank", "DailyTransactions", "UID").body
-        >>> [program["program"] for program in body["programs"]]
-        ['features', 'print', 'build_accounts']
-        """
-        check_word("kind", kind, "consumption", "provenance")
-        dataset_field = _field(namespace, name, field)
-        question = ReportQuestion(kind, dataset_field, window_text(start, end), causal, failed)
-        return as_typed(self.ask_report(question), shapes.Members)
+    consumption = _asks(Consumption)
+    provenance = _asks(Provenance)
 
     runs = _asks(Runs)
     namespace_runs = _asks(NamespaceRuns)
@@ -230,7 +216,9 @@ def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[Bod
     """Return an answer of a store or a server as one of a method."""
     incomplete = truncation_hint(answer.truncated_by)
     next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
-    return TableAnswer(answer.body, incomplete, answer.retained_from_ms, next_page, query.table)
+    return TableAnswer(
+        answer.body, incomplete, answer.retained_from_ms, next_page, query.table, answer.window
+    )
 
 
 def _bounds(window: Window | None) -> dict[str, str]:

@@ -6,7 +6,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 FlowDirection = Literal["backward", "forward"]
 AnyDirection = Literal["both", "backward", "forward"]
-ReportKind = Literal["consumption", "provenance"]
 
 Members = dict[str, Any]
 """The members of the contract, without a type of their own."""

@@ -23,6 +23,8 @@ class Paged:
     items: ClassVar[str] = ""
     joins_pages: ClassVar[bool] = True
     """Whether pages are parts of one list."""
+    reads_all: ClassVar[bool] = False
+    """Whether clients read all pages if there is no limit."""
 
     limit: Annotated[int | None, About(minimum=1)] = None
     cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None
@@ -36,9 +38,9 @@ class Paged:
         items: Sequence[Any] = getattr(body, self.items) if self.items else body
         return items
 
-    def with_items(self, body: Any, items: Sequence[Any]) -> Any:
-        """Return a page with other items."""
-        return msgspec.structs.replace(body, **{self.items: tuple(items)}) if self.items else tuple(items)
+    def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
+        """Return one page with the items of all, from the first to the last page."""
+        return msgspec.structs.replace(last, **{self.items: tuple(items)}) if self.items else tuple(items)
 
     def start_after(self, count: int) -> list[str]:
         """Return the `count` names of the item before the page, all "" for the first page.

@@ -109,8 +109,8 @@ class Query(ABC, Generic[BodyT]):
         """Return what the query reads first, which a batch reads for all of its queries together."""
         return FirstReads()
 
-    def to_text(self, media_type: str, body: Any, *, now_ms: int) -> str:
-        """Return the body of an answer in one of `formats`."""
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
+        """Return the body of an answer about a window in one of `formats`."""
         return self.formats[media_type](body)
 
     @classmethod

@@ -10,20 +10,20 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.names import FieldName
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import Policy, policy_body
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, Required, WindowedWithFailed
 from fll_hbase.queries.reports import retention_page
+from fll_hbase.queries.reports.html_report import HTML
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.retention_report import expired_query
-
-HTML = "text/html"
 
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 
@@ -157,11 +157,13 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
         )
         return Answer(body, query.window, retained_from_ms, report.truncated_by)
 
-    def to_text(self, media_type: str, body: RetentionReportAnswer, *, now_ms: int) -> str:
+    def to_text(
+        self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, now_ms: int
+    ) -> str:
         """Return a report as CSV, or as a page to print, which says when it was made."""
         if media_type == HTML:
             return retention_page.to_html(body, now_ms=now_ms)
-        return super().to_text(media_type, body, now_ms=now_ms)
+        return super().to_text(media_type, body, window, now_ms=now_ms)
 
 
 def _expired_field(item: results.ExpiredField) -> ExpiredField:

@@ -22,6 +22,8 @@ from fll_hbase.queries.openlineage_events import (
 )
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
+from fll_hbase.queries.reports.consumption import Consumption
+from fll_hbase.queries.reports.provenance import Provenance
 from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
@@ -29,7 +31,8 @@ from fll_hbase.queries.search import Search
 from fll_hbase.runtime.errors import InvalidQuery
 
 QUERIES: tuple[type[Query[Any]], ...] = (
-    *(AllOpenLineageEvents, AllRuns, Content, DatasetDetails, DatasetDiff, Datasets, Diff, Fields, History),
+    *(AllOpenLineageEvents, AllRuns, Consumption, Content, DatasetDetails, DatasetDiff, Datasets, Diff),
+    *(Fields, History, Provenance),
     *(NamespaceOpenLineageEvents, NamespaceRuns, Namespaces, OpenLineageEvents),
     *(Programs, Run, RunCounts, Runs, Search),
 )

@@ -75,11 +75,11 @@ def diff(
     answer: Answer
     with open_target(store, server) as client:
         if field:
-            of_field = client.ask(Diff(field=field, **vars(query)))
-            answer, table = of_field, lambda: changes.diff_table(of_field.body, field, query, window)
+            single = client.ask(Diff(field=field, **vars(query)))
+            answer, table = single, lambda: changes.diff_table(single.body, field, query, window)
         else:
-            of_dataset = client.ask(query)
-            answer, table = of_dataset, lambda: changes.dataset_diff_table(of_dataset.body, query, window)
+            whole = client.ask(query)
+            answer, table = whole, lambda: changes.dataset_diff_table(whole.body, query, window)
     print_answer(answer, output_format, table=table)
 
 

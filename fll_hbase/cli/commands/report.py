@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,18 +14,20 @@ from fll_hbase.cli.options import (
     POLICY,
     Command,
     dataset_arguments,
-    failed_option,
     now_ms,
     open_target,
-    retention_window_options,
     target_options,
-    window_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.report_view import report_view, retention_view
-from fll_hbase.client.base import Answer, ReportQuestion, WindowText
-from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.queries.reports import html_report, report_csv, retention_page
+from fll_hbase.client.answers import TableAnswer
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries import tables
+from fll_hbase.queries.query import Query
+from fll_hbase.queries.reports import html_report
+from fll_hbase.queries.reports.consumption import Consumption
+from fll_hbase.queries.reports.provenance import Provenance
 from fll_hbase.queries.retention import Retention
 
 HTML = "html"
@@ -42,63 +45,41 @@ def report() -> None:
     """Print a report about a field, or about a policy; --format html is a page to print."""
 
 
-def _field_report(kind: str) -> Command:
+def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     """Return the command of a report about a field."""
-    members = [part.member for part in report_csv.PARTS[kind]]
 
     @dataset_arguments
     @click.argument("field", metavar="FIELD", type=NAME)
-    @click.option(
-        "--causal/--no-causal",
-        default=True,
-        show_default=True,
-        help="Only what a value can have taken, by the starts of the runs.",
-    )
-    @failed_option
-    @window_options
+    @query_options(query_class, without=("limit", "cursor"))
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
-    @click.option(
-        "--part",
-        type=click.Choice(members),
-        default=members[0],
-        show_default=True,
-        help="The part that csv prints.",
-    )
     def print_report(
         *,
-        namespace: str,
-        name: str,
-        field: str,
-        causal: bool,
-        failed: bool,
+        query: Consumption | Provenance,
         window: WindowText,
         store: str | None,
         server: str | None,
         output_format: str,
-        part: str,
     ) -> None:
-        question = ReportQuestion(kind, DatasetField(Dataset(namespace, name), field), window, causal, failed)
         with open_target(store, server) as client:
-            answer = client.ask_report(question)
-        _print(answer, question, output_format, part)
+            answer: TableAnswer[Any] = client.ask(query)
+        body = to_builtins(answer.body)
+        print_answer(
+            answer,
+            output_format,
+            table=lambda: report_view(body, window, causal=query.causal),
+            texts=_texts(query, answer),
+        )
 
     return print_report
 
 
-def _print(answer: Answer, question: ReportQuestion, output_format: str, part: str) -> None:
-    start_ms, stop_ms = answer.body.pop("window")
-    times: dict[str, Any] = {"start_ms": start_ms, "stop_ms": stop_ms, "now_ms": now_ms()}
-    causal = question.causal
-    print_answer(
-        answer,
-        output_format,
-        table=lambda: report_view(answer.body, question.window, causal=causal),
-        texts={
-            CSV: partial(report_csv.to_csv, answer.body, part, causal=causal),
-            HTML: partial(html_report.to_html, answer.body, causal=causal, **times),
-        },
-    )
+def _texts(query: Query[Any], answer: TableAnswer[Any]) -> dict[str, Callable[[], str]]:
+    """Return how an answer is printed in the formats of its query, by the names of the command line."""
+    return {
+        name: partial(query.to_text, media_type, answer.body, answer.window, now_ms=now_ms())
+        for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))
+    }
 
 
 @click.command(
@@ -109,39 +90,30 @@ Examples:
 """
 )
 @click.argument("policy", metavar="POLICY", type=POLICY)
-@click.option(
-    "--indirect", is_flag=True, help="Also follow indirect dependencies, such as filters and joins."
-)
-@failed_option
-@retention_window_options
+@query_options(Retention)
 @target_options
 @format_options(TABLE, JSON, CSV, HTML)
 def retention(
-    *,
-    policy: str,
-    indirect: bool,
-    failed: bool,
-    window: WindowText,
-    store: str | None,
-    server: str | None,
-    output_format: str,
+    *, query: Retention, window: WindowText, store: str | None, server: str | None, output_format: str
 ) -> None:
     """Print where data is older than POLICY allows: fields, the paths to them, and their programs."""
     with open_target(store, server) as client:
-        answer = client.ask(
-            Retention(policy, start=window.start, end=window.end, indirect=indirect, failed=failed)
-        )
+        answer = client.ask(query)
     print_answer(
         answer,
         output_format,
         table=lambda: retention_view(to_builtins(answer.body), window),
-        texts={HTML: partial(retention_page.to_html, answer.body, now_ms=now_ms())},
+        texts={HTML: _texts(query, answer)[HTML]},
     )
 
 
 _HELP = {
     "consumption": "Print who read FIELD: the programs and runs, and every field that was made from it.",
     "provenance": "Print where FIELD comes from: its sources, and the operations that produced it.",
+}
+_QUERIES: dict[str, type[Consumption] | type[Provenance]] = {
+    "consumption": Consumption,
+    "provenance": Provenance,
 }
 _EXAMPLES = {
     "consumption": "fll report consumption bank DailyTransactions UID --window 2026-03",
@@ -150,5 +122,5 @@ _EXAMPLES = {
 
 for _kind, _help in _HELP.items():
     _epilog = f"\b\nExample:\n  {_EXAMPLES[_kind]}\n"
-    report.add_command(click.command(_kind, help=_help, epilog=_epilog)(_field_report(_kind)))
+    report.add_command(click.command(_kind, help=_help, epilog=_epilog)(_field_report(_QUERIES[_kind])))
 report.add_command(retention)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,6 @@ import msgspec
 from fll_hbase.client.base import (
     Answer,
     FieldReachQuery,
-    ReportQuestion,
     WindowText,
     truncation_hint,
 )
@@ -29,9 +27,6 @@ from fll_hbase.queries import (
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
-from fll_hbase.queries.reports.consumption import consumption
-from fll_hbase.queries.reports.provenance import provenance
-from fll_hbase.queries.reports.report_query import ReportQuery
 from fll_hbase.queries.tags import Tag, TagBody, TagOfField, tag_body
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
@@ -121,23 +116,6 @@ class LocalClient(Connection):
         body = reach_answer.reach(self._store, reach_query, _directions(query.direction))
         hint = truncation_hint(body.get("truncatedBy", ()))
         return self._answer(body, hint, query.field.dataset, window)
-
-    def ask_report(self, question: ReportQuestion) -> Answer:
-        now = self._clock()
-        window = _parse(question.window, now)
-        query = ReportQuery(
-            question.field, window, causal=question.causal, failed=question.failed, limit=PAGE_RUNS
-        )
-        if question.kind == "provenance":
-            body = provenance(self._store, query)
-        else:
-            body, page = consumption(self._store, query, now_ms=now)
-            while page.next_after:
-                more, page = consumption(self._store, replace(query, start_after=page.next_after), now_ms=now)
-                body["runs"] += more["runs"]
-            body["moreRuns"] = False
-        body["window"] = window.start_ms, window.stop_ms
-        return Answer(body, truncation_hint(body.get("truncatedBy", ())))
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from msgspec import to_builtins
@@ -11,7 +10,6 @@ from msgspec import to_builtins
 from fll_hbase.client.base import (
     Answer,
     FieldReachQuery,
-    ReportQuestion,
 )
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.remote import problems
@@ -19,7 +17,6 @@ from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.remote_answers import (
     decode,
     decode_body,
-    next_page,
     retained_from_ms,
     truncatable,
 )
@@ -136,30 +133,6 @@ class HttpClient(Connection):
         body = problems.json_body(response, "nodes", "edges", "truncated")
         return truncatable(body, retained_from_ms(response))
 
-    def ask_report(self, question: ReportQuestion) -> Answer:
-        dataset = question.field.dataset
-        params: Mapping[str, str] | None = {
-            "namespace": dataset.namespace,
-            "endpoint": dataset.name,
-            "field": question.field.name,
-            "start": question.window.start,
-            "end": question.window.end,
-            "causal": str(question.causal).lower(),
-            "failed": str(question.failed).lower(),
-        }
-        body: dict[str, Any] = {}
-        while params is not None:
-            response = self._session.get("v3", "reports", question.kind, params=params)
-            page = problems.json_body(response, "report", "truncated")
-            params = next_page(response)
-            if not body:
-                body = page
-            else:
-                body["runs"] += page["runs"]
-                body["moreRuns"] = False
-        body["window"] = [_milliseconds(response.headers[f"Window-{end}"]) for end in ("Start", "End")]
-        return truncatable(body)
-
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Send POST /v3/questions, with up to 100 queries in a request."""
         answers: list[BatchedAnswer] = []
@@ -193,10 +166,6 @@ def _params(query: FieldReachQuery, **others: str | int) -> dict[str, str]:
         "failed": str(query.failed).lower(),
         **{name: str(value) for name, value in others.items()},
     }
-
-
-def _milliseconds(seconds: str) -> int:
-    return int(Decimal(seconds) * 1000)
 
 
 def _can_be_line(document: LocatedDocument) -> bool:

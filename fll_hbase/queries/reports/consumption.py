@@ -1,45 +1,109 @@
-"""The consumption report (FLL-1): programs that read a field in a window, and fields made from it."""
+"""The consumption report: programs that read a field in a window, and fields made from it."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
 import msgspec
 
-from fll_hbase.model.window import Direction
-from fll_hbase.queries import name_json, reach_json, rest_json
-from fll_hbase.queries.programs import programs_answer
-from fll_hbase.queries.reports.reached_fields import ReachedFields
-from fll_hbase.queries.reports.report_query import ReportQuery, horizon_member
-from fll_hbase.queries.runs import listed_run
-from fll_hbase.runtime.json_types import Json
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.queries.cursors import decode_runs_cursor
+from fll_hbase.queries.names import FieldName, field_name
+from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.parameters import About
+from fll_hbase.queries.programs import Program, programs_answer
+from fll_hbase.queries.query import Answer, Body, FirstReads
+from fll_hbase.queries.reports.field_report import PART_HELP, FieldReport, ReachedField, UnknownRelation
+from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.results import RunsPage
 
 
-def consumption(store: LineageStore, query: ReportQuery, *, now_ms: int) -> tuple[Json, RunsPage]:
-    """Return the report, and the page of runs that it has.
+class ConsumptionAnswer(Body, frozen=True, kw_only=True):
+    """Programs and runs that read a field, and fields made from it; later pages have the runs alone."""
 
-    Pages after the first have the runs alone. Raises NotFound for a field that was never recorded.
+    report: Literal["consumption"]
+    field: FieldName
+    runs: tuple[ListedRun, ...]
+    retained_from: int | None = None
+    programs: tuple[Program, ...] | None = None
+    derived: tuple[ReachedField, ...] | None = None
+    dropped: bool | None = None
+    unknown: tuple[UnknownRelation, ...] | None = None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+    more_runs: bool
+
+
+@dataclass(frozen=True)
+class Consumption(FieldReport[ConsumptionAnswer], Paged):
+    """Return the programs and runs that read a field, and every field made from it, each with a path.
+
+    `runs` is paged by the link to the next page, on which it is alone. By `Accept` the answer is JSON,
+    `text/csv` (one `part` of it) or `text/html`, a page to print.
+
+    >>> body = client.consumption("bank", "DailyTransactions", "UID").body
+    >>> [program.program for program in body.programs]
+    ['features', 'print', 'build_accounts']
     """
-    field, window = query.field, query.window
-    page = store.runs(
-        field.dataset,
-        window,
-        limit=query.limit,
-        start_after=query.start_after,
-        field=field.name,
-        directions=(Direction.FORWARD,),
+
+    path: ClassVar[str] = "/v3/reports/consumption"
+    result: ClassVar[str] = "Runs and programs newest first"
+    items: ClassVar[str] = "runs"
+    reads_all: ClassVar[bool] = True
+
+    part: Annotated[Literal["derived", "programs", "runs"], About(PART_HELP)] = dataclasses.field(
+        default="derived", kw_only=True
     )
-    body: Json = {"report": "consumption", "field": name_json.field(field)}
-    body["runs"] = msgspec.to_builtins([listed_run(run, now_ms=now_ms) for run in page.runs])
-    if query.start_after:
-        return rest_json.truncatable(body, ()), page
-    body |= horizon_member(store, query)
-    reached = ReachedFields(store, query, Direction.FORWARD)
-    programs = store.programs(
-        field.dataset, window, field=field.name, directions=(Direction.FORWARD,), failed=query.failed
-    )
-    body["programs"] = msgspec.to_builtins(programs_answer(programs))["programs"]
-    body["derived"] = reached.to_json(reached.reach.paths.keys() - {field})
-    body["dropped"] = field in reached.reach.dropped
-    body["unknown"] = reach_json.unknown(reached.reach)
-    return rest_json.truncatable(body, sorted(reached.truncated_by | {*programs.truncated_by})), page
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ConsumptionAnswer]:
+        """Return the report with a page of runs. Raises NotFound for a field that was never recorded."""
+        window = self.window(now_ms)
+        page = store.runs(
+            self.dataset,
+            window,
+            limit=self.page_limit(store),
+            start_after=decode_runs_cursor(self.cursor),
+            field=self.field,
+            directions=(Direction.FORWARD,),
+        )
+        body = ConsumptionAnswer(
+            report="consumption",
+            field=field_name(self.dataset_field),
+            runs=tuple(listed_run(run, now_ms=now_ms) for run in page.runs),
+            truncated=False,
+            more_runs=bool(page.next_after),
+        )
+        if self.cursor is not None:
+            return Answer(body, window, cursor=next_cursor(page))
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        reached = self.reached(store, window, Direction.FORWARD)
+        programs = store.programs(
+            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=self.failed
+        )
+        truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
+        body = msgspec.structs.replace(
+            body,
+            retained_from=retained_from_ms,
+            programs=programs_answer(programs).programs,
+            derived=reached.listed(reached.reach.paths.keys() - {self.dataset_field}),
+            dropped=self.dataset_field in reached.reach.dropped,
+            unknown=reached.unknown,
+            truncated=bool(truncated_by),
+            truncated_by=truncated_by,
+        )
+        return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return the times of the contents that read the dataset."""
+        return FirstReads(times=self.window_queries(self.dataset, "forward", now_ms=now_ms))
+
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
+        """Return the report as a page to print, or the `part` of it as CSV."""
+        return self.part_text(self.part, media_type, body, window or self.window(now_ms), now_ms=now_ms)
+
+    def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
+        """Return the first page with the runs of all."""
+        return msgspec.structs.replace(first, runs=tuple(items), more_runs=last.more_runs)

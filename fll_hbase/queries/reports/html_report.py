@@ -9,6 +9,9 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_csv import OPERATIONS, Part, format_ms, parts
 from fll_hbase.runtime.json_types import Json
 
+HTML = "text/html"
+"""Media type of a page to print."""
+
 _TITLES = {"consumption": "Consumption of {field}", "provenance": "Provenance of {field}"}
 _STYLE = """
 body { font: 10pt/1.4 system-ui, sans-serif; margin: 2em; color: #1a1a1a; }

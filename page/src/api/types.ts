@@ -190,17 +190,18 @@ export interface components {
             influence?: "direct" | "indirect";
         };
         Consumption: {
-            report: string;
+            /** @enum {string} */
+            report: "consumption";
             field: components["schemas"]["ReachField"];
-            unknown?: components["schemas"]["UnknownRelation"][];
-            retainedFrom?: number;
-            truncated: boolean;
-            truncatedBy?: string[];
             runs: components["schemas"]["ListedRun"][];
-            moreRuns: boolean;
+            retainedFrom?: number;
             programs?: components["schemas"]["Program"][];
             derived?: components["schemas"]["ReachedField"][];
             dropped?: boolean;
+            unknown?: components["schemas"]["UnknownRelation"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+            moreRuns: boolean;
         };
         Content: {
             checksum: string;
@@ -819,18 +820,19 @@ export interface components {
             truncatedBy?: string[];
         };
         Provenance: {
-            report: string;
+            /** @enum {string} */
+            report: "provenance";
             field: components["schemas"]["ReachField"];
-            unknown?: components["schemas"]["UnknownRelation"][];
-            retainedFrom?: number;
-            truncated: boolean;
-            truncatedBy?: string[];
             sources: components["schemas"]["ReachedField"][];
             upstream: components["schemas"]["ReachedField"][];
+            unknown: components["schemas"]["UnknownRelation"][];
             derivations: components["schemas"]["Path"][];
             detailed: components["schemas"]["Graph"];
             simple: components["schemas"]["Graph"];
             stretches: components["schemas"]["Stretch"][];
+            retainedFrom?: number;
+            truncated: boolean;
+            truncatedBy?: string[];
         };
         Reach: {
             nodes: components["schemas"]["ReachNode"][];
@@ -878,6 +880,8 @@ export interface components {
             hops: number;
             /** @enum {string} */
             influence: "direct" | "indirect";
+            /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
+            inOrder?: boolean;
             runs?: number;
             firstStart?: number;
             lastStart?: number;
@@ -885,8 +889,6 @@ export interface components {
             failed?: boolean;
             /** @description Some run read it and did not use it */
             dropped?: boolean;
-            /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
-            inOrder?: boolean;
             path: components["schemas"]["ReachField"][];
         };
         RecordedDataset: {
