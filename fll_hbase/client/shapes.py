@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 FlowDirection = Literal["backward", "forward"]
 AnyDirection = Literal["both", "backward", "forward"]
-
-Members = dict[str, Any]
-"""The members of the contract, without a type of their own."""
 
 
 class DatasetName(TypedDict):

@@ -30,6 +30,7 @@ from tests.support.small_documents import NAMES
 
 WINDOWED: dict[str, Any] = {"start": WINDOW[1], "end": WINDOW[3]}
 DAILY = ("bank", "DailyTransactions")
+SCORE = ("hospital", "PatientRecords", "patient_medical_score")
 
 QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("lineage", DAILY, {**WINDOWED, "level": 5, "direction": "forward"}),
@@ -40,6 +41,12 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("runs", DAILY, {**WINDOWED, "program": "print", "state": "COMPLETE", "field": "UID"}),
     ("programs", DAILY, {**WINDOWED, "field": "UID", "failed": True}),
     ("reach", (*DAILY, "UID"), {**WINDOWED, "direction": "both", "failed": True}),
+    ("history", SCORE, {**WINDOWED, "start": 0, "indirect": False}),
+    ("diff", SCORE, {**WINDOWED, "base_start": date(2025, 7, 1), "base_end": "2025-08-01"}),
+    ("dataset_diff", SCORE[:2], {**WINDOWED, "base_start": 0}),
+    ("consumption", (*DAILY, "UID"), WINDOWED),
+    ("consumption", (*DAILY, "UID"), {**WINDOWED, "limit": 3, "causal": False}),
+    ("provenance", SCORE, {**WINDOWED, "failed": True}),
     ("run_counts", DAILY, {**WINDOWED, "buckets": 9}),
     ("all_runs", (), {**WINDOWED, "limit": 20}),
     ("namespace_runs", ("bank",), {**WINDOWED, "program": "features", "limit": 3}),
@@ -182,6 +189,18 @@ def test_pages_of_derivations_are_all_runs(local: Connection, remote: Connection
             page = client.derivations(*DAILY, "UID", limit=limit, **page.next_page)
             runs += page.body.paths[0].runs
         assert tuple(runs) == everything.runs
+
+
+def test_a_consumption_report_has_the_runs_of_all_pages(local: Connection, remote: Connection) -> None:
+    for client in (local, remote):
+        body = client.consumption(*DAILY, "UID", **{**WINDOWED, "start": 0}).body
+        assert len(body.runs) == len({run.run for run in body.runs}) > 1_000
+        assert (body.more_runs, bool(body.programs)) == (False, True)
+        page = client.consumption(*DAILY, "UID", **WINDOWED, limit=2)
+        assert (len(page.body.runs), page.body.more_runs) == (2, True)
+        more = client.consumption(*DAILY, "UID", limit=2, **page.next_page).body
+        assert more.programs is None
+        assert not {run.run for run in more.runs} & {run.run for run in page.body.runs}
 
 
 @pytest.mark.parametrize(

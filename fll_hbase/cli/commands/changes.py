@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import click
-from rich.console import RenderableType
 
 from fll_hbase.cli.empty_answers import failed_note
 from fll_hbase.cli.options import (
@@ -18,9 +15,10 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
-from fll_hbase.client.base import Answer, WindowText
-from fll_hbase.queries.diff import DatasetDiff, Diff
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries.diff import DatasetDiff, DatasetDiffAnswer, Diff, DiffAnswer
 from fll_hbase.queries.history import History
+from fll_hbase.queries.query import Query
 
 
 @click.command(
@@ -71,16 +69,12 @@ def diff(
 
     Without FIELD, show this of every field of the dataset that is produced in another way.
     """
-    table: Callable[[], RenderableType]
-    answer: Answer
+    compared: Query[DiffAnswer | DatasetDiffAnswer] = Diff(field=field, **vars(query)) if field else query
     with open_target(store, server) as client:
-        if field:
-            single = client.ask(Diff(field=field, **vars(query)))
-            answer, table = single, lambda: changes.diff_table(single.body, field, query, window)
-        else:
-            whole = client.ask(query)
-            answer, table = whole, lambda: changes.dataset_diff_table(whole.body, query, window)
-    print_answer(answer, output_format, table=table)
+        answer = client.ask(compared)
+    print_answer(
+        answer, output_format, table=lambda: changes.diff_table(answer.body, query, window, field=field)
+    )
 
 
 COMMANDS = (history, diff)

@@ -28,20 +28,21 @@ def history_table(body: HistoryAnswer, query: History, window: WindowText) -> Re
     return Group(title, TextTable(_STRETCH_COLUMNS, list(_stretch_rows(body))))
 
 
-def diff_table(body: DiffAnswer, field: str, query: DatasetDiff, window: WindowText) -> RenderableType:
-    """Render what the window has alone (+) and what the base window has alone (-)."""
-    name = escape_control(f"{query.dataset}.{field}")
-    title = Text(f"How {name} is produced, {window} compared with {_base_text(query)}", style="bold")
-    return Group(title, *_difference(body))
+def diff_table(
+    body: DiffAnswer | DatasetDiffAnswer, query: DatasetDiff, window: WindowText, *, field: str
+) -> RenderableType:
+    """Render what the window has alone (+) and what the base window has alone (-).
 
-
-def dataset_diff_table(body: DatasetDiffAnswer, query: DatasetDiff, window: WindowText) -> RenderableType:
-    """Render each field that is produced in another way, with what `diff_table` has of it."""
+    Of a dataset this is rendered for each field that is produced in another way.
+    """
+    windows = f"{window} compared with {_base_text(query)}"
+    if isinstance(body, DiffAnswer):
+        name = escape_control(f"{query.dataset}.{field}")
+        return Group(Text(f"How {name} is produced, {windows}", style="bold"), *_difference(body))
     dataset = escape_control(str(query.dataset))
-    title = f"How fields of {dataset} are produced, {window} compared with {_base_text(query)}"
-    parts: list[RenderableType] = [Text(title, style="bold")]
-    for field in body.fields:
-        parts += [Text(), Text(escape_control(field.field), style="bold"), *_difference(field)]
+    parts: list[RenderableType] = [Text(f"How fields of {dataset} are produced, {windows}", style="bold")]
+    for changed in body.fields:
+        parts += [Text(), Text(escape_control(changed.field), style="bold"), *_difference(changed)]
     if not body.fields:
         parts.append(Text("No difference."))
     return Group(*parts)

@@ -1,4 +1,4 @@
-"""What the reports about a field have in common: parameters, the fields within reach, and formats."""
+"""Reports about a field: their common parameters, the fields within reach, and formats."""
 
 from __future__ import annotations
 
