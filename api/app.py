@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from flask import Flask
 
 from fll_hbase.ingest import DocumentReader
-from fll_hbase.queries.ancestor import (
-    AncestorFieldOperations,
-    AncestorFields,
-    AncestorFieldSummary,
-    AncestorRelationsOfDataset,
-)
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query_batch import Batch
 from fll_hbase.queries.tags import TagBody
@@ -37,22 +31,19 @@ from .openapi.described_api import DescribedApi
 from .openapi.query_schemas import body_schema
 from .routes import (
     activity,
-    changes,
     datahub,
     documentation,
     health,
     openlineage,
     page,
     policies,
+    query_groups,
     questions,
     reach,
     recording,
-    reports,
     retention_requests,
-    runs,
     tags,
 )
-from .routes.queries import query_blueprint
 from .security.authentication import with_authentication
 from .security.hosts import register_host_check
 from .security.limits import with_limits
@@ -96,21 +87,14 @@ _BLUEPRINTS = (
     datahub.blueprint,
     questions.blueprint,  # with the routes of lineage
     reach.blueprint,
-    changes.blueprint,
-    reports.blueprint,
-    runs.blueprint,  # with the routes of the catalogue
+    query_groups.CHANGES,
+    query_groups.REPORTS,
+    query_groups.CATALOGUE,
     tags.blueprint,
     policies.blueprint,
     retention_requests.blueprint,
     activity.blueprint,
-    query_blueprint(
-        "ancestor",
-        "The lineage routes of CDAP, in its words: `incoming`, `outgoing`",
-        AncestorFields,
-        AncestorFieldSummary,
-        AncestorFieldOperations,
-        AncestorRelationsOfDataset,
-    ),
+    query_groups.ANCESTOR,
     health.blueprint,
 )
 _COMPONENTS = {

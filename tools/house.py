@@ -66,6 +66,9 @@ MIRRORS = {
 }
 """Where the subjects of a folder of tests are; those of all others are in `fll_hbase`."""
 
+ROUTES = ("api", "routes")
+"""The folder whose tests may be named after a query, too, of which the route is made."""
+
 WHOLE_SYSTEM = {
     "access": "what a principal must not see, over every route",
     "cases": "cases of other systems, through every layer",
@@ -342,6 +345,8 @@ def _subjects(root: Path, folder: tuple[str, ...]) -> frozenset[str]:
     elif folder[0] in MIRRORS:
         product = root.joinpath(MIRRORS[folder[0]], *folder[1:])
         entries = list(product.rglob("*") if folder[0] == "page" else product.glob("*"))
+        if folder == ROUTES:
+            entries += (root / "fll_hbase" / "queries").glob("*")
     else:
         entries = list(root.joinpath("fll_hbase", *folder).glob("*"))
     names = {re.sub(r"\W", "_", entry.name.partition(".")[0]) for entry in entries}

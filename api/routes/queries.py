@@ -14,7 +14,6 @@ from fll_hbase.queries.query import Answer, Query
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
 from ..wire import responses
-from ..wire.csv_response import add_limits
 from ..wire.query_params import now_ms, window_params
 from .blueprint import Blueprint, store
 
@@ -97,7 +96,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
             has_limits = False
         response.vary.add("Accept")
     if not has_limits:
-        add_limits(response, answer.truncated_by)
+        responses.add_limits(response, answer.truncated_by)
     if not answer.cursor:
         return response
     window = window_params(answer.window) if answer.window else {}

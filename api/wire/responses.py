@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import uuid
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -57,6 +58,14 @@ def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None
         response.headers["Retained-From"] = epoch_seconds(retained_from_ms)
     response.headers["Window-Start"] = epoch_seconds(window.start_ms)
     response.headers["Window-End"] = epoch_seconds(window.stop_ms)
+    return response
+
+
+def add_limits(response: Response, truncated_by: Sequence[str]) -> Response:
+    """Name the limits that truncated an answer in its headers, where its body has no member for them."""
+    if truncated_by:
+        response.headers["Truncated"] = "true"
+        response.headers["Truncated-By"] = ", ".join(truncated_by)
     return response
 
 

@@ -1,0 +1,63 @@
+"""Groups of routes that are made from queries alone."""
+
+from __future__ import annotations
+
+from fll_hbase.queries.ancestor import (
+    AncestorFieldOperations,
+    AncestorFields,
+    AncestorFieldSummary,
+    AncestorRelationsOfDataset,
+)
+from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
+from fll_hbase.queries.contents import Content
+from fll_hbase.queries.diff import DatasetDiff, Diff
+from fll_hbase.queries.history import History
+from fll_hbase.queries.openlineage_events import (
+    AllOpenLineageEvents,
+    NamespaceOpenLineageEvents,
+    OpenLineageEvents,
+)
+from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.reports.consumption import Consumption
+from fll_hbase.queries.reports.provenance import Provenance
+from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
+from fll_hbase.queries.search import Search
+
+from .queries import query_blueprint
+
+CATALOGUE = query_blueprint(
+    "catalogue",
+    "Everything ever recorded",
+    Namespaces,
+    Datasets,
+    DatasetDetails,
+    Fields,
+    Search,
+    Runs,
+    RunCounts,
+    Programs,
+    OpenLineageEvents,
+    Run,
+    Content,
+    AllRuns,
+    NamespaceRuns,
+    AllOpenLineageEvents,
+    NamespaceOpenLineageEvents,
+)
+
+CHANGES = query_blueprint(
+    "changes", "When and how the derivations of fields changed", History, Diff, DatasetDiff
+)
+
+REPORTS = query_blueprint("reports", "Answer for a field and its data", Consumption, Provenance)
+
+ANCESTOR = query_blueprint(
+    "ancestor",
+    "The lineage routes of CDAP, in its words: `incoming`, `outgoing`",
+    AncestorFields,
+    AncestorFieldSummary,
+    AncestorFieldOperations,
+    AncestorRelationsOfDataset,
+)
