@@ -56,7 +56,7 @@ def test_each_scenario_is_shown() -> None:
     assert len(EXAMPLES) == 3
     unknown = cdap.read_document(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
     (entry,) = rest_json.dry_run(unknown)["lineage"]
-    assert (entry["fieldmap"], entry["unknown"]) == ([], True)
+    assert (list(entry["fieldmap"]), entry["unknown"]) == ([], True)
 
 
 def test_the_python_shown_records(tmp_path: Path) -> None:
