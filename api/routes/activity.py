@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from flask import current_app, request
 
-from fll_hbase.queries.events import Event, Events, EventsAnswer
 from fll_hbase.queries.query import Answer
+from fll_hbase.queries.server_events import Event, Events, EventsAnswer
 
 from ..observability.recent_activity import SLOTS, WARNED, RecentActivity
 from ..wire.environ import PRINCIPAL

@@ -31,7 +31,6 @@ from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namesp
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.derivations import Derivations
 from fll_hbase.queries.diff import DatasetDiff, Diff
-from fll_hbase.queries.events import Events
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
@@ -53,6 +52,7 @@ from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
 from fll_hbase.queries.search import Search
+from fll_hbase.queries.server_events import Events
 from fll_hbase.queries.tags import DatasetTags, FieldTags, TaggedFields, Tags
 from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.config import DEFAULTS

@@ -12,7 +12,7 @@ import click
 from fll_hbase.cli.options import open_target, target_options
 from fll_hbase.cli.render import console
 from fll_hbase.client.connection import Connection
-from fll_hbase.queries.events import Event, Events
+from fll_hbase.queries.server_events import Event, Events
 from fll_hbase.runtime.escape import escape_control
 
 PAUSE_SECONDS = 2.0

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fll_hbase.queries.events import Events
+from fll_hbase.queries.server_events import Events
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
