@@ -178,6 +178,8 @@ def lineage(body: Json, notation: Notation) -> Iterator[str]:
     If all transforms derive fields of a dataset from fields that are read, a fact is a line. Otherwise the
     lineage comes first, and below it the graph of the operations. Warnings are not yielded.
     """
+    # As clients receive it: arrays are lists.
+    body = json.loads(json.dumps(body))
     _check(body)
     facts = _Facts(notation, body["operations"])
     if facts.represent(body):
