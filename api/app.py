@@ -39,7 +39,6 @@ from .routes import (
     policies,
     query_groups,
     questions,
-    reach,
     recording,
     retention_requests,
     tags,
@@ -86,7 +85,7 @@ _BLUEPRINTS = (
     openlineage.blueprint,
     datahub.blueprint,
     questions.blueprint,  # with the routes of lineage
-    reach.blueprint,
+    query_groups.REACH,
     query_groups.CHANGES,
     query_groups.REPORTS,
     query_groups.CATALOGUE,

@@ -20,7 +20,6 @@ from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.race_by_hand import ByHand, ConsumptionRows, ReachRows, WayRow
 from bench.race_workload import DAYS, SEED, Workload, starting_fields
 from fll_hbase.client.base import (
-    FieldReachQuery,
     WindowText,
 )
 from fll_hbase.client.local.local_client import LocalClient
@@ -115,17 +114,12 @@ class Kind:
 
 
 def _ask_reach(client: LocalClient, question: Question, *, causal: bool) -> Json:
-    query = FieldReachQuery(
-        question.field,
-        _window_text(question.window),
-        direction="backward",
-        level=LEVEL,
-        causal=causal,
-        indirect=True,
-        failed=False,
-        counts=True,
+    (namespace, name), field = question.field
+    window = _window_text(question.window)
+    answer = client.reach(
+        namespace, name, field, start=window.start, end=window.end, level=LEVEL, causal=causal
     )
-    return _object(client.ask_reach(query).body)
+    return _object(msgspec.to_builtins(answer.body))
 
 
 def _reach_path(question: Question, *, causal: bool) -> str:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
 
-from fll_hbase.queries.query import FirstReads
+from fll_hbase.queries.query import FirstReads, Query
 from fll_hbase.queries.query_batch import (
     PATH,
     QUERIES_MAX,
@@ -33,9 +33,9 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import shared_reads
 
+from ..openapi.query_schemas import parameter_schema
 from ..wire import problems, responses
-from ..wire.query_params import now_ms
-from .first_reads import first_reads
+from ..wire.query_params import QueryParser, now_ms
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -122,7 +122,12 @@ class _Asker:
     def first_reads(self, path: str) -> FirstReads:
         """Return the windows that a question reads first; none for one that is invalid."""
         with self._context(path):
-            return first_reads()
+            try:
+                query = _requested_query()
+                return FirstReads() if query is None else query.first_reads(now_ms=now_ms())
+            except LineageError:
+                # The request itself is answered with this error.
+                return FirstReads()
 
     def answer(self, path: str) -> _Answer:
         """Return the answer to a question, a problem beyond a bound."""
@@ -160,6 +165,16 @@ class _Asker:
             g.now_ms = self._clock_ms
             with self._app.request_context(_query_environ(self._environ, path)):
                 yield
+
+
+def _requested_query() -> Query[Any] | None:
+    """Return the query of the current request, None if its route has none. Raises InvalidQuery."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    query: type[Query[Any]] | None = getattr(view, "query", None)
+    if query is None:
+        return None
+    parameters = QueryParser().parse(parameter_schema(query)(), request, location="query")
+    return query(**(request.view_args or {}), **parameters)
 
 
 def _query_environ(environ: WSGIEnvironment, path: str) -> WSGIEnvironment:

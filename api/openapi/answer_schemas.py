@@ -5,9 +5,6 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from fll_hbase.model.window import Direction
-from fll_hbase.queries.derivations import Path
-from fll_hbase.queries.field_lineage import Connection, Node, Operation
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.names import DatasetName
 from fll_hbase.queries.query import Fault
@@ -16,17 +13,11 @@ from .query_schemas import body_schema
 
 # Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
 
-_DIRECTIONS = [direction.value for direction in Direction]
-
 
 FaultSchema = body_schema(Fault)
 
 
 EndPointSchema = body_schema(DatasetName)
-NodeSchema = body_schema(Node)
-OperationSchema = body_schema(Operation)
-ConnectionSchema = body_schema(Connection)
-PathSchema = body_schema(Path)
 EntrySchema = body_schema(LineageEntry)
 
 

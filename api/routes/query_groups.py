@@ -18,6 +18,7 @@ from fll_hbase.queries.openlineage_events import (
     OpenLineageEvents,
 )
 from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.reports.consumption import Consumption
 from fll_hbase.queries.reports.provenance import Provenance
 from fll_hbase.queries.run_counts import RunCounts
@@ -46,6 +47,8 @@ CATALOGUE = query_blueprint(
     AllOpenLineageEvents,
     NamespaceOpenLineageEvents,
 )
+
+REACH = query_blueprint("reach", "Fields within reach of a field, over many hops", Reach)
 
 CHANGES = query_blueprint(
     "changes", "When and how the derivations of fields changed", History, Diff, DatasetDiff

@@ -1,4 +1,4 @@
-"""Batches of questions: up to 100 GET requests in one, answered together."""
+"""Lineage of datasets and fields, and batches of up to 100 GET requests, answered together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 from flask import Response, current_app
 
+from fll_hbase.queries.derivations import Derivations
+from fll_hbase.queries.field_lineage import FieldLineage
+from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.query_batch import PATH, BatchAnswer
 
 from ..batches.question_batch import answer_batch, parse_batch
@@ -13,9 +16,9 @@ from ..openapi.query_schemas import body_schema
 from ..wire import responses
 from ..wire.query_params import NoParams
 from .blueprint import body, store
-from .lineage import blueprint
+from .queries import query_blueprint
 
-__all__ = ["blueprint"]
+blueprint = query_blueprint("questions", "Query the lineage of a window", Lineage, FieldLineage, Derivations)
 
 _REQUEST = {
     "required": True,

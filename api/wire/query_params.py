@@ -9,12 +9,11 @@ from urllib.parse import quote
 
 import marshmallow as ma
 from flask import Request, g
-from marshmallow import ValidationError, validate
+from marshmallow import ValidationError
 from webargs.flaskparser import FlaskParser
 
-from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.model.window import Window
 from fll_hbase.queries import time_window
-from fll_hbase.queries.cursors import encode_cursor as encode_cursor
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidQuery
 
@@ -23,8 +22,6 @@ from .responses import epoch_seconds
 
 # int() also accepts `1_0`, `+1` and digits of other scripts, and refuses more than 4,300 digits.
 _DIGITS = re.compile(r"[0-9]{1,1000}", re.ASCII)
-_INDIRECT = {"description": "Include indirect dependencies"}
-_FIELD = {"description": "Only runs that read or wrote this field"}
 
 
 class TimeParam(ma.fields.String):
@@ -62,80 +59,6 @@ class NoParams(ma.Schema):
     class Meta:
         # A misspelt parameter must not be ignored: the answer would be to another query.
         unknown = ma.RAISE
-
-
-class WindowParams(NoParams):
-    """A window on the start of runs, `start` included, `end` excluded; both are loaded as one `window`."""
-
-    start = TimeParam(
-        load_default=None,
-        metadata={"description": "Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`"},
-    )
-    end = TimeParam(
-        load_default=None,
-        metadata={"description": "End of the window, excluded; a time as for `start`; default `now`"},
-    )
-
-    # Also if other parameters are invalid: an answer lists every error of a query.
-    @ma.validates_schema(skip_on_field_errors=False)
-    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        """Raise ValidationError, by parameter, for a window that ends before it starts; equal times pass.
-
-        A parameter that is absent has its default: `start=now%2B1h` alone is after the end, now.
-        """
-        # A time that could not be parsed is missing here, and is reported already.
-        if "start" in data and "end" in data:
-            try:
-                time_window.to_window(data["start"], data["end"], now_ms=now_ms())
-            except InvalidQuery as error:
-                raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
-
-    @ma.post_load
-    def _load_window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        start, end = data.pop("start"), data.pop("end")
-        return {**data, "window": time_window.to_window(start, end, now_ms=now_ms())}
-
-
-class WindowWithFailedParams(WindowParams):
-    """A window, and whether failed and aborted runs are included."""
-
-    failed = FlagParam(load_default=False, metadata={"description": "Include failed and aborted runs"})
-
-
-class ReachParams(WindowWithFailedParams):
-    """Fields within reach of one field; without `level` as many hops as the server allows.
-
-    The direction is loaded as a tuple `directions`.
-    """
-
-    level = CountParam(
-        load_default=None,
-        validate=validate.Range(min=1),
-        metadata={"description": "Hops; default `FLL_LEVEL_MAX` of the server", "minimum": 1},
-    )
-    direction = ma.fields.String(
-        load_default=Direction.BACKWARD.value,
-        validate=validate.OneOf([*(direction.value for direction in Direction), "both"]),
-    )
-    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
-    causal = FlagParam(
-        load_default=False,
-        metadata={"description": "Only what a value can have taken, by the starts of the runs on its way"},
-    )
-    counts = FlagParam(
-        load_default=True, metadata={"description": "Count the runs of each edge, which reads all of them"}
-    )
-
-    @ma.post_load
-    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return _with_directions(data)
-
-
-class PageParams(NoParams):
-    """A page of a list: at most `limit` items after `cursor`; `limit` is None for the default."""
-
-    limit = CountParam(load_default=None, validate=validate.Range(min=1), metadata={"minimum": 1})
-    cursor = ma.fields.String(load_default=None, metadata={"description": "From the link to the next page"})
 
 
 class RecordParams(NoParams):
@@ -181,12 +104,6 @@ class QueryParser(FlaskParser):
     def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:
         """Raise InvalidQuery with the errors of the schema."""
         raise InvalidQuery(_field_errors(error.messages_dict.get("query", {}))) from error
-
-
-def _with_directions(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters with `directions` in place of `direction`."""
-    direction = data.pop("direction")
-    return {**data, "directions": BOTH if direction == "both" else (Direction(direction),)}
 
 
 def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], ErrorList]:

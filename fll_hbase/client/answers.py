@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fll_hbase.client.base import Answer
 from fll_hbase.model.window import Window
@@ -66,14 +66,3 @@ class TableAnswer(TypedAnswer[BodyT]):
             # In milliseconds: nanoseconds, the default, end in 2262, and starts of runs may be later.
             frame[column] = frame[column].astype("datetime64[ms]").dt.tz_localize("UTC")
         return frame
-
-
-def as_typed(answer: Answer, _: type[BodyT]) -> TypedAnswer[BodyT]:
-    """Return an answer with the type of its body."""
-    return TypedAnswer(cast(BodyT, answer.body), answer.incomplete, answer.retained_from_ms)
-
-
-def as_table(answer: Answer, _: type[BodyT], shape: TableShape) -> TableAnswer[BodyT]:
-    """Return an answer as a table with the type of its body."""
-    body: Any = answer.body
-    return TableAnswer(cast(BodyT, body), answer.incomplete, answer.retained_from_ms, answer.next_page, shape)

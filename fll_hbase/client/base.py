@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
-from fll_hbase.model.datasets import DatasetField
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
@@ -31,20 +30,6 @@ class WindowText:
 
     def __str__(self) -> str:
         return f"{self.start} to {self.end}"
-
-
-@dataclass(frozen=True, slots=True)
-class FieldReachQuery:
-    """Fields within reach of one, backward, forward or both; `level` is None for all allowed hops."""
-
-    field: DatasetField
-    window: WindowText
-    direction: str
-    level: int | None
-    causal: bool
-    indirect: bool
-    failed: bool
-    counts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +81,6 @@ class LineageClient(ABC):
     @abstractmethod
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         """Return the answer of the store or the server to a query whose parameters are valid."""
-
-    @abstractmethod
-    def ask_reach(self, query: FieldReachQuery) -> Answer:
-        """Return the fields that lead to a field (backward), that it leads to (forward), or both."""
 
     @abstractmethod
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:

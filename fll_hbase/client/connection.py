@@ -7,26 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, cast
 
-from fll_hbase.client import shapes, table_shapes
-from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table
-from fll_hbase.client.arguments import (
-    check_count,
-    check_names,
-    check_word,
-    checked_dataset,
-    window_text,
-)
+from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.base import (
     LIMIT_REACHED,
-    FieldReachQuery,
     LineageClient,
     truncation_hint,
 )
 from fll_hbase.client.tag_connection import TagConnection
-from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
-from fll_hbase.queries import time_window
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.derivations import Derivations
@@ -40,11 +29,11 @@ from fll_hbase.queries.openlineage_events import (
     OpenLineageEvents,
 )
 from fll_hbase.queries.pages import Paged
-from fll_hbase.queries.parameters import Time
 from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import Answer, BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
+from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.reports.consumption import Consumption
 from fll_hbase.queries.reports.provenance import Provenance
 from fll_hbase.queries.retention import Retention
@@ -59,10 +48,7 @@ from fll_hbase.runtime.config import DEFAULTS
 
 P = ParamSpec("P")
 
-START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
 LIMIT = DEFAULTS.list_limit
-
-_DIRECTIONS = ("both", "backward", "forward")
 
 
 def _asks(query: Callable[P, Query[BodyT]]) -> Callable[Concatenate[Connection, P], TableAnswer[BodyT]]:
@@ -140,34 +126,7 @@ class Connection(TagConnection, LineageClient):
     lineage = _asks(Lineage)
     field_lineage = _asks(FieldLineage)
     derivations = _asks(Derivations)
-
-    def reach(
-        self,
-        namespace: str,
-        name: str,
-        field: str,
-        *,
-        start: Time = START,
-        end: Time = END,
-        direction: shapes.AnyDirection = "backward",
-        level: int | None = None,
-        causal: bool = False,
-        indirect: bool = True,
-        failed: bool = False,
-        counts: bool = True,
-    ) -> TableAnswer[shapes.Reach]:
-        """Return the fields that lead to a field, that it leads to, or both; a row for each edge.
-
-        >>> answer = client.reach("bank", "DailyTransactions", "UID", direction="forward", causal=True)
-        >>> sorted({edge["toName"] for edge in answer})[:3]
-        ['CampaignAudience', 'CustomerAccounts', 'FraudFeatures']
-        """
-        check_word("direction", direction, *_DIRECTIONS)
-        if level is not None:
-            check_count("level", level)
-        dataset_field, window = _field(namespace, name, field), window_text(start, end)
-        query = FieldReachQuery(dataset_field, window, direction, level, causal, indirect, failed, counts)
-        return as_table(self.ask_reach(query), shapes.Reach, table_shapes.REACH)
+    reach = _asks(Reach)
 
     history = _asks(History)
     diff = _asks(Diff)
@@ -227,8 +186,3 @@ def _bounds(window: Window | None) -> dict[str, str]:
     if window is None:
         return {}
     return {"start": epoch_seconds(window.start_ms), "end": epoch_seconds(window.stop_ms)}
-
-
-def _field(namespace: str, name: str, field: str) -> DatasetField:
-    check_names(field=field)
-    return DatasetField(checked_dataset(namespace, name), field)

@@ -1,15 +1,22 @@
-"""Field reach in formats of other tools: CSV, GraphML and Mermaid. The input is the JSON of the contract."""
+"""Field reach in formats of other tools: CSV, GraphML and Mermaid."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
+
 from fll_hbase.queries import name_json
 from fll_hbase.queries.mermaid import Edge, flowchart
+from fll_hbase.queries.query import Body
+from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.runtime import csv_text
 from fll_hbase.runtime.json_types import Json
+
+GRAPHML, MERMAID = "application/graphml+xml", "text/vnd.mermaid"
+"""Media types."""
 
 CSV_COLUMNS = (
     "fromNamespace",
@@ -38,19 +45,27 @@ _MERMAID_CLASSES = {
 }
 
 
-def to_csv(body: Json) -> str:
+def _rows(body: Json) -> list[Row]:
+    ends = [(end, name) for end in ("from", "to") for name in _ENDS]
+    return [edge | {f"{end}{name.title()}": edge[end][name] for end, name in ends} for edge in body["edges"]]
+
+
+TABLE = TableShape(CSV_COLUMNS, _rows, times=("firstStart", "lastStart"))
+
+
+def to_csv(body: Body) -> str:
     """Return a line for each edge, after a line of the column names; times are in milliseconds since 1970."""
-    return csv_text.to_csv(CSV_COLUMNS, map(_csv_row, body["edges"]))
+    rows = ([_cell(cell) for cell in row.values()] for row in TABLE.rows(body))
+    return csv_text.to_csv(CSV_COLUMNS, rows)
 
 
-def _csv_row(edge: Json) -> list[object]:
-    ends = (name for end in ("from", "to") for name in name_json.names(edge[end], _ENDS))
-    others = (edge.get(name, "") for name in (*_COUNTS, "inOrder", "direction"))
-    return [*ends, edge["influence"], *(_text(cell) if isinstance(cell, bool) else cell for cell in others)]
+def _cell(value: object) -> object:
+    return _text(value) if isinstance(value, bool) else value
 
 
-def to_graphml(body: Json) -> str:
+def to_graphml(answer: Body) -> str:
     """Return a directed graph, with the members of nodes and edges as data."""
+    body = msgspec.to_builtins(answer)
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
     node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string"} | _ORDER_AND_DIRECTION
     edge_types = {"influence": "string"} | _COUNTS | _ORDER_AND_DIRECTION
@@ -71,11 +86,12 @@ def to_graphml(body: Json) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def to_mermaid(body: Json) -> str:
+def to_mermaid(answer: Body) -> str:
     """Return a flow chart from left to right; indirect edges are dotted, directions are classes of nodes.
 
     What is not in order says so.
     """
+    body = msgspec.to_builtins(answer)
     labels = {
         _name(node): name_json.text(node) + ("" if node.get("inOrder", True) else f" ({_NOT_IN_ORDER})")
         for node in body["nodes"]
@@ -114,3 +130,11 @@ def _text(value: object) -> str:
 def _xml_text(text: str) -> str:
     """Return a text with the characters that XML 1.0 cannot represent replaced."""
     return "".join(char if char in "\t\n\r" or ord(char) >= 0x20 else "\ufffd" for char in text)
+
+
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    CSV: to_csv,
+    GRAPHML: to_graphml,
+    MERMAID: to_mermaid,
+}
+"""Writers by media type."""

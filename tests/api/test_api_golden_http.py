@@ -13,6 +13,7 @@ from flask import Flask
 
 import api
 from api.wire.responses import route_path
+from fll_hbase import queries
 from fll_hbase.runtime.errors import PROBLEMS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -142,8 +143,9 @@ def test_every_format_of_an_answer_is_golden(
 
 
 def _media_types() -> set[str]:
-    """All texts of the code of the API that are media types."""
-    sources = Path(api.__file__).parent.rglob("*.py")
+    """All texts of the code of the API and of its queries that are media types."""
+    folders = (Path(module.__file__).parent for module in (api, queries))
+    sources = (path for folder in folders for path in folder.rglob("*.py"))
     return {
         text
         for path in sources

@@ -10,10 +10,9 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
-from fll_hbase.client.base import FieldReachQuery
-from fll_hbase.queries import name_json
+from fll_hbase.client.base import WindowText
+from fll_hbase.queries.reach import Reach, ReachAnswer, ReachEdge, UnknownRelation
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
 _Row: TypeAlias = tuple[int, str, str, str, str, str]
 
@@ -25,37 +24,28 @@ _NOT_IN_ORDER = {
 _TITLES = {"backward": "What leads to {field}", "forward": "What {field} leads to"}
 
 
-def reach_table(body: Json, query: FieldReachQuery) -> RenderableType:
+def reach_table(body: ReachAnswer, query: Reach, window: WindowText) -> RenderableType:
     """Render the edges, those nearest to the field first; below them, apart, those that are not in order."""
-    if not body["edges"] and not body.get("unknown"):
-        return empty_message(query.window)
-    if query.direction != "both":
-        return _direction_table(body, query, query.direction)
-    return Group(*(_direction_table(_part(body, direction), query, direction) for direction in _TITLES))
+    if not body.edges and not body.unknown:
+        return empty_message(window)
+    words = _TITLES if query.direction == "both" else (query.direction,)
+    return Group(*(_direction_table(body, query, window, word) for word in words))
 
 
-def _part(body: Json, direction: str) -> Json:
-    """Return the edges and relations of one direction of an answer about both, with all nodes."""
-    parts = {
-        member: [item for item in body.get(member, ()) if item["direction"] == direction]
-        for member in ("edges", "unknown")
-    }
-    return body | parts
-
-
-def _direction_table(body: Json, query: FieldReachQuery, direction: str) -> RenderableType:
-    hops = {name_json.text(node): node["hops"] for node in body["nodes"]}
+def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direction: str) -> RenderableType:
+    hops = {str(node): node.hops for node in body.nodes}
+    edges = [edge for edge in body.edges if edge.direction in (None, direction)]
     in_order, others = (
-        sorted(_row(edge, hops) for edge in body["edges"] if edge.get("inOrder", True) is wanted)
+        sorted(_row(edge, hops) for edge in edges if (edge.in_order is not False) is wanted)
         for wanted in (True, False)
     )
-    title = _TITLES[direction].format(field=f"{query.field.dataset}.{query.field.name}")
-    parts: list[RenderableType] = [Text(f"{escape_control(title)}, {query.window}", style="bold")]
+    title = _TITLES[direction].format(field=f"{query.dataset}.{query.field}")
+    parts: list[RenderableType] = [Text(f"{escape_control(title)}, {window}", style="bold")]
     if in_order:
         parts.append(_table(in_order))
     if others:
         parts += [Text(), Text(_NOT_IN_ORDER[direction]), _table(others)]
-    parts += [_unknown(relation) for relation in body.get("unknown", ())]
+    parts += [_unknown(item) for item in body.unknown if item.direction in (None, direction)]
     if len(parts) == 1:
         parts.append(Text("nothing"))
     return Group(*parts)
@@ -65,13 +55,13 @@ def _table(rows: Sequence[_Row]) -> TextTable:
     return TextTable(_COLUMNS, [[str(row[0]), *row[1:]] for row in rows])
 
 
-def _row(edge: Json, hops: dict[str, int]) -> _Row:
-    ends = name_json.text(edge["from"]), name_json.text(edge["to"])
-    influence = "" if edge["influence"] == "direct" else "indirect"
-    last = format_time(edge["lastStart"]) if "lastStart" in edge else ""
-    return max(hops[end] for end in ends), *ends, influence, str(edge.get("runs", "")), last
+def _row(edge: ReachEdge, hops: dict[str, int]) -> _Row:
+    ends = str(edge.source), str(edge.destination)
+    influence = "" if edge.influence == "direct" else "indirect"
+    runs = "" if edge.runs is None else str(edge.runs)
+    last = "" if edge.last_start is None else format_time(edge.last_start)
+    return max(hops[end] for end in ends), *ends, influence, runs, last
 
 
-def _unknown(relation: Json) -> Text:
-    ends = (name_json.text(relation[end]) for end in ("source", "destination"))
-    return Text(escape_control("{} leads to {}: fields not known".format(*ends)))
+def _unknown(relation: UnknownRelation) -> Text:
+    return Text(escape_control(f"{relation.source} leads to {relation.destination}: fields not known"))

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
-from fll_hbase.client.base import (
-    Answer,
-    FieldReachQuery,
-    WindowText,
-    truncation_hint,
-)
 from fll_hbase.client.connection import Connection
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.document_batches import LocatedDocument
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import query as queries
-from fll_hbase.queries import (
-    reach_answer,
-    time_window,
-)
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
@@ -33,7 +20,6 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.sources import name_rules, tag_bodies
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach_walk import ReachQuery
 
 PAGE_RUNS = 1_000
 
@@ -102,38 +88,9 @@ class LocalClient(Connection):
     def delete_policy(self, policy: PolicyByName) -> None:
         self._store.policies.remove(policy.policy)
 
-    def ask_reach(self, query: FieldReachQuery) -> Answer:
-        window = self._window(query.window)
-        reach_query = ReachQuery(
-            query.field,
-            window,
-            level=query.level,
-            causal=query.causal,
-            indirect=query.indirect,
-            failed=query.failed,
-            counts=query.counts,
-        )
-        body = reach_answer.reach(self._store, reach_query, _directions(query.direction))
-        hint = truncation_hint(body.get("truncatedBy", ()))
-        return self._answer(body, hint, query.field.dataset, window)
-
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
 
     def close(self) -> None:
         if self._owned:
             self._store.close()
-
-    def _answer(self, body: Any, incomplete: str, dataset: Dataset, window: Window) -> Answer:
-        return Answer(body, incomplete, self._store.retained_from_ms(dataset, window))
-
-    def _window(self, window: WindowText) -> Window:
-        return _parse(window, self._clock())
-
-
-def _directions(direction: str) -> tuple[Direction, ...]:
-    return BOTH if direction == "both" else (Direction(direction),)
-
-
-def _parse(window: WindowText, now_ms: int) -> Window:
-    return time_window.parse_window(window.start, window.end, now_ms=now_ms)

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 import requests
 
-from fll_hbase.client.base import Answer, truncation_hint
 from fll_hbase.client.remote import problems
 from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
@@ -63,12 +62,6 @@ def _header_ms(response: requests.Response, name: str) -> int | None:
     seconds, _, decimals = header.partition(".")
     # Digits and not a float, which has too few of them for the milliseconds of late starts.
     return int(seconds + decimals) if seconds.isdecimal() and len(decimals) == 3 else None
-
-
-def truncatable(body: Any, horizon_ms: int | None = None) -> Answer:
-    """Return the answer of a body that says itself whether it is truncated."""
-    bounds = body.get("truncatedBy", ["a bound of the server"])
-    return Answer(body, truncation_hint(bounds if body["truncated"] else ()), horizon_ms)
 
 
 def next_page(response: requests.Response) -> dict[str, str] | None:

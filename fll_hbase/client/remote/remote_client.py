@@ -7,22 +7,15 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from fll_hbase.client.base import (
-    Answer,
-    FieldReachQuery,
-)
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.remote_answers import (
     decode,
     decode_body,
-    retained_from_ms,
-    truncatable,
 )
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
-from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName
 from fll_hbase.queries.query import BodyT, Query
@@ -125,14 +118,6 @@ class HttpClient(Connection):
         """Send DELETE /v3/policies/<policy>."""
         self._session.delete(*policy.segments())
 
-    def ask_reach(self, query: FieldReachQuery) -> Answer:
-        params = _params(query, causal=str(query.causal).lower(), counts=str(query.counts).lower())
-        if query.level is not None:
-            params["level"] = str(query.level)
-        response = self._session.get(*_field_path(query.field), "reach", params=params)
-        body = problems.json_body(response, "nodes", "edges", "truncated")
-        return truncatable(body, retained_from_ms(response))
-
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Send POST /v3/questions, with up to 100 queries in a request."""
         answers: list[BatchedAnswer] = []
@@ -147,25 +132,6 @@ class HttpClient(Connection):
 
     def close(self) -> None:
         self._session.close()
-
-
-def _dataset_path(dataset: Dataset) -> tuple[str, ...]:
-    return "v3", "namespaces", dataset.namespace, "endpoints", dataset.name
-
-
-def _field_path(field: DatasetField) -> tuple[str, ...]:
-    return *_dataset_path(field.dataset), "fields", field.name
-
-
-def _params(query: FieldReachQuery, **others: str | int) -> dict[str, str]:
-    return {
-        "start": query.window.start,
-        "end": query.window.end,
-        "direction": query.direction,
-        "indirect": str(query.indirect).lower(),
-        "failed": str(query.failed).lower(),
-        **{name: str(value) for name, value in others.items()},
-    }
 
 
 def _can_be_line(document: LocatedDocument) -> bool:

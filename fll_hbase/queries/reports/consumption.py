@@ -16,7 +16,8 @@ from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.programs import Program, programs_answer
 from fll_hbase.queries.query import Answer, Body, FirstReads
-from fll_hbase.queries.reports.field_report import PART_HELP, FieldReport, ReachedField, UnknownRelation
+from fll_hbase.queries.reach import UnknownRelation
+from fll_hbase.queries.reports.field_report import PART_HELP, FieldReport, ReachedField
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.store.lineage_store import LineageStore
 

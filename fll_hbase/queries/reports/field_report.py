@@ -11,9 +11,10 @@ import msgspec
 
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.queries.names import DatasetName, FieldName, Influence, dataset_name, field_name
-from fll_hbase.queries.parameters import About, FlowDirection
-from fll_hbase.queries.query import Body, BodyT, FieldQuery, WindowedWithFailed
+from fll_hbase.queries.names import FieldName, Influence, field_name
+from fll_hbase.queries.parameters import About
+from fll_hbase.queries.query import BodyT, FieldQuery, WindowedWithFailed
+from fll_hbase.queries.reach import UnknownRelation, unknown_relations
 from fll_hbase.queries.reports import html_report, report_csv
 from fll_hbase.queries.tables import CSV
 from fll_hbase.store.lineage_store import LineageStore
@@ -21,14 +22,6 @@ from fll_hbase.store.read.reach_walk import ReachQuery
 from fll_hbase.store.results import Reach, RunSpan
 
 PART_HELP = "The part of the report that is returned as CSV"
-
-
-class UnknownRelation(Body, frozen=True, kw_only=True):
-    """Two datasets of which some run is known to read one and write the other, but not how fields relate."""
-
-    source: DatasetName
-    destination: DatasetName
-    direction: FlowDirection | None = None
 
 
 class ReachedField(FieldName, frozen=True, kw_only=True):
@@ -114,10 +107,7 @@ class ReachedFields:
     @property
     def unknown(self) -> tuple[UnknownRelation, ...]:
         """The pairs of datasets that are related without known fields."""
-        return tuple(
-            UnknownRelation(source=dataset_name(source), destination=dataset_name(destination))
-            for source, destination in self.reach.unknown
-        )
+        return tuple(unknown_relations(self.reach))
 
     def listed(self, fields: Iterable[DatasetField]) -> tuple[ReachedField, ...]:
         """Return fields by hops and name, each with its path and its runs."""

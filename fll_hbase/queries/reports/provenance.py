@@ -14,7 +14,8 @@ from fll_hbase.queries.history import Stretch, stretch
 from fll_hbase.queries.names import FieldName, field_name
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, FirstReads
-from fll_hbase.queries.reports.field_report import PART_HELP, FieldReport, ReachedField, UnknownRelation
+from fll_hbase.queries.reach import UnknownRelation
+from fll_hbase.queries.reports.field_report import PART_HELP, FieldReport, ReachedField
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import FieldLineageResult, Reach
 

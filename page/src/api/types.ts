@@ -837,8 +837,8 @@ export interface components {
         Reach: {
             nodes: components["schemas"]["ReachNode"][];
             edges: components["schemas"]["ReachEdge"][];
-            unknown?: components["schemas"]["UnknownRelation"][];
             truncated: boolean;
+            unknown?: components["schemas"]["UnknownRelation"][];
             truncatedBy?: string[];
         };
         ReachEdge: {

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.window import BOTH, Direction, Window
-from fll_hbase.queries import name_json, reach_answer
+from fll_hbase.queries import name_json
+from fll_hbase.queries.reach import read_reach
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
@@ -24,15 +27,21 @@ from tests.support.table_calls import CountingTable, stopped_clock
 BACKWARD, FORWARD = Direction.BACKWARD, Direction.FORWARD
 
 
+def read(store: LineageStore, query: ReachQuery, directions: Sequence[Direction]) -> dict[str, Any]:
+    """The JSON of an answer."""
+    body: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(read_reach(store, query, directions)))
+    return body
+
+
 @given(history=histories, query=queries)
 def test_both_directions_are_each_of_them(history: list[Run], query: ReachQuery) -> None:
     with store_of(history) as store:
         try:
-            both = reach_answer.reach(store, query, BOTH)
+            both = read(store, query, BOTH)
         except NotFound:
             for direction in BOTH:
                 with pytest.raises(NotFound):
-                    reach_answer.reach(store, query, [direction])
+                    read(store, query, [direction])
             return
         bodies = {direction: one_direction(store, query, direction) for direction in BOTH}
     for direction, body in bodies.items():
@@ -48,7 +57,7 @@ def test_both_directions_are_each_of_them(history: list[Run], query: ReachQuery)
 
 def one_direction(store: LineageStore, query: ReachQuery, direction: Direction) -> dict[str, Any]:
     try:
-        return reach_answer.reach(store, query, [direction])
+        return read(store, query, [direction])
     except NotFound:
         # Backward any name is a field where the dataset as a whole is influenced.
         return {"nodes": [{**name_json.field(query.field), "hops": 0}], "edges": []}
@@ -71,7 +80,7 @@ def test_a_cycle_has_its_edges_on_both_ends() -> None:
     first, other = chain_field(0), chain_field(1)
     history = [Run("1", NOON_MS, (Edge(first, other, True),)), Run("2", NOON_MS, (Edge(other, first, True),))]
     with store_of(history) as store:
-        body = reach_answer.reach(store, ReachQuery(first, Window(NOON_MS, NOON_MS + 1)), BOTH)
+        body = read(store, ReachQuery(first, Window(NOON_MS, NOON_MS + 1)), BOTH)
     assert [(node["hops"], node["direction"]) for node in body["nodes"]] == [(0, "both"), (1, "both")]
     assert [edge["direction"] for edge in body["edges"]] == ["backward", "forward"] * 2
 
@@ -79,7 +88,7 @@ def test_a_cycle_has_its_edges_on_both_ends() -> None:
 def test_each_direction_has_its_own_limits() -> None:
     query = ReachQuery(chain_field(3), Window(NOON_MS, NOON_MS + 6))
     with store_of(copy_chain(6), connections_max=2) as store:
-        body = reach_answer.reach(store, query, BOTH)
+        body = read(store, query, BOTH)
     assert [edge["direction"] for edge in body["edges"]] == ["backward", "backward", "forward", "forward"]
     assert body["truncatedBy"] == ["connections_max=2"]
 
@@ -87,7 +96,7 @@ def test_each_direction_has_its_own_limits() -> None:
 def test_without_time_it_fails_as_one_direction_does() -> None:
     query = ReachQuery(chain_field(3), Window(NOON_MS, NOON_MS + 6))
     with store_of(copy_chain(6)) as store, deadline.limited(0.0), pytest.raises(DeadlineExceeded):
-        reach_answer.reach(store, query, BOTH)
+        read(store, query, BOTH)
 
 
 class TestTypes:
@@ -95,7 +104,7 @@ class TestTypes:
     QUERY = ReachQuery(FIRST, Window(NOON_MS, NOON_MS + 3), FORWARD)
 
     def types(self, store: LineageStore) -> dict[str, str | None]:
-        body = reach_answer.reach(store, self.QUERY, [FORWARD])
+        body = read(store, self.QUERY, [FORWARD])
         return {node["name"]: node.get("type") for node in body["nodes"]}
 
     def test_the_latest_type_of_the_catalogue_where_it_has_one(self) -> None:

@@ -1,0 +1,286 @@
+"""Field reach: where the values of a field come from or go to, over many hops."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.window import Direction
+from fll_hbase.queries import name_json, reach_formats
+from fll_hbase.queries.names import DatasetName, FieldName, Influence, dataset_name, field_name
+from fll_hbase.queries.parameters import About, AnyDirection, FlowDirection
+from fll_hbase.queries.query import (
+    INDIRECT_HELP,
+    Answer,
+    Body,
+    FieldQuery,
+    FirstReads,
+    WindowedWithFailed,
+    directions,
+    flow_word,
+)
+from fll_hbase.queries.tables import TableShape
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
+from fll_hbase.store import results
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.reach_walk import ReachQuery
+
+ReachByDirection: TypeAlias = Mapping[Direction, results.Reach]
+"""What is within reach of one field, by direction."""
+
+_IN_ORDER = msgspec.Meta(
+    description="Whether the order of the runs in the window allows a value to have passed here;"
+    " left out if the time of the request ended before that was known"
+)
+
+
+class ReachNode(FieldName, frozen=True, kw_only=True):
+    """A field within reach, with the least number of hops to it; `dropped` if some run read it unused.
+
+    `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
+    """
+
+    schema_name: ClassVar[str] = "ReachNode"
+
+    hops: int
+    type: str = ""
+    dropped: bool = False
+    in_order: Annotated[bool | None, _IN_ORDER] = None
+    direction: AnyDirection | None = None
+
+
+class ReachEdge(Body, frozen=True, kw_only=True):
+    """A field that leads to another, with the runs in which it does; starts are in milliseconds since 1970.
+
+    Without the members about runs if these were not counted. `failed` is true if all of them failed. With
+    `direction=both` an edge stands once for each direction in which it is.
+    """
+
+    source: FieldName = msgspec.field(name="from")
+    destination: FieldName = msgspec.field(name="to")
+    influence: Influence
+    in_order: Annotated[bool | None, _IN_ORDER] = None
+    runs: int | None = None
+    first_start: int | None = None
+    last_start: int | None = None
+    last_run: str | None = None
+    failed: bool = False
+    direction: FlowDirection | None = None
+
+
+class UnknownRelation(Body, frozen=True, kw_only=True):
+    """Two datasets of which some run is known to read one and write the other, but not how fields relate."""
+
+    source: DatasetName
+    destination: DatasetName
+    direction: FlowDirection | None = None
+
+
+class ReachAnswer(Body, frozen=True, kw_only=True):
+    """The fields within reach of one field, and the edges between them, in the direction of the data."""
+
+    nodes: tuple[ReachNode, ...]
+    edges: tuple[ReachEdge, ...]
+    truncated: bool
+    unknown: tuple[UnknownRelation, ...] = ()
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
+    """Return the fields that lead to a field, that it leads to, or both, over many hops, with their edges.
+
+    An influence on a whole dataset is an edge to its field `*`, which stands before every field of it; `*`
+    may also be asked. With `direction=both` nodes and edges have the `direction` in which they
+    are. By `Accept` the answer is JSON, `text/csv` (a line for each edge), `application/graphml+xml` or
+    `text/vnd.mermaid`.
+
+    >>> answer = client.reach("bank", "DailyTransactions", "UID", direction="forward", causal=True)
+    >>> sorted({edge["toName"] for edge in answer})[:3]
+    ['CampaignAudience', 'CustomerAccounts', 'FraudFeatures']
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/reach"
+    result: ClassVar[str] = "Nodes by hops and name, edges by name"
+    formats: ClassVar[Mapping[str, Callable[[Any], str]]] = MappingProxyType(reach_formats.FORMATS)
+    # The other formats have no place for limits.
+    limits_in_headers: ClassVar[bool] = True
+    table: ClassVar[TableShape] = reach_formats.TABLE
+
+    level: Annotated[int | None, About("Hops; default `FLL_LEVEL_MAX` of the server", minimum=1)] = None
+    direction: Literal["backward", "forward", "both"] = "backward"
+    indirect: Annotated[bool, About(INDIRECT_HELP)] = True
+    causal: Annotated[
+        bool, About("Only what a value can have taken, by the starts of the runs on its way")
+    ] = False
+    counts: Annotated[bool, About("Count the runs of each edge, which reads all of them")] = True
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ReachAnswer]:
+        """Return the fields. Raises NotFound for a field that was never recorded, and DeadlineExceeded."""
+        window = self.window(now_ms)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        walk = ReachQuery(
+            self.dataset_field,
+            window,
+            level=self.level,
+            causal=self.causal,
+            indirect=self.indirect,
+            failed=self.failed,
+            counts=self.counts,
+        )
+        body = read_reach(store, walk, directions(self.direction))
+        return Answer(body, window, retained_from_ms, body.truncated_by)
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return the windows of the dataset in the directions of the query."""
+        return FirstReads(times=self.window_queries(self.dataset, self.direction, now_ms=now_ms))
+
+
+def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direction]) -> ReachAnswer:
+    """Return what is within reach of a field in each of the directions.
+
+    Each direction is walked by itself, with limits of its own and an equal part of the time. At the deadline
+    the answer has what was read until then. Raises DeadlineExceeded if that is nothing, and NotFound for a
+    field that was never recorded.
+    """
+    truncated_by: set[str] = set()
+    by_direction = _read(store, walk, directions, truncated_by)
+    types: dict[DatasetField, str] = {}
+    try:
+        deadline.check()
+        types = store.catalogue.types({field for reach in by_direction.values() for field in reach.hops})
+    except DeadlineExceeded:
+        truncated_by.add(deadline.limit())
+    return reach_answer(by_direction, types=types, truncated_by=truncated_by)
+
+
+def _read(
+    store: LineageStore, walk: ReachQuery, directions: Sequence[Direction], truncated_by: set[str]
+) -> dict[Direction, results.Reach]:
+    """Return the directions that were read in time. Raises DeadlineExceeded or NotFound if none was."""
+    reached: dict[Direction, results.Reach] = {}
+    errors: list[DeadlineExceeded | NotFound] = []
+    for number, direction in enumerate(directions):
+        try:
+            with deadline.shared(1 / (len(directions) - number)):
+                reached[direction] = store.reach(replace(walk, direction=direction))
+        except DeadlineExceeded as error:
+            # The other direction may have less to read.
+            truncated_by.add(deadline.limit())
+            errors.append(error)
+        except NotFound as error:
+            # Backward any name is a field where the dataset as a whole is influenced.
+            errors.append(error)
+    if not reached:
+        raise errors[-1]
+    # In the order of `directions`; one without an answer has the field alone.
+    alone = results.Reach({walk.field: 0}, (), in_order=frozenset([walk.field]))
+    return {direction: reached.get(direction, alone) for direction in directions}
+
+
+def reach_answer(
+    by_direction: ReachByDirection,
+    *,
+    types: Mapping[DatasetField, str] = MappingProxyType({}),
+    truncated_by: Collection[str] = (),
+) -> ReachAnswer:
+    """Return the fields within reach, sorted by hops and name, and the edges, sorted by their ends.
+
+    Both say whether they are in order, unless the deadline came before that was known. Of two directions a
+    field stands once, with the smaller number of hops; an edge once for each.
+    """
+    limits = {*truncated_by, *(limit for reach in by_direction.values() for limit in reach.truncated_by)}
+    return ReachAnswer(
+        nodes=tuple(_nodes(by_direction, types)),
+        edges=tuple(_edges(by_direction)),
+        truncated=bool(limits),
+        unknown=tuple(_unknown(by_direction)),
+        truncated_by=tuple(sorted(limits)),
+    )
+
+
+def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) -> Iterator[ReachNode]:
+    hops: dict[DatasetField, int] = {}
+    for reach in by_direction.values():
+        hops |= {field: min(count, hops.get(field, count)) for field, count in reach.hops.items()}
+    for field in sorted(hops, key=lambda field: (hops[field], field)):
+        reached = {direction: reach for direction, reach in by_direction.items() if field in reach.hops}
+        in_order = [reach.in_order for reach in reached.values()]
+        yield ReachNode(
+            **name_json.field(field),
+            hops=hops[field],
+            type=types.get(field, ""),
+            dropped=any(field in reach.dropped for reach in by_direction.values()),
+            # Of two directions, one that allows it is enough.
+            in_order=None if None in in_order else any(fields and field in fields for fields in in_order),
+            direction=_direction(by_direction, list(reached)),
+        )
+
+
+def _direction(by_direction: ReachByDirection, reached: Sequence[Direction]) -> AnyDirection | None:
+    """Return the directions of an item as a word; None if the answer has one direction alone."""
+    if len(by_direction) == 1:
+        return None
+    return "both" if len(reached) > 1 else flow_word(reached[0])
+
+
+def _edges(by_direction: ReachByDirection) -> list[ReachEdge]:
+    # The ends of edges are the same few fields.
+    names = functools.cache(field_name)
+    items = [(direction, item) for direction, reach in by_direction.items() for item in reach.edges]
+    if len(by_direction) == 1:
+        return [_edge(item, None, names) for _, item in items]
+    items.sort(key=lambda pair: (pair[1].source, pair[1].destination, pair[0].value))
+    return [_edge(item, flow_word(direction), names) for direction, item in items]
+
+
+def _edge(
+    item: results.ReachEdge, direction: FlowDirection | None, names: Callable[[DatasetField], FieldName]
+) -> ReachEdge:
+    """Return one edge; without the members about runs if these were not counted."""
+    source, destination = names(item.source), names(item.destination)
+    influence: Influence = "direct" if item.direct else "indirect"
+    span = item.span
+    if span is None:
+        return ReachEdge(
+            source=source,
+            destination=destination,
+            influence=influence,
+            in_order=item.in_order,
+            direction=direction,
+        )
+    return ReachEdge(
+        source=source,
+        destination=destination,
+        influence=influence,
+        in_order=item.in_order,
+        runs=span.runs,
+        first_start=span.first_start_ms,
+        last_start=span.last_start_ms,
+        last_run=span.last_run,
+        failed=span.failed == span.runs,
+        direction=direction,
+    )
+
+
+def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
+    for direction, reach in by_direction.items():
+        word = None if len(by_direction) == 1 else flow_word(direction)
+        yield from unknown_relations(reach, word)
+
+
+def unknown_relations(
+    reach: results.Reach, direction: FlowDirection | None = None
+) -> Iterator[UnknownRelation]:
+    """Yield the pairs of datasets that are related without known fields."""
+    for source, destination in reach.unknown:
+        yield UnknownRelation(
+            source=dataset_name(source), destination=dataset_name(destination), direction=direction
+        )
