@@ -1,4 +1,4 @@
-"""Results of store queries: frozen values; `rest_json` encodes them as JSON."""
+"""Results of store queries: frozen values, of which `fll_hbase.queries` makes answers."""
 
 from __future__ import annotations
 
