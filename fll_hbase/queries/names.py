@@ -11,7 +11,8 @@ from fll_hbase.queries.query import Body, Required
 Influence: TypeAlias = Literal["direct", "indirect"]
 
 
-class DatasetName(Body, frozen=True, kw_only=True):
+# Without garbage collection, as answers have thousands: no name is part of a cycle.
+class DatasetName(Body, frozen=True, kw_only=True, gc=False):
     """A dataset; one that is hidden has a number and no names."""
 
     schema_name: ClassVar[str] = "EndPoint"
@@ -25,7 +26,7 @@ class DatasetName(Body, frozen=True, kw_only=True):
         return f"hidden {self.hidden}" if self.hidden else f"{self.namespace}/{self.name}"
 
 
-class FieldName(DatasetName, frozen=True, kw_only=True):
+class FieldName(DatasetName, frozen=True, kw_only=True, gc=False):
     """A field of a dataset; `*` is the dataset as a whole."""
 
     schema_name: ClassVar[str] = "ReachField"

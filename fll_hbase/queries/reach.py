@@ -41,7 +41,7 @@ _IN_ORDER = msgspec.Meta(
 )
 
 
-class ReachNode(FieldName, frozen=True, kw_only=True):
+class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
     """A field within reach, with the least number of hops to it; `dropped` if some run read it unused.
 
     `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
@@ -56,7 +56,7 @@ class ReachNode(FieldName, frozen=True, kw_only=True):
     direction: AnyDirection | None = None
 
 
-class ReachEdge(Body, frozen=True, kw_only=True):
+class ReachEdge(Body, frozen=True, kw_only=True, gc=False):
     """A field that leads to another, with the runs in which it does; starts are in milliseconds since 1970.
 
     Without the members about runs if these were not counted. `failed` is true if all of them failed. With
