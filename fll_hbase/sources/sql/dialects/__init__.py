@@ -5,22 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from fll_hbase.sources.sql.dialects.ansi import ANSI, SQLITE
+from fll_hbase.sources.sql.dialects.bigquery import BIGQUERY
+from fll_hbase.sources.sql.dialects.clickhouse import CLICKHOUSE
 from fll_hbase.sources.sql.dialects.duckdb import DUCKDB
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, as_written
 from fll_hbase.sources.sql.dialects.mysql import MYSQL
 from fll_hbase.sources.sql.dialects.oracle import ORACLE
-from fll_hbase.sources.sql.dialects.plain import (
-    ANSI,
-    ATHENA,
-    BIGQUERY,
-    CLICKHOUSE,
-    SNOWFLAKE,
-    SQLITE,
-    TERADATA,
-    TRINO,
-)
 from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT
+from fll_hbase.sources.sql.dialects.snowflake import SNOWFLAKE
 from fll_hbase.sources.sql.dialects.spark import DATABRICKS, HIVE, SPARK
+from fll_hbase.sources.sql.dialects.teradata import TERADATA
+from fll_hbase.sources.sql.dialects.trino import ATHENA, TRINO
 from fll_hbase.sources.sql.dialects.tsql import TSQL
 
 # In the order in which an error names those that a statement is SQL of: what most clients send is first.
