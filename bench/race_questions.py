@@ -19,7 +19,7 @@ import msgspec
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.race_by_hand import ByHand, ConsumptionRows, ReachRows, WayRow
 from bench.race_workload import DAYS, SEED, Workload, starting_fields
-from fll_hbase.client.base import (
+from fll_hbase.client.lineage_client import (
     WindowText,
 )
 from fll_hbase.client.local.local_client import LocalClient

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from fll_hbase.cli.output import TABLE
 from fll_hbase.cli.render.time_text import format_with_zone
-from fll_hbase.client.base import WindowText
 from fll_hbase.client.connection import Connection
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime.escape import escape_control

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 import click
 
 from fll_hbase.cli import times
-from fll_hbase.cli.names import Reading, choose_reading, dataset_readings, field_readings, suggest
-from fll_hbase.client.base import WindowText
+from fll_hbase.cli.name_arguments import Reading, choose_reading, dataset_readings, field_readings, suggest
 from fll_hbase.client.connection import Connection
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.client.opening import SERVER_SCHEMES
 from fll_hbase.client.remote.http_session import SLACK_SECONDS

@@ -14,7 +14,7 @@ from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.time_text import format_with_zone
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import Answer
+from fll_hbase.client.lineage_client import Answer
 from fll_hbase.runtime import csv_text
 
 TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"

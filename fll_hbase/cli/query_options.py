@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fll_hbase.cli.options import NAME, Command, resolve_times, window_options
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.parameters import Kind, Parameter, parameters
 from fll_hbase.queries.query import Query, Windowed
 

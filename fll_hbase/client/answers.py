@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fll_hbase.client.base import Answer
+from fll_hbase.client.lineage_client import Answer
 from fll_hbase.model.window import Window
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime.errors import ConfigurationError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, cast
 
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
-from fll_hbase.client.base import (
+from fll_hbase.client.lineage_client import (
     LIMIT_REACHED,
     LineageClient,
     truncation_hint,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import msgspec
 
 from fll_hbase.queries import name_json
-from fll_hbase.queries.mermaid import Edge, flowchart
 from fll_hbase.queries.query import Body
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.runtime import csv_text
@@ -43,6 +42,9 @@ _MERMAID_CLASSES = {
     "forward": "stroke:#bf8700",
     "both": "stroke-width:3px",
 }
+
+# Node ids are numbers, so a label needs no characters but these to be escaped in quotes.
+_ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " "})
 
 
 def _rows(body: Json) -> list[Row]:
@@ -138,3 +140,32 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     MERMAID: to_mermaid,
 }
 """Writers by media type."""
+
+
+class Edge(NamedTuple):
+    """An arrow between the nodes of two keys; `note` is written on it as it is."""
+
+    source: Hashable
+    destination: Hashable
+    is_indirect: bool = False
+    note: str = ""
+
+
+def flowchart(
+    labels: Mapping[Any, str], edges: Iterable[Edge], *, classes: Mapping[Any, str] | None = None
+) -> Iterator[str]:
+    """Yield the lines of a Mermaid chart, left to right: nodes by their keys, and edges between them."""
+    ids = {key: f"n{number}" for number, key in enumerate(labels)}
+    yield "flowchart LR"
+    for key, label in labels.items():
+        suffix = f":::{classes[key]}" if classes and key in classes else ""
+        yield f"  {ids[key]}[{quoted(label)}]{suffix}"
+    for edge in edges:
+        arrow = "-.->" if edge.is_indirect else "-->"
+        note = f"|{edge.note}|" if edge.note else ""
+        yield f"  {ids[edge.source]} {arrow}{note} {ids[edge.destination]}"
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, in which no character ends it or is markup."""
+    return f'"{text.translate(_ESCAPES)}"'

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
-from fll_hbase.client.base import LineageClient
+from fll_hbase.client.lineage_client import LineageClient
 from fll_hbase.client.opening import open_client
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest import DocumentReader, RecordResult

@@ -1,9 +1,10 @@
-"""Loader of the sample into a store, in batches of documents, and the age of a sample that a store has."""
+"""Documents of the sample runs, their loader, and the age of the sample that a store has."""
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,12 +13,17 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window
 from fll_hbase.runtime.errors import LineageError, NotFound
-from fll_hbase.sample import bank
-from fll_hbase.sample.documents import documents
+from fll_hbase.runtime.json_types import Json
+from fll_hbase.sample import bank, hospital, seed_pipeline
+from fll_hbase.sample.schedule import DAYS
 from fll_hbase.store.lineage_store import LineageStore
 
-BATCH_RUNS = 500
+PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *seed_pipeline.PROGRAMS)
 
+RUNS = sum(DAYS * DAY_MS // program.every_ms for program in PROGRAMS)
+"""Number of runs of the sample; the actual number differs by at most one per program."""
+
+BATCH_RUNS = 500
 
 RUNS_READ_MAX = 1_000
 """Newest runs of a dataset of the sample among which its own are searched; others may record there, too."""
@@ -31,6 +37,18 @@ class SampleReport:
 
     runs: int
     repeated: int
+
+
+def documents(end_ms: int) -> Iterator[Json]:
+    """Yield the documents of all runs in the ninety days up to `end_ms`, which is excluded.
+
+    The same end gives the same documents; a later end on the same day (UTC) omits the oldest runs and adds
+    newer ones. Every document names its namespace.
+    """
+    window = Window(max(end_ms - DAYS * DAY_MS, 0), end_ms)
+    starts = [program.documents(window) for program in PROGRAMS]
+    # Lazily, and by start alone: documents are dicts, which cannot be compared.
+    return (document for _, document in heapq.merge(*starts, key=lambda item: item[0]))
 
 
 def load(

@@ -20,7 +20,7 @@ from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
 from fll_hbase.store.read.dataset_diff import DatasetDiffReader
 from fll_hbase.store.read.dataset_hops import DATASETS_PER_READ, DatasetLineageReader
-from fll_hbase.store.read.derivations import DerivationReader
+from fll_hbase.store.read.field_derivations import DerivationReader
 from fll_hbase.store.read.field_diff import FieldDiffReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fll_hbase.cli.empty_answers import last_run_note
-from fll_hbase.cli.names import Reading
+from fll_hbase.cli.name_arguments import Reading
 from fll_hbase.cli.options import (
     RUN,
     catalogue_arguments,
@@ -22,8 +22,8 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import listings
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import WindowText
 from fll_hbase.client.connection import Connection
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime.errors import NotFound
 

@@ -15,7 +15,7 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.diff import DatasetDiff, DatasetDiffAnswer, Diff, DiffAnswer
 from fll_hbase.queries.history import History
 from fll_hbase.queries.query import Query

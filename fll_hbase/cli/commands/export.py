@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from fll_hbase.cli.options import dataset_arguments, open_target, target_options, window_options
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.openlineage_events import OpenLineageEvents
 
 FORMATS = ("openlineage",)

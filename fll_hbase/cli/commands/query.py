@@ -20,7 +20,7 @@ from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, prin
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import console, mermaid, result_tables, tree
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
 from fll_hbase.queries.field_lineage import FieldLineage

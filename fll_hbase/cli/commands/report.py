@@ -22,7 +22,7 @@ from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.report_view import report_view, retention_view
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import tables
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report

@@ -23,8 +23,8 @@ from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.tag_tables import policies_table, tags_table
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import WindowText
 from fll_hbase.client.connection import Connection
+from fll_hbase.client.lineage_client import WindowText
 
 _description = click.option("--description", metavar="TEXT", default="", help="The reason.")
 

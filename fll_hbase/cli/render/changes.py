@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
 from fll_hbase.queries.history import History, HistoryAnswer

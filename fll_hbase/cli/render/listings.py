@@ -11,7 +11,7 @@ from rich.text import Text
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
 from fll_hbase.cli.render.time_text import describe_window, format_minute, format_with_zone
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.queries import name_json
 from fll_hbase.queries.catalogue import DatasetDetailsAnswer

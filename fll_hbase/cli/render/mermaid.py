@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fll_hbase.queries.field_lineage import FieldLineageAnswer
 from fll_hbase.queries.lineage import LineageEntry
-from fll_hbase.queries.mermaid import Edge, flowchart, quoted
+from fll_hbase.queries.reach_formats import Edge, flowchart, quoted
 from fll_hbase.runtime.escape import escape_control
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.reach import Reach, ReachAnswer, ReachEdge, UnknownRelation
 from fll_hbase.runtime.escape import escape_control
 

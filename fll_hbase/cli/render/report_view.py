@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.render.result_tables import TextTable
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports import retention_page

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.tables import Row

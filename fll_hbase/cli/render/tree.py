@@ -12,7 +12,7 @@ from rich.tree import Tree
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
 from fll_hbase.cli.render.result_tables import empty_message
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.client.base import WindowText
+from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.field_lineage import Connection, FieldLineage, FieldLineageAnswer
 from fll_hbase.runtime.escape import escape_control
 

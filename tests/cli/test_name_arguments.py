@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.cli.names import Reading, dataset_readings, field_readings
+from fll_hbase.cli.name_arguments import Reading, dataset_readings, field_readings
 from fll_hbase.client.opening import open_client
 from tests.support.commands import complaint, fll, printed
 from tests.support.small_documents import document
