@@ -197,10 +197,11 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
             and entry.field.name > start_after
         )
         page, cursor = first_page(matches, self.page_limit(store), lambda entry: (entry.field.name,))
-        return Answer(FieldsAnswer(fields=tuple(map(_listed_field, page))), cursor=cursor)
+        return Answer(FieldsAnswer(fields=tuple(map(listed_field, page))), cursor=cursor)
 
 
-def _listed_field(entry: StoredField) -> ListedField:
+def listed_field(entry: StoredField) -> ListedField:
+    """Return a field of the store as one of a page."""
     field = entry.field
     return ListedField(
         name=field.name,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from fll_hbase.keys import layout
 from fll_hbase.model.dataset_fields import written_fields
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.run_events import EventLineage
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline
@@ -87,6 +87,21 @@ class FieldWriteReader:
         fields = self._catalogue.fields(dataset)
         if fields is None:
             raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it. Use /v3/search")
+        return self._listed(dataset, fields)
+
+    @retry_on_missing_content
+    def field(self, field: DatasetField) -> ListedField:
+        """Return one field of a dataset, under all its names. Raises NotFound."""
+        fields = [entry for entry in self._catalogue.fields(field.dataset) or () if entry.name == field.name]
+        if not fields:
+            self._catalogue.require_field(field)
+            # It was recorded between the two reads.
+            return self.field(field)
+        [listed] = self._listed(field.dataset, fields)
+        return listed
+
+    def _listed(self, dataset: Dataset, fields: Sequence[CatalogueField]) -> list[ListedField]:
+        """Return fields of a dataset with their last writes."""
         newest = self._newest(self._catalogue.names(dataset))
         starts = self._starts(dataset, newest, {field.name for field in fields if field.written})
         schema = self._schema(newest)
