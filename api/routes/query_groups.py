@@ -11,6 +11,7 @@ from fll_hbase.queries.ancestor import (
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
+from fll_hbase.queries.field_details import FieldDetails
 from fll_hbase.queries.history import History
 from fll_hbase.queries.openlineage_events import (
     AllOpenLineageEvents,
@@ -35,6 +36,7 @@ CATALOGUE = query_blueprint(
     Datasets,
     DatasetDetails,
     Fields,
+    FieldDetails,
     Search,
     Runs,
     RunCounts,

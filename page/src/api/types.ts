@@ -139,6 +139,7 @@ export interface components {
             "/v3/namespaces/{namespace}/endpoints": components["schemas"]["EndPoints"];
             "/v3/namespaces/{namespace}/endpoints/{name}": components["schemas"]["EndPointDetails"];
             "/v3/namespaces/{namespace}/endpoints/{name}/fields": components["schemas"]["Fields"];
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}": components["schemas"]["FieldDetails"];
             "/v3/search": components["schemas"]["Results"];
             "/v3/namespaces/{namespace}/endpoints/{name}/runs": components["schemas"]["Runs"];
             "/v3/namespaces/{namespace}/endpoints/{name}/runs/counts": components["schemas"]["RunCounts"];
@@ -298,6 +299,15 @@ export interface components {
             /** @description A path such as `operations.2.inputs.0` */
             at: string;
             detail: string;
+        };
+        FieldDetails: {
+            name: string;
+            type?: string;
+            read: boolean;
+            written: boolean;
+            lastWritten?: number;
+            dropped?: boolean;
+            tags: string[];
         };
         FieldLineage: {
             nodes: components["schemas"]["Node"][];
@@ -606,6 +616,7 @@ export interface components {
                 prefix?: string;
                 q?: string;
             };
+            "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}": Record<string, never>;
             "/v3/search": {
                 limit?: number;
                 cursor?: string;
@@ -1117,6 +1128,7 @@ export type EventOfRun = components['schemas']['EventOfRun'];
 export type ExpiredField = components['schemas']['ExpiredField'];
 export type ExpiredProgram = components['schemas']['ExpiredProgram'];
 export type Fault = components['schemas']['Fault'];
+export type FieldDetails = components['schemas']['FieldDetails'];
 export type FieldLineage = components['schemas']['FieldLineage'];
 export type FieldTag = components['schemas']['FieldTag'];
 export type FieldTagList = components['schemas']['FieldTagList'];

@@ -1,0 +1,46 @@
+"""One field: its type, whether and when it was read and written, and its tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+
+from fll_hbase.queries.catalogue import ListedField, listed_field
+from fll_hbase.queries.query import Answer, FieldQuery
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
+from fll_hbase.store.lineage_store import LineageStore
+
+
+class FieldDetailsAnswer(ListedField, frozen=True, kw_only=True):
+    """A field, and the names of its tags."""
+
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FieldDetails(FieldQuery[FieldDetailsAnswer]):
+    """Return what is recorded of one field. 404 if no recorded run read or wrote it.
+
+    The members are those of a field in the list, and `tags`, the names of its own tags. The path of a field
+    `lineage` is that of the lineage of its dataset: write `%6Cineage`, or list fields with this prefix.
+
+    >>> client.ask(FieldDetails("bank", "RiskScores", "segment")).body.written
+    True
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}"
+    result: ClassVar[str] = "OK"
+
+    def check(self) -> None:
+        """Raise InvalidQuery also for a field `lineage`, whose path clients cannot write."""
+        super().check()
+        if self.field == "lineage":
+            raise InvalidQuery([FieldError("field", "lineage has the path of another query; use `fields`")])
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldDetailsAnswer]:
+        """Return the field. Raises NotFound."""
+        listed = listed_field(store.field_writes.field(self.dataset_field))
+        tags = tuple(entry.tag for entry in store.tags.field_tags(self.dataset_field))
+        return Answer(FieldDetailsAnswer(**msgspec.structs.asdict(listed), tags=tags))
