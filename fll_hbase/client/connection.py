@@ -20,6 +20,7 @@ from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namesp
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.derivations import Derivations
 from fll_hbase.queries.diff import DatasetDiff, Diff
+from fll_hbase.queries.field_details import FieldDetails
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.history import History
 from fll_hbase.queries.lineage import Lineage
@@ -153,6 +154,7 @@ class Connection(TagConnection, LineageClient):
     datasets = _asks(Datasets)
     dataset = _asks(DatasetDetails)
     fields = _asks(Fields)
+    field = _asks(FieldDetails)
 
     field_tags = _asks(FieldTags)
     dataset_tags = _asks(DatasetTags)

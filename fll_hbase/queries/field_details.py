@@ -26,7 +26,7 @@ class FieldDetails(FieldQuery[FieldDetailsAnswer]):
     The members are those of a field in the list, and `tags`, the names of its own tags. The path of a field
     `lineage` is that of the lineage of its dataset: write `%6Cineage`, or list fields with this prefix.
 
-    >>> client.ask(FieldDetails("bank", "RiskScores", "segment")).body.written
+    >>> client.field("bank", "RiskScores", "segment").body.written
     True
     """
 

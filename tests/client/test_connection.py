@@ -71,6 +71,7 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("datasets", ("nowhere",), {}),
     ("fields", DAILY, {}),
     ("fields", DAILY, {"prefix": "a", "limit": 1}),
+    ("field", (*DAILY, "UID"), {}),
     *(("lineage", ("shop", name), {"start": 0}) for name in NAMES),
     *(("run", (f"run of {name}",), {}) for name in NAMES),
 ]
@@ -106,6 +107,8 @@ def test_a_server_answers_as_its_store_does(
     [
         ("lineage", ("bank", "nowhere"), WINDOWED, NotFound),
         ("fields", ("bank", "nowhere"), {}, NotFound),
+        ("field", (*DAILY, "nothing"), {}, NotFound),
+        ("field", (*DAILY, "lineage"), {}, InvalidQuery),
         ("run", ("nothing",), {}, NotFound),
         ("content", ("0" * 32,), {}, NotFound),
         ("derivations", (*DAILY, "nothing"), WINDOWED, NotFound),
