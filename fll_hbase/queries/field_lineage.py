@@ -171,10 +171,11 @@ def _nodes(graph: OperationGraph) -> Iterator[Node]:
         if not node.hidden:
             yield node
             continue
-        # A hidden dataset that is read and written is one node.
+        # A hidden dataset that is read and written is one node, of complete runs if any part of it is.
         earlier = hidden.get(node.id, node)
         hidden[node.id] = msgspec.structs.replace(
             node,
+            failed=node.failed and earlier.failed,
             type=node.type or earlier.type,
             source_end_point=node.source_end_point or earlier.source_end_point,
             destination_end_point=node.destination_end_point or earlier.destination_end_point,

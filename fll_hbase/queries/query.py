@@ -134,7 +134,11 @@ class Query(ABC, Generic[BodyT]):
     @classmethod
     def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
         """Raise InvalidQuery for times of a URL, by name, that cannot be parsed or are in the wrong order."""
-        time_window.parse_times(times, now_ms=now_ms)
+        # Not in `Windowed`, which would have to be in front of this class among the bases of each query.
+        if issubclass(cls, Windowed):
+            time_window.parse_window(times["start"], times["end"], now_ms=now_ms)
+        else:
+            time_window.parse_times(times, now_ms=now_ms)
 
     def check(self) -> None:
         """Raise InvalidQuery with every parameter that is not valid."""
@@ -190,11 +194,6 @@ class Windowed:
     end: Annotated[Time, About("End of the window, excluded; a time as for `start`; default `now`")] = (
         time_window.DEFAULT_END
     )
-
-    @classmethod
-    def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
-        """Raise InvalidQuery for times of a URL that cannot be parsed, or in the wrong order."""
-        time_window.parse_window(times["start"], times["end"], now_ms=now_ms)
 
     def window(self, now_ms: int) -> Window:
         """Return the window. Raises InvalidQuery for times that cannot be parsed, or in the wrong order."""

@@ -20,8 +20,9 @@ from fll_hbase.queries.openlineage_events import (
     NamespaceOpenLineageEvents,
     OpenLineageEvents,
 )
+from fll_hbase.queries.parameters import Kind
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
-from fll_hbase.queries.query import Query
+from fll_hbase.queries.query import Query, Windowed
 from fll_hbase.queries.reports.consumption import Consumption
 from fll_hbase.queries.reports.provenance import Provenance
 from fll_hbase.queries.run_counts import RunCounts
@@ -64,6 +65,15 @@ def test_parameters_in_the_path_are_names(query: type[Query[Any]]) -> None:
     fields = {item.attribute for item in query.url_parameters()}
     assert not query.path_names() & fields
     assert ">>> " in str(query.__doc__)
+
+
+@pytest.mark.parametrize("query", [item for item in QUERIES if issubclass(item, Windowed)])
+def test_the_order_of_times_is_checked(query: type[Query[Any]]) -> None:
+    names = {item.name for item in query.url_parameters() if item.kind is Kind.TIME}
+    times = {**dict.fromkeys(names), "start": "2", "end": "1"}
+    with pytest.raises(InvalidQuery) as error:
+        query.check_times(times, now_ms=9_000)
+    assert ("start", "is after end") in {(item.path, item.detail) for item in error.value.errors}
 
 
 def test_a_hidden_program_has_a_number_and_no_names() -> None:
