@@ -1,4 +1,4 @@
-"""Shapes of answers, for the OpenAPI document alone: the answers themselves are built by `rest_json`."""
+"""Schemas of answers to documents, for the OpenAPI document alone: see `queries/acknowledgements.py`."""
 
 from __future__ import annotations
 

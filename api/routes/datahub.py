@@ -12,7 +12,7 @@ from flask import Response, current_app, request
 
 from fll_hbase.ingest import ParsedDocument, preview
 from fll_hbase.model.datasets import Field
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, NotFound, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
@@ -207,7 +207,7 @@ def _ingest(message: ParsedMessage) -> list[Json]:
     urn_of_run = {recorded.run.run: recorded.run.program for recorded in message.runs}
     entities = _entities(message.counted)
     for run in result.runs:
-        entities[urn_of_run[run.run]]["runs"].append(rest_json.recorded_run(run))
+        entities[urn_of_run[run.run]]["runs"].append(acknowledgements.recorded_run(run))
     if message.refused:
         # After recording, so that they cost no other; the only answer that DataHub's clients report.
         raise UnreadableDocument([*message.refused, *message.warnings, FieldError("", OTHERS_RECORDED)])
@@ -215,7 +215,7 @@ def _ingest(message: ParsedMessage) -> list[Json]:
 
 
 def _warnings(message: ParsedMessage) -> Json:
-    return {"warnings": rest_json.field_errors(message.warnings)} if message.warnings else {}
+    return {"warnings": acknowledgements.field_errors(message.warnings)} if message.warnings else {}
 
 
 def _count_removal(urn: str) -> list[Json]:
@@ -235,7 +235,7 @@ def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
 def _dry_run(message: ParsedMessage) -> Response:
     """Return the dry run of each run; for a single run, its members also at the top level."""
     # So that one proposal has the answer that documents of one run have on every recording route.
-    runs = [rest_json.dry_run(preview(run)) for run in message.runs]
+    runs = [acknowledgements.dry_run(preview(run)) for run in message.runs]
     single = runs[0] if len(runs) == 1 else {}
     return responses.json_response({**single, "runs": runs, **_warnings(message)})
 

@@ -10,7 +10,7 @@ from fll_hbase.ingest import ParsedDocument, format_named, preview
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
@@ -70,7 +70,7 @@ def record_event(query: dict[str, Any]) -> Response:
     if query["dry_run"]:
         # A dataset event may have no run: the same shape, without operations.
         info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())
-        return responses.json_response(rest_json.dry_run(info, document.warnings))
+        return responses.json_response(acknowledgements.dry_run(info, document.warnings))
     return record(store(), document)
 
 
@@ -81,8 +81,8 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
         raise result
     # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/sources/openlineage.md).
     if result.runs:
-        return responses.json_response(rest_json.recorded_run(result.runs[0], result.warnings), 201)
-    return responses.json_response(rest_json.recorded_metadata(result.metadata, result.warnings), 201)
+        return responses.json_response(acknowledgements.recorded_run(result.runs[0], result.warnings), 201)
+    return responses.json_response(acknowledgements.recorded_metadata(result.metadata, result.warnings), 201)
 
 
 @blueprint.route(f"{PATH}/batch", methods=["POST"])
@@ -119,7 +119,7 @@ def record_events(query: dict[str, Any]) -> Response:
         for index, result in enumerate(results)
         if not isinstance(result, LineageError) and result.warnings
     }
-    summary = rest_json.event_batch_summary(len(events), refused, unread=unread, warned=warned)
+    summary = acknowledgements.event_batch_summary(len(events), refused, unread=unread, warned=warned)
     return responses.json_response(summary)
 
 

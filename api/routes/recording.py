@@ -20,7 +20,7 @@ from fll_hbase.ingest import (
 )
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.batches import split_batches
 from fll_hbase.runtime.errors import (
     BatchStopped,
@@ -177,16 +177,16 @@ def _status(result: RecordResult) -> int:
 
 def _recorded(result: RecordResult, document_format: DocumentFormat) -> Json:
     if document_format.has_run_id:
-        return rest_json.recorded_run(result.runs[0], result.warnings)
-    answer: Json = {"runs": [rest_json.recorded_run(run) for run in result.runs]}
-    return answer | ({"warnings": rest_json.field_errors(result.warnings)} if result.warnings else {})
+        return acknowledgements.recorded_run(result.runs[0], result.warnings)
+    answer: Json = {"runs": [acknowledgements.recorded_run(run) for run in result.runs]}
+    return answer | ({"warnings": acknowledgements.field_errors(result.warnings)} if result.warnings else {})
 
 
 def _preview(document: ParsedDocument, document_format: DocumentFormat) -> Json:
     if document_format.has_run_id:
-        return rest_json.dry_run(preview(document.runs[0]), document.warnings)
-    runs = [rest_json.dry_run(preview(run)) for run in document.runs]
-    return {"runs": runs, "warnings": rest_json.field_errors(document.warnings)}
+        return acknowledgements.dry_run(preview(document.runs[0]), document.warnings)
+    runs = [acknowledgements.dry_run(preview(run)) for run in document.runs]
+    return {"runs": runs, "warnings": acknowledgements.field_errors(document.warnings)}
 
 
 def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:

@@ -12,7 +12,7 @@ from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import BadRequest, HTTPException, MethodNotAllowed
 from werkzeug.exceptions import NotFound as RouteNotFound
 
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime import metrics
 from fll_hbase.runtime.errors import (
     ChecksumConflict,
@@ -70,7 +70,7 @@ def problem_body(error: LineageError) -> Json:
     """Return an error as a problem; for an InputError, `errors` lists every FieldError."""
     problem = _body(error.slug, error.title, error.status, str(error))
     if isinstance(error, InputError):
-        problem["errors"] = rest_json.field_errors(error.errors)
+        problem["errors"] = acknowledgements.field_errors(error.errors)
     return problem
 
 

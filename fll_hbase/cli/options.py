@@ -227,21 +227,6 @@ limit_option = click.option(
 )
 
 
-failed_option = click.option("--failed", is_flag=True, help="Include failed and aborted runs.")
-
-indirect_option = click.option(
-    "--indirect/--no-indirect",
-    default=True,
-    show_default=True,
-    help="Include indirect dependencies, such as filters and joins.",
-)
-
-
-def direction_option(*words: str) -> Callable[[Command], Command]:
-    """Add --direction with these words, the first as default."""
-    return click.option("--direction", type=click.Choice(words), default=words[0], show_default=True)
-
-
 def timezone_option(command: Command) -> Command:
     """Add --timezone, which the command receives as `zone`, a name of the IANA database."""
 

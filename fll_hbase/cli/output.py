@@ -13,8 +13,7 @@ from fll_hbase.cli.options import Command
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.time_text import format_with_zone
-from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.lineage_client import Answer
+from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.runtime import csv_text
 
 TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
@@ -49,7 +48,7 @@ def format_options(*formats: str) -> Callable[[Command], Command]:
 
 
 def print_answer(
-    answer: Answer,
+    answer: TypedAnswer[Any],
     output_format: str,
     *,
     table: Callable[[], RenderableType],
@@ -82,7 +81,7 @@ def print_answer(
         console.print_err(f"fll: runs before {start} may have been deleted by retention.")
 
 
-def _csv(answer: Answer) -> Iterator[str]:
+def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is no table")
     yield from csv_lines(answer)

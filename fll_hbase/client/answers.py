@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fll_hbase.client.lineage_client import Answer
 from fll_hbase.model.window import Window
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime.errors import ConfigurationError
@@ -18,10 +17,17 @@ BodyT = TypeVar("BodyT")
 
 
 @dataclass(frozen=True, slots=True)
-class TypedAnswer(Answer, Generic[BodyT]):
-    """An answer whose body is a type of `shapes`; `incomplete` is "" for a complete one."""
+class TypedAnswer(Generic[BodyT]):
+    """An answer of the REST contract; `incomplete` is why it is truncated, "" if it is complete.
+
+    If the window begins before the retention horizon of the dataset, `retained_from_ms` is that horizon.
+    `next_page` has the parameters of the page after it, none on the last page and for answers without pages.
+    """
 
     body: BodyT
+    incomplete: str = ""
+    retained_from_ms: int | None = None
+    next_page: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
@@ -30,20 +30,6 @@ class WindowText:
 
     def __str__(self) -> str:
         return f"{self.start} to {self.end}"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete.
-
-    If the window begins before the retention horizon of the dataset, `retained_from_ms` is that horizon.
-    `next_page` has the parameters of the page after it, empty on the last page and for answers without pages.
-    """
-
-    body: Any
-    incomplete: str = ""
-    retained_from_ms: int | None = None
-    next_page: Mapping[str, str] = field(default_factory=dict)
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from fll_hbase.cli import main
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import Operation, Read, Transform, dataset_of, inputs_of, outputs_of
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.recorder import LineageRecorder, Recorded, Run
 from fll_hbase.sources import cdap
 
@@ -55,7 +55,7 @@ def test_what_is_recorded_is_as_shown(document: str, expected: str) -> None:
 def test_each_scenario_is_shown() -> None:
     assert len(EXAMPLES) == 3
     unknown = cdap.read_document(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
-    (entry,) = rest_json.dry_run(unknown)["lineage"]
+    (entry,) = acknowledgements.dry_run(unknown)["lineage"]
     assert (list(entry["fieldmap"]), entry["unknown"]) == ([], True)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fll_hbase.client.remote.problems import field_errors
 from fll_hbase.ingest import DocumentReader, ParsedDocument, detect
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import (
     ERRORS_COUNTED_MAX,
     ERRORS_LISTED_MAX,
@@ -215,5 +215,5 @@ class TestErrorList:
 
     def test_a_refusal_survives_the_way_over_http(self) -> None:
         sent = UnreadableDocument(repeat(FieldError("a", "wrong"), 5_000))
-        received = UnreadableDocument(field_errors(rest_json.field_errors(sent.errors)))
+        received = UnreadableDocument(field_errors(acknowledgements.field_errors(sent.errors)))
         assert str(received) == str(sent)

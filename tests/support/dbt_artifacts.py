@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt import ParsedArtifacts
 
@@ -108,7 +108,7 @@ def catalog(**tables: dict[str, str]) -> dict[str, Any]:
 def edges(recorded: RecordedRun) -> dict[str, list[str]]:
     """The direct sources of each field written, as `dataset.field`; a generated field has none."""
     sources: dict[str, list[str]] = {}
-    for entry in rest_json.dry_run(recorded.info)["lineage"]:
+    for entry in acknowledgements.dry_run(recorded.info)["lineage"]:
         source = f"{entry['source']['name']}." if entry["source"] else ""
         for pair in entry["fieldmap"]:
             if pair.get("influence") != "indirect":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.sources import datahub
 from fll_hbase.sources.datahub import MessageFormat
 from tests.support import golden_facts
@@ -21,7 +21,7 @@ def lines(case: Case) -> Iterator[str]:
     ingested = datahub.read(case.json("document"), form=form, now_ms=NOW_MS)
     for recorded in ingested.runs:
         yield from golden_facts.run(recorded.run)
-        yield from golden_facts.lineage(rest_json.dry_run(recorded.info), NOTATION)
+        yield from golden_facts.lineage(acknowledgements.dry_run(recorded.info), NOTATION)
     yield from golden_facts.datasets(ingested.schemas, NOTATION)
     for item, number in sorted(
         ingested.counted.items(), key=lambda counted: (counted[0].aspect, counted[0].outcome.value)

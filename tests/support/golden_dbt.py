@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from tests.support import golden_cases, golden_facts
 from tests.support.dbt_artifacts import GOLDEN, NAMESPACES, golden_document, read
 from tests.support.golden_cases import Case
@@ -30,6 +30,6 @@ def _build(project: str, build: str) -> Iterator[str]:
         parsed = read(golden_document(GOLDEN / project / build, Path(folder)))
     for recorded in parsed.runs:
         yield from golden_facts.run(recorded.run)
-        yield from golden_facts.lineage(rest_json.dry_run(recorded.info), notation)
+        yield from golden_facts.lineage(acknowledgements.dry_run(recorded.info), notation)
     yield from golden_facts.datasets(parsed.metadata, notation)
     yield from golden_facts.problems("warning", parsed.warnings)

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import FieldError, InputError
 from fll_hbase.sources.native.document import Reading
 
@@ -157,7 +157,7 @@ def error(failure: InputError) -> Iterator[str]:
 
 def problems(kind: str, errors: Iterable[FieldError]) -> Iterator[str]:
     """Yield faults or warnings, with their places."""
-    for problem in rest_json.field_errors(errors):
+    for problem in acknowledgements.field_errors(errors):
         yield described(f"{kind} {problem['at']}".rstrip(), problem["detail"])
 
 
@@ -168,7 +168,7 @@ def dry_run(read: Callable[[], Reading], notation: Notation) -> Iterator[str]:
     except InputError as failure:
         yield from error(failure)
         return
-    yield from lineage(rest_json.dry_run(reading.operations.info), notation)
+    yield from lineage(acknowledgements.dry_run(reading.operations.info), notation)
     yield from problems("warning", reading.warnings)
 
 

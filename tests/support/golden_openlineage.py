@@ -12,7 +12,7 @@ import msgspec
 
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.run_events import EventRunFacts, IncomingEvent
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import name_rules, openlineage
 from tests.support import golden_facts
@@ -57,7 +57,7 @@ def _run(reported_of: Sequence[IncomingEvent]) -> Iterator[str]:
     yield f"events: {len(facts)}"
     for number, event in enumerate(facts, 1):
         yield from _event(f"event {number}", event)
-    dry = rest_json.dry_run(lineage.build_lineage_lenient(event_operations.build_operations(part)))
+    dry = acknowledgements.dry_run(lineage.build_lineage_lenient(event_operations.build_operations(part)))
     yield from golden_facts.lineage(dry, NOTATION)
 
 

@@ -20,7 +20,7 @@ from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import detect
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.spark.jobs.load import TEXT, load
@@ -49,7 +49,7 @@ def run_document(recorded: RecordedRun) -> Json:
         "startTime": run.start_ms,
         "state": run.state.value,
     }
-    operations = rest_json.dry_run(recorded.info)["operations"]
+    operations = acknowledgements.dry_run(recorded.info)["operations"]
     return {"namespace": run.namespace, "run": members, "operations": operations}
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.sources import cdap
 from tests.support import golden_facts, golden_pipeline, golden_sql
 from tests.support.golden_cases import FOLDER, Case, merge, read_case
@@ -30,7 +30,7 @@ def answers(source: str, name: str) -> tuple[dict[str, Any], Notation]:
     else:
         notation = golden_pipeline.NOTATION
         reading = cdap.read_document(case.json("document"), namespace=notation.namespace)
-    return rest_json.dry_run(reading.operations.info), notation
+    return acknowledgements.dry_run(reading.operations.info), notation
 
 
 def changes(value: Any) -> Iterator[None]:

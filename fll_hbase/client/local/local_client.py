@@ -21,8 +21,6 @@ from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.sources import name_rules, tag_bodies
 from fll_hbase.store.lineage_store import LineageStore
 
-PAGE_RUNS = 1_000
-
 
 class LocalClient(Connection):
     """Client of a store in this process; `close` closes the store if it is `owned`.

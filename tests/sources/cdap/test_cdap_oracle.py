@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.sources import cdap
 from tests.support.pipelines import ExpectedLineage, Fields, Json, known_pipelines
 
@@ -34,6 +34,6 @@ def dropped(lineage: list[Json]) -> set[tuple[str, str]]:
 def test_flattened_lineage_equals_that_of_the_stages(case: tuple[Json, ExpectedLineage]) -> None:
     document, expected = case
     reading = cdap.read_document(document, namespace="ns")
-    lineage = rest_json.dry_run(reading.operations.info)["lineage"]
+    lineage = acknowledgements.dry_run(reading.operations.info)["lineage"]
     assert written(lineage, [*expected.written]) == expected.written
     assert dropped(lineage) == expected.dropped

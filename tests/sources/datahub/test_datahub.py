@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.queries import rest_json
+from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources.datahub import AspectCount, AspectCounters, AspectOutcome, MessageFormat
 from tests.support.datahub_messages import (
@@ -42,7 +42,7 @@ def pairs(document: Any, form: MessageFormat = MessageFormat.ENTITIES) -> set[tu
     """The pairs of all runs of a message, each with its end points' names."""
     result = set()
     for run in ingested(document, form).runs:
-        for entry in rest_json.dry_run(run.info)["lineage"]:
+        for entry in acknowledgements.dry_run(run.info)["lineage"]:
             ends = [entry[end] and entry[end]["name"] for end in ("source", "destination")]
             result |= {(ends[0], pair["from"], ends[1], pair["to"]) for pair in entry["fieldmap"]}
             if entry.get("unknown"):

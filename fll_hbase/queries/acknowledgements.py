@@ -1,4 +1,4 @@
-"""Results of the store as JSON of the REST contract, for the API and the command line."""
+"""Answers to documents: what was recorded, or would be, with errors and warnings."""
 
 from __future__ import annotations
 
@@ -20,18 +20,8 @@ from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.read.traversal import sort_entries
-from fll_hbase.store.results import (
-    LineageEntry,
-)
+from fll_hbase.store.results import LineageEntry
 from fll_hbase.store.write.pending_run import CommitResult
-
-
-def truncatable(body: Json, truncated_by: Sequence[str]) -> Json:
-    """Return the body with `truncated`, and with the limits that cut it if there are any."""
-    body["truncated"] = bool(truncated_by)
-    if truncated_by:
-        body["truncatedBy"] = list(truncated_by)
-    return body
 
 
 def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
