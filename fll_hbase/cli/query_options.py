@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -14,10 +15,16 @@ from fll_hbase.queries.parameters import Kind, Parameter, parameters
 from fll_hbase.queries.query import Query, Windowed
 
 
-def query_options(query: type[Query[Any]], *, without: Sequence[str] = ()) -> Callable[[Command], Command]:
+def query_options(
+    query: type[Query[Any]],
+    *,
+    without: Sequence[str] = (),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> Callable[[Command], Command]:
     """Add the options of a query; the command receives `query`, and its window as `window` if it has one.
 
     Parameters without a default are arguments, which another decorator adds. Those `without` have no option.
+    `defaults` are those of options that differ from the query's.
     """
     default_start = str(query.start) if issubclass(query, Windowed) else None
     listed = [item for item in parameters(query) if item.attribute not in ("start", "end", *without)]
@@ -40,7 +47,7 @@ def query_options(query: type[Query[Any]], *, without: Sequence[str] = ()) -> Ca
         decorated: Command = with_query
         for item in reversed(listed):
             if not item.required:
-                decorated = _option(item)(decorated)
+                decorated = _option(item, defaults.get(item.attribute, item.default))(decorated)
         if default_start is None:
             return decorated
         return window_options(decorated, default_start=default_start)
@@ -52,16 +59,16 @@ def _option_name(attribute: str) -> str:
     return attribute.replace("_", "-")
 
 
-def _option(parameter: Parameter) -> Callable[[Command], Command]:
+def _option(parameter: Parameter, default: Any) -> Callable[[Command], Command]:
     name = f"--{_option_name(parameter.attribute)}"
     text = parameter.about.help.replace("`", "")
     options: dict[str, Any] = {"help": f"{text}." if text else None}
     if parameter.kind is Kind.FLAG:
-        if parameter.default:
+        if default:
             return click.option(f"{name}/--no-{name[2:]}", default=True, show_default=True, **options)
         return click.option(name, is_flag=True, **options)
-    if parameter.default not in (None, ""):
-        options |= {"default": parameter.default, "show_default": True}
+    if default not in (None, ""):
+        options |= {"default": default, "show_default": True}
     match parameter.kind:
         case Kind.WORD:
             return click.option(name, type=click.Choice(parameter.words), **options)

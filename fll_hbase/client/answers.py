@@ -27,7 +27,7 @@ class TypedAnswer(Generic[BodyT]):
     body: BodyT
     incomplete: str = ""
     retained_from_ms: int | None = None
-    next_page: Mapping[str, str] = field(default_factory=dict)
+    next_page: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, cast
+from typing import Any, Concatenate, ParamSpec, get_type_hints
 
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.lineage_client import (
@@ -46,6 +46,7 @@ from fll_hbase.queries.server_events import Events
 from fll_hbase.queries.tags import DatasetTags, FieldTags, TaggedFields, Tags
 from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.config import DEFAULTS
+from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 P = ParamSpec("P")
 
@@ -59,10 +60,12 @@ def _asks(query: Callable[P, Query[BodyT]]) -> Callable[Concatenate[Connection, 
         return self.ask(query(*args, **kwargs))
 
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    signature = inspect.signature(query)
-    ask.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[itself, *signature.parameters.values()], return_annotation=inspect.Signature.empty
-    )
+    # Types alone: what `About` says of a parameter is for the other fronts.
+    types = get_type_hints(query)
+    arguments = [
+        item.replace(annotation=types[name]) for name, item in inspect.signature(query).parameters.items()
+    ]
+    ask.__signature__ = inspect.Signature([itself, *arguments])  # type: ignore[attr-defined]
     ask.__doc__ = query.__doc__
     return ask
 
@@ -86,16 +89,17 @@ class Connection(TagConnection, LineageClient):
     def items(self, query: Query[Any]) -> Iterator[Any]:
         """Yield the items of a list, page by page: all of them, or as many as its limit.
 
-        Raises InvalidQuery for every parameter that is not valid.
+        Raises InvalidQuery for every parameter that is not valid, and for a query without pages.
 
         >>> from fll_hbase.queries.runs import AllRuns
         >>> next(client.items(AllRuns(program="print"))).namespace
         'bank'
         """
         query.check()
-        paged = cast(Paged, query)
-        for answer in self._pages(query, paged.limit):
-            yield from paged.items_of(answer.body)
+        if not isinstance(query, Paged):
+            raise InvalidQuery([FieldError("query", f"{type(query).__name__} has no pages: use ask")])
+        for answer in self._pages(query, query.limit):
+            yield from query.items_of(answer.body)
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
         """Read pages until there are as many items as the limit, or no more."""
@@ -171,6 +175,12 @@ class Connection(TagConnection, LineageClient):
         """
         body = self.read_batch([{"path": item} if isinstance(item, str) else item for item in queries])
         return TypedAnswer(body, truncation_hint(body.truncated_by))
+
+
+# `help` and tracebacks name a method as it is called.
+for _name, _method in vars(Connection).items():
+    if inspect.isfunction(_method) and _method.__name__ == "ask":
+        _method.__name__, _method.__qualname__ = _name, f"{Connection.__name__}.{_name}"
 
 
 def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[BodyT]:

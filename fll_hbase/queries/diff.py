@@ -104,12 +104,13 @@ class Compared(WindowedWithFailed, DatasetQuery[BodyT]):
     base_start: Annotated[
         Time | None,
         About(
-            "Start of the base window, included; default as long before `baseEnd` as the window is",
+            "Start of the base window, included; default as long before its end as the window is",
             name="baseStart",
         ),
     ] = None
     base_end: Annotated[
-        Time | None, About("End of the base window, excluded; default `start`", name="baseEnd")
+        Time | None,
+        About("End of the base window, excluded; default the start of the window", name="baseEnd"),
     ] = None
 
     @classmethod

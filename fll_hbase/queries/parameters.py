@@ -8,6 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache
+from numbers import Number
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -69,8 +70,11 @@ class Parameter:
 
     def fault(self, value: Any) -> str:
         """Return what is wrong with a value that a caller in Python gives; "" for a valid one."""
-        if value is None or value == "":
+        if self.kind is Kind.TEXT and (value is None or value == ""):
             return self._empty_fault(value)
+        # What is absent in URLs, unless the parameter is never absent.
+        if not self.required and self.default in (None, "") and (value is None or value == self.default):
+            return ""
         match self.kind:
             case Kind.TIME:
                 return time_fault(value)
@@ -81,11 +85,9 @@ class Parameter:
             case Kind.TEXT:
                 return name_fault(value)
             case Kind.FLAG:
-                return ""
+                return flag_fault(value)
 
     def _empty_fault(self, value: Any) -> str:
-        if self.kind is Kind.TIME and value is not None:
-            return time_fault(value)
         return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 
@@ -130,10 +132,12 @@ def time_text(time: Time) -> str:
             return f"{Decimal(str(time)):f}"
 
 
-def time_fault(time: Time) -> str:
-    """Return what is wrong with a time that is empty or has no zone; "" if nothing."""
-    if time == "":
+def time_fault(time: Any) -> str:
+    """Return what is wrong with a time that is empty, has no zone or is none; "" if nothing."""
+    if time is None or time == "":
         return "is empty; leave it out for the default"
+    if not isinstance(time, str | date | Number):
+        return f"{time!r} is not a time: give a text, seconds since 1970, a date or a datetime"
     if isinstance(time, datetime) and time.tzinfo is None:
         return f"{time} is a time of day, which needs a zone: tzinfo=datetime.UTC, or another"
     return ""
@@ -148,13 +152,20 @@ def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = No
     return f"{count!r} is not possible; it is {bounds}"
 
 
-def word_fault(word: str, words: tuple[str, ...]) -> str:
+def flag_fault(flag: Any) -> str:
+    """Return what is wrong with a flag; "" if nothing."""
+    return "" if isinstance(flag, bool) else f"{flag!r} is not possible; it is True or False"
+
+
+def word_fault(word: Any, words: tuple[str, ...]) -> str:
     """Return what is wrong with a word that is none of `words`; "" if it is one of them."""
     return "" if word in words else f"{word!r} is not possible; it is {', '.join(words)}"
 
 
-def name_fault(name: str) -> str:
-    """Return what is wrong with a name that is empty or cannot be encoded in UTF-8; "" if nothing."""
+def name_fault(name: Any) -> str:
+    """Return what is wrong with a name that is no text, empty or not UTF-8; "" if nothing."""
+    if not isinstance(name, str):
+        return f"{name!r} is not a text"
     try:
         return "" if name.encode() else "is empty"
     except UnicodeEncodeError:

@@ -23,7 +23,7 @@ from fll_hbase.store.read.window_query import WindowQuery
 BodyT = TypeVar("BodyT", covariant=True)
 
 FIELD_HELP = "Only runs that read or wrote this field"
-INDIRECT_HELP = "Include indirect dependencies"
+INDIRECT_HELP = "Include indirect dependencies, such as filters and joins"
 _NAME = re.compile(r"{(\w+)}")
 
 

@@ -114,7 +114,9 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     limits_in_headers: ClassVar[bool] = True
     table: ClassVar[TableShape] = reach_formats.TABLE
 
-    level: Annotated[int | None, About("Hops; default `FLL_LEVEL_MAX` of the server", minimum=1)] = None
+    level: Annotated[
+        int | None, About("Greatest number of hops; default `FLL_LEVEL_MAX` of the server", minimum=1)
+    ] = None
     direction: Literal["backward", "forward", "both"] = "backward"
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
     causal: Annotated[

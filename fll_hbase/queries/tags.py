@@ -181,7 +181,9 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
     inherited: Annotated[
         bool, About("Include the tags of fields upstream, over direct edges, in the window")
     ] = False
-    level: Annotated[int | None, About("Hops; default `FLL_LEVEL_MAX` of the server", minimum=1)] = None
+    level: Annotated[
+        int | None, About("Greatest number of hops; default `FLL_LEVEL_MAX` of the server", minimum=1)
+    ] = None
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:
         """Return a page of tags. Raises NotFound for a field that was never recorded."""

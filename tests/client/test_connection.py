@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from fll_hbase.queries.ancestor import (
     AncestorFieldSummary,
     AncestorRelationsOfDataset,
 )
+from fll_hbase.queries.catalogue import DatasetDetails
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
 from tests.support.commands import END_MS, WINDOW
@@ -124,6 +126,11 @@ def test_a_server_answers_as_its_store_does(
         ("runs", DAILY, {"cursor": "x"}, InvalidQuery),
         ("runs", DAILY, {"cursor": ""}, InvalidQuery),
         ("runs", ("", "a"), {}, InvalidQuery),
+        ("runs", (1, "a"), {}, InvalidQuery),
+        ("runs", DAILY, {"start": None}, InvalidQuery),
+        ("lineage", DAILY, {"direction": None}, InvalidQuery),
+        ("lineage", DAILY, {"level": None}, InvalidQuery),
+        ("lineage", DAILY, {"indirect": "no"}, InvalidQuery),
         ("lineage", DAILY, {"level": 0}, InvalidQuery),
         ("lineage", DAILY, {"direction": "up"}, InvalidQuery),
         ("lineage", ("bank", "\udcff"), {}, InvalidQuery),
@@ -143,6 +150,19 @@ def test_errors_are_the_same(
     for client in (local, remote):
         with pytest.raises(kind):
             getattr(client, method)(*names, **arguments)
+
+
+def test_items_are_those_of_a_query_with_pages(local: Connection) -> None:
+    with pytest.raises(InvalidQuery, match="DatasetDetails has no pages"):
+        next(local.items(DatasetDetails(*DAILY)))
+
+
+def test_help_shows_names_and_types(local: Connection) -> None:
+    assert local.fields.__name__ == "fields"
+    assert str(inspect.signature(local.fields)) == (
+        "(namespace: str, name: str, *, limit: int | None = None, cursor: str | None = None,"
+        " prefix: str = '', text: str = '')"
+    )
 
 
 def test_the_examples_of_docstrings(sampled: str, tmp_path: Path) -> None:

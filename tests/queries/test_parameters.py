@@ -69,7 +69,16 @@ def test_the_text_of_a_url(attribute: str, value: Any, text: str) -> None:
         ("level", 10, "10 is not possible; it is from 1 to 9"),
         ("level", "3", "'3' is not possible; it is from 1 to 9"),
         ("direction", "up", "'up' is not possible; it is both, backward, forward"),
+        ("name", None, "is empty"),
+        ("name", 1, "1 is not a text"),
+        ("level", "", "'' is not possible; it is from 1 to 9"),
+        ("direction", None, "None is not possible; it is both, backward, forward"),
+        ("direction", "", "'' is not possible; it is both, backward, forward"),
+        ("indirect", None, "None is not possible; it is True or False"),
+        ("indirect", "no", "'no' is not possible; it is True or False"),
         ("since", "", "is empty; leave it out for the default"),
+        ("since", None, "is empty; leave it out for the default"),
+        ("since", b"now", "b'now' is not a time"),
         ("since", datetime(2026, 1, 1), "2026-01-01 00:00:00 is a time of day, which needs a zone"),
     ],
 )
@@ -79,7 +88,15 @@ def test_faults(attribute: str, value: Any, fault: str) -> None:
 
 @pytest.mark.parametrize(
     ("attribute", "value"),
-    [("name", "a"), ("level", None), ("level", 9), ("direction", "both"), ("since", 0), ("text", "")],
+    [
+        ("name", "a"),
+        ("level", None),
+        ("level", 9),
+        ("direction", "both"),
+        ("since", 0),
+        ("text", ""),
+        ("text", None),
+    ],
 )
 def test_what_is_valid_has_no_fault(attribute: str, value: Any) -> None:
     assert parameter(attribute).fault(value) == ""

@@ -32,6 +32,9 @@ from fll_hbase.queries.retention import Retention
 
 HTML = "html"
 
+_DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
+"""Defaults of options; the API's CSV of a consumption report is by default that of derived fields."""
+
 
 @click.group(
     epilog="""\b
@@ -50,7 +53,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
 
     @dataset_arguments
     @click.argument("field", metavar="FIELD", type=NAME)
-    @query_options(query_class, without=("limit", "cursor"))
+    @query_options(query_class, without=("limit", "cursor"), defaults=_DEFAULTS.get(query_class, {}))
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
     def print_report(

@@ -74,6 +74,12 @@ def test_reports_have_a_column_where_order_was_not_asked(store: tuple[str, str])
     assert {row["name"]: row["inOrder"] for row in rows} == {"orders": "", "raw": "false"}
 
 
+def test_the_csv_of_a_consumption_report_is_that_of_programs(store: tuple[str, str]) -> None:
+    question = ("report", "consumption", "shop/orders.UID", *EVER, *store, "--format", "csv")
+    assert printed(*question) == printed(*question, "--part", "programs")
+    assert printed(*question) != printed(*question, "--part", "derived")
+
+
 @pytest.mark.slow
 def test_a_server_prints_what_its_store_prints(store: tuple[str, str], tmp_path: Path) -> None:
     forms = [(), *(("--format", form) for form in ("json", "csv"))]
