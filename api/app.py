@@ -19,7 +19,7 @@ from fll_hbase.store.lineage_store import LineageStore
 
 from .direct_routes import DirectRoutes
 from .observability import exporter
-from .observability.audit import AuditLog, register_question_hook
+from .observability.audit import AuditLog, register_query_hook
 from .observability.log_file import open_log
 from .observability.observer import RequestObserver
 from .observability.readiness import Readiness
@@ -146,7 +146,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     exporter.connect()
     responses.register_response_hooks(app)
     if settings.audit_log:
-        register_question_hook(app)
+        register_query_hook(app)
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)

@@ -21,7 +21,7 @@ from fll_hbase.runtime import clock
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import LineageError
 
-from .observability.audit import note_question
+from .observability.audit import note_query
 from .routes import openlineage, recording
 from .routes.queries import respond
 from .security.hosts import allowed_hosts
@@ -105,7 +105,7 @@ class DirectRoutes:
             lineage.window(now_ms)
             environ[ROUTE] = Lineage.path
             if self._settings.audit_log:
-                note_question(environ, lineage.dataset)
+                note_query(environ, lineage.dataset)
             return lambda: respond(lineage, lineage.answer(view.store, now_ms=now_ms))
         if environ["REQUEST_METHOD"] == "POST" and not query:
             if path == openlineage.PATH:

@@ -1,4 +1,4 @@
-"""The audit log: a line for each write, each denied request and each question about a tagged field.
+"""The audit log: a line for each write, each denied request and each query about a tagged field.
 
 A line names the principal, the path and the status, but has neither a token nor a body. That it cannot be
 written stops no request: it is an error in the log and a metric (decision 45).
@@ -21,7 +21,7 @@ from fll_hbase.runtime.metrics import Counter
 from fll_hbase.store.tags import TagStore
 
 from ..wire.budget import is_read
-from ..wire.environ import QUESTIONED
+from ..wire.environ import QUERIED
 from ..wire.paths import raw_uri
 from .log_file import LogFile
 from .logs import line_format
@@ -45,22 +45,22 @@ _DENIED = ("401", "403")
 _log = logging.getLogger(__name__)
 
 
-class Questioned(NamedTuple):
-    """The subject of a question: a field of a dataset, or with an empty name all of them."""
+class Queried(NamedTuple):
+    """The subject of a query: a field of a dataset, or with an empty name all of them."""
 
     dataset: Dataset
     field: str
 
 
-def note_question(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> None:
+def note_query(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> None:
     """Note what a request asks about, for the audit log."""
-    noted = environ.get(QUESTIONED)
-    if noted is not None and Questioned(dataset, field) not in noted:
-        noted.append(Questioned(dataset, field))
+    noted = environ.get(QUERIED)
+    if noted is not None and Queried(dataset, field) not in noted:
+        noted.append(Queried(dataset, field))
 
 
-def register_question_hook(app: Flask) -> None:
-    """Register a hook on the app that notes what each GET asks about, also those of a batch of questions."""
+def register_query_hook(app: Flask) -> None:
+    """Register a hook on the app that notes what each GET asks about, also those of a batch of queries."""
     app.before_request(_note_request)
 
 
@@ -70,7 +70,7 @@ def _note_request() -> None:
     names = {**request.args.to_dict(), **path}
     name = path.get("name") or request.args.get("endpoint", "")
     if request.method == "GET" and name and names.get("namespace"):
-        note_question(request.environ, Dataset(names["namespace"], name), names.get("field", ""))
+        note_query(request.environ, Dataset(names["namespace"], name), names.get("field", ""))
 
 
 class AuditLog:
@@ -90,27 +90,27 @@ class AuditLog:
             return
         if not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             self._write("write", described)
-        # An invalid question is about nothing: its names need not even be names.
-        questions = () if status == "400" else environ.get(QUESTIONED, ())
-        # One limit for all questions of a batch: the thread that answered it is needed.
+        # An invalid query is about nothing: its names need not even be names.
+        queries = () if status == "400" else environ.get(QUERIED, ())
+        # One limit for all queries of a batch: the thread that answered it is needed.
         with deadline.limited(TAG_SECONDS):
-            for questioned in questions:
-                tags = self._tags_of(questioned)
+            for queried in queries:
+                tags = self._tags_of(queried)
                 if tags:
-                    about = {"dataset": str(questioned.dataset), "field": questioned.field, "tags": tags}
+                    about = {"dataset": str(queried.dataset), "field": queried.field, "tags": tags}
                     self._write("question", {**described, **about})
 
-    def _tags_of(self, questioned: Questioned) -> str:
+    def _tags_of(self, queried: Queried) -> str:
         """Return the tags of a field, or of any field of a dataset, separated by commas; empty for none."""
         try:
-            if questioned.field:
-                stored = self._tags.field_tags(DatasetField(questioned.dataset, questioned.field))
+            if queried.field:
+                stored = self._tags.field_tags(DatasetField(queried.dataset, queried.field))
             else:
-                stored = list(islice(self._tags.dataset_tags(questioned.dataset), TAGS_MAX))
+                stored = list(islice(self._tags.dataset_tags(queried.dataset), TAGS_MAX))
         except NotFound:
             return ""
         except LineageError as error:
-            # Rather a line too many: the store may have answered the question before it failed.
+            # Rather a line too many: the store may have answered the query before it failed.
             _log.warning("the audit log does not know the tags of a question: %s", error)
             return "unknown"
         return ", ".join(sorted({entry.tag for entry in stored}))

@@ -11,7 +11,7 @@ from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.query_batch import PATH, BatchAnswer
 
-from ..batches.question_batch import answer_batch, parse_batch
+from ..batches.batch_answers import answer_batch, parse_batch
 from ..openapi.query_schemas import body_schema
 from ..wire import responses
 from ..wire.query_params import NoParams

@@ -1,4 +1,4 @@
-"""Limits of each client: requests a second, bytes a minute, and questions at once, in this process."""
+"""Limits of each client: requests a second, bytes a minute, and queries at once, in this process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RequestLimits:
         size = settings.rate_bytes
         self._bytes = TokenBuckets(per_second=size / 60, burst=size) if size else None
         self._lock = Lock()
-        self._questions: Counter[Client] = Counter()
+        self._running: Counter[Client] = Counter()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if is_open(environ):
@@ -55,7 +55,7 @@ class RequestLimits:
         client = _client(environ)
         try:
             self._take_rates(environ, client)
-            end = self._begin_question(environ, client)
+            end = self._begin_query(environ, client)
         except TooManyRequests as error:
             return refuse(environ, start_response, error, retry_after_seconds=0)
         if end is None:
@@ -65,7 +65,7 @@ class RequestLimits:
         except BaseException:
             end()
             raise
-        # A question runs until its answer is complete: long ones are made while they are sent.
+        # A query runs until its answer is complete: long ones are made while they are sent.
         return ClosingIterator(answer, end)
 
     def _take_rates(self, environ: WSGIEnvironment, client: Client) -> None:
@@ -76,23 +76,23 @@ class RequestLimits:
         if self._bytes is not None and (size := _body_bytes(environ)):
             _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
 
-    def _begin_question(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
-        """Count a question; return what ends it, None for a request that is none. Raises TooManyRequests."""
+    def _begin_query(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
+        """Count a query; return what ends it, None for a request that is none. Raises TooManyRequests."""
         most = self._settings.questions_max
         if not most or not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             return None
         with self._lock:
-            if self._questions[client] >= most:
+            if self._running[client] >= most:
                 raise TooManyRequests(f"{most} questions of this client are being answered; try again later")
-            self._questions[client] += 1
-        return lambda: self._end_question(client)
+            self._running[client] += 1
+        return lambda: self._end_query(client)
 
-    def _end_question(self, client: Client) -> None:
+    def _end_query(self, client: Client) -> None:
         with self._lock:
-            self._questions[client] -= 1
-            if not self._questions[client]:
-                # As many clients as questions that run: nothing grows.
-                del self._questions[client]
+            self._running[client] -= 1
+            if not self._running[client]:
+                # As many clients as queries that run: nothing grows.
+                del self._running[client]
 
 
 def _require(seconds: float, rate: str) -> None:

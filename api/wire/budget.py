@@ -42,7 +42,7 @@ def request_seconds(prefer: str, *, longest: float) -> float:
 
 
 class RequestBudget:
-    """WSGI middleware that sets the deadline of each request; without a client, a question has none left."""
+    """WSGI middleware that sets the deadline of each request; without a client, a query has none left."""
 
     def __init__(self, app: WSGIApplication, *, seconds: float) -> None:
         self._app = app
@@ -51,7 +51,7 @@ class RequestBudget:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         prefer = environ.get("HTTP_PREFER", "")
         seconds = request_seconds(prefer, longest=self._seconds)
-        # Only questions: a client may send a document and leave, and expects it to be recorded.
+        # Only queries: a client may send a document and leave, and expects it to be recorded.
         can_leave = CLIENT_LEFT in environ and is_read(
             environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
         )

@@ -15,7 +15,7 @@ ROUTE = "fll.route"
 PRINCIPAL = "fll.principal"
 """The Principal that sends the request, set by authentication; missing without it."""
 
-QUESTIONED = "fll.questioned"
+QUERIED = "fll.queried"
 """A list of what the request asks about, for the audit log: datasets, each with a field or all of them."""
 
 _TEXT_MAX = 100

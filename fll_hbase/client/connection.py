@@ -1,4 +1,4 @@
-"""Questions in Python: one method for each, with names and times as arguments and typed answers."""
+"""Queries in Python: one method for each, with names and times as arguments and typed answers."""
 
 from __future__ import annotations
 

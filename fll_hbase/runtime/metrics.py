@@ -67,9 +67,9 @@ def export(exporter: Callable[[Metric], Record]) -> None:
         metric.record = exporter(metric)
 
 
-QUESTIONS = Counter("fll_questions_total", "Questions to the store.", ["kind"])
-QUESTION_CALLS = Counter("fll_question_calls_total", "Calls to the table that questions made.", ["kind"])
-QUESTION_ROWS = Counter("fll_question_rows_total", "Rows of the table that questions read.", ["kind"])
+QUERIES = Counter("fll_questions_total", "Questions to the store.", ["kind"])
+QUERY_CALLS = Counter("fll_question_calls_total", "Calls to the table that questions made.", ["kind"])
+QUERY_ROWS = Counter("fll_question_rows_total", "Rows of the table that questions read.", ["kind"])
 CACHE_HITS = Counter("fll_content_cache_hits_total", "Values that were in the content cache.")
 CACHE_MISSES = Counter("fll_content_cache_misses_total", "Values that were not in the content cache.")
 

@@ -188,7 +188,7 @@ class LineageStore:
         reader = self._components.times
         readers: tuple[tuple[Sequence[WindowQuery], _FirstReader], ...] = (
             (contents, self._windows.checksums_by_name),
-            # What the budget cuts is not shared: each question reads it with a budget of its own.
+            # What the budget cuts is not shared: each query reads it with a budget of its own.
             (times, lambda queries: reader.times(queries, reader.budget())),
         )
         for queries, read in readers:

@@ -241,7 +241,7 @@ def _tags_named(rows: Iterable[Iterable[FieldTag]], tag: str) -> list[FieldTag]:
 
 def _merge_names(rows: Iterable[Iterable[FieldTag]]) -> list[FieldTag]:
     """Return the tags of one field under several names, each tag once, sorted by tag."""
-    # The first name is that of the question: its tag is listed in place of those of aliases.
+    # The first name is that of the query: its tag is listed in place of those of aliases.
     by_tag = {entry.tag: entry for row in reversed(list(rows)) for entry in row}
     return [by_tag[tag] for tag in sorted(by_tag)]
 

@@ -1,4 +1,4 @@
-"""A table that counts the calls of each question and the rows that they read, and times them as spans."""
+"""A table that counts the calls of each query and the rows that they read, and times them as spans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Reads:
-    """Calls and rows of one question, whose threads share it."""
+    """Calls and rows of one query, whose threads share it."""
 
     __slots__ = ("_lock", "calls", "rows")
 
@@ -47,11 +47,11 @@ def counted(query: Callable[P, T]) -> Callable[P, T]:
             return query(*args, **options)
         finally:
             _current.reset(token)
-            metrics.QUESTIONS.add(1, kind)
-            # A question that the caches answer makes no calls.
+            metrics.QUERIES.add(1, kind)
+            # A query that the caches answer makes no calls.
             if reads.calls:
-                metrics.QUESTION_CALLS.add(reads.calls, kind)
-                metrics.QUESTION_ROWS.add(reads.rows, kind)
+                metrics.QUERY_CALLS.add(reads.calls, kind)
+                metrics.QUERY_ROWS.add(reads.rows, kind)
 
     return count
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import requests
 
-from api.observability.audit import AuditLog, Questioned
+from api.observability.audit import AuditLog, Queried
 from api.observability.log_file import LogFile
-from api.wire.environ import QUESTIONED
+from api.wire.environ import QUERIED
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
 from fll_hbase.store.lineage_store import LineageStore
@@ -204,8 +204,8 @@ def test_a_store_that_hangs_delays_a_batch_once(tmp_path: Path) -> None:
     table = _Hanging(open_table("sqlite:///:memory:"))
     store = LineageStore(table)
     audit = AuditLog(LogFile(str(tmp_path / "audit.log")), store.tags)
-    questions = [Questioned(Dataset("ns", "name"), str(number)) for number in range(50)]
-    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v3/questions", QUESTIONED: questions}
+    questions = [Queried(Dataset("ns", "name"), str(number)) for number in range(50)]
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v3/questions", QUERIED: questions}
     audit.note(environ, "200", {"status": 200})
     assert table.waits == 1
     written = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]

@@ -1,6 +1,6 @@
 """Seals of all days that are old enough, so that no reader has to read their references.
 
-Retention does this when it has ended; a question seals what it found unsealed itself.
+Retention does this when it has ended; a query seals what it found unsealed itself.
 """
 
 from __future__ import annotations

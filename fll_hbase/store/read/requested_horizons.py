@@ -1,4 +1,4 @@
-"""Horizons that retention requests set: questions show no run that started before."""
+"""Horizons that retention requests set: queries show no run that started before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs that one question may read from references, and where its reading ended."""
+"""The runs that one query may read from references, and where its reading ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LAST_SECONDS = 0.5
 
 
 class RunBudget:
-    """At most `runs_max` runs, for a question that holds them in memory; its answer names what cut it.
+    """At most `runs_max` runs, for a query that holds them in memory; its answer names what cut it.
 
     With `until_deadline` reading ends shortly before the deadline; else the deadline is an error.
     """

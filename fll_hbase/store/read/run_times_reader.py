@@ -78,7 +78,7 @@ class RunTimesReader:
         self._runs_max = runs_max
 
     def budget(self, *, until_deadline: bool = False) -> RunBudget:
-        """Return the runs that one question may read from references: `runs_max`."""
+        """Return the runs that one query may read from references: `runs_max`."""
         return RunBudget(self._runs_max, until_deadline=until_deadline)
 
     def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:

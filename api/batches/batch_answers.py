@@ -1,7 +1,7 @@
-"""Batches of questions: each is answered as its own GET request would be, and all share what they read.
+"""Batches of queries: each is answered as its own GET request would be, and all share what they read.
 
-A question goes through the app like a request, with the headers of the batch, so that every check of a
-request is one of a question, too (decision 35).
+A query goes through the app like a request, with the headers of the batch, so that every check of a
+request is one of a query, too (decision 35).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 ANSWER_BYTES_MAX = 2**26
-"""64 MiB of answers, beyond which further questions are not asked; the first may have more."""
+"""64 MiB of answers, beyond which further queries are not asked; the first may have more."""
 
 ANSWER_HEADERS = (
     "Link",
@@ -96,7 +96,7 @@ def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
     asker = _Asker(app, request.environ, clock_ms=now_ms())
     paths = list(dict.fromkeys(query.path for query in batch.queries))
     with shared_reads.shared():
-        # Each question reads again what could not be read here, and answers with its own error.
+        # Each query reads again what could not be read here, and answers with its own error.
         with suppress(LineageError):
             reads = [asker.first_reads(path) for path in paths]
             store.read_ahead(
@@ -109,7 +109,7 @@ def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
 
 
 class _Asker:
-    """Asks the app questions in place of a client, until a bound of the batch; `truncated_by` names it."""
+    """Asks the app queries in place of a client, until a bound of the batch; `truncated_by` names it."""
 
     def __init__(self, app: Flask, environ: WSGIEnvironment, *, clock_ms: int) -> None:
         self.truncated_by: set[str] = set()
@@ -120,7 +120,7 @@ class _Asker:
         self._answers: dict[str, _Answer] = {}
 
     def first_reads(self, path: str) -> FirstReads:
-        """Return the windows that a question reads first; none for one that is invalid."""
+        """Return the windows that a query reads first; none for one that is invalid."""
         with self._context(path):
             try:
                 query = _requested_query()
@@ -130,8 +130,8 @@ class _Asker:
                 return FirstReads()
 
     def answer(self, path: str) -> _Answer:
-        """Return the answer to a question, a problem beyond a bound."""
-        # Equal questions have one answer, which is sent for each of them.
+        """Return the answer to a query, a problem beyond a bound."""
+        # Equal queries have one answer, which is sent for each of them.
         if self._size_bytes > ANSWER_BYTES_MAX:
             self.truncated_by.add(f"answer_bytes_max={ANSWER_BYTES_MAX}")
             return self._refusal(
@@ -159,7 +159,7 @@ class _Asker:
 
     @contextmanager
     def _context(self, path: str) -> Iterator[None]:
-        """Return a context in which the question is the request; `now` is that of the batch."""
+        """Return a context in which the query is the request; `now` is that of the batch."""
         # An app context of its own: its `g` has what belongs to one request.
         with self._app.app_context():
             g.now_ms = self._clock_ms
