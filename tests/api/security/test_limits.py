@@ -179,7 +179,7 @@ class TestQuestions:
             thread.join()
         ask()
         assert statuses == [429, 200, 200, 200, 200, 200]
-        assert not limits._questions
+        assert not limits._running
 
     def test_one_that_fails_ends(self) -> None:
         def app(environ: Any, start_response: Any) -> list[bytes]:
@@ -189,7 +189,7 @@ class TestQuestions:
         for _ in range(3):
             with pytest.raises(RuntimeError):
                 limits({"REQUEST_METHOD": "GET", "REQUEST_URI": LISTS}, None)  # type: ignore[arg-type]
-        assert not limits._questions
+        assert not limits._running
 
     def test_one_after_the_other(self, table: RemoteTable) -> None:
         client = client_of(table, questions_max=1)
