@@ -250,7 +250,7 @@ def test_events_and_catalogue_are_those_of_fll_export(spark: SparkSession, tmp_p
     ]
     client = LocalClient(store)
     exported = {
-        event.run.run_id: msgspec.to_builtins(event)
+        event.run.run_id: json.loads(msgspec.json.encode(event))
         for end in ends
         for event in client.items(OpenLineageEvents(end.namespace, end.name, start=0))
     }
