@@ -159,7 +159,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 
 
 def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
-    """Return the layers around the routes of Flask, of which a request meets the first one first."""
+    """Return the layers around the routes of Flask, the outermost first."""
     settings: Settings = app.extensions["fll-settings"]
     return (
         lambda inner: behind_proxies(inner, settings.proxies),

@@ -67,7 +67,7 @@ MIRRORS = {
 """Where the subjects of a folder of tests are; those of all others are in `fll_hbase`."""
 
 ROUTES = ("api", "routes")
-"""The folder whose tests may be named after a query, too, of which the route is made."""
+"""The folder whose tests may be named after a query, too: its route is made from it."""
 
 WHOLE_SYSTEM = {
     "access": "what a principal must not see, over every route",

@@ -58,7 +58,7 @@ class Readiness:
             raise type(error)(str(error)) from error
 
     def _check_while_wanted(self) -> None:
-        """Check every PAUSE_SECONDS until nobody has called `require` for WANTED_SECONDS."""
+        """Check every PAUSE_SECONDS until `require` was not called for WANTED_SECONDS."""
         is_wanted = True
         try:
             while is_wanted:

@@ -92,7 +92,8 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
     """Return the schema of a JSON object of an answer, for the OpenAPI document alone."""
     # Members have another attribute here: `fields` is one of marshmallow's own.
     members = {f"member_{item.encode_name}": _member_field(item) for item in msgspec.structs.fields(body)}
-    name = getattr(body, "schema_name", body.__name__.removesuffix("Answer"))
+    # Not that of a base, whose schema is another one.
+    name = vars(body).get("schema_name", body.__name__.removesuffix("Answer"))
     return type(f"{name}Schema", (ma.Schema,), {name: item for name, item in members.items() if item})
 
 

@@ -118,7 +118,7 @@ class Connection(TagConnection, LineageClient):
         return replace(joined, incomplete=LIMIT_REACHED) if answer.cursor else joined
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[queries.Answer[Any]]:
-        """Yield pages until they have `limit` items, or no more; None is no limit."""
+        """Yield pages until they have `limit` items, all of them for None."""
         while True:
             # A page has fewer items than its limit where FLL_LIST_LIMIT_MAX or a bounded search is less.
             answer = self.read_answer(replace(page, limit=limit))

@@ -29,7 +29,6 @@ AncestorDirection: TypeAlias = Literal["incoming", "outgoing", "both"]
 """The words of CDAP: fields that come in from upstream, and fields that go out downstream."""
 
 _PATH = "/v3/namespaces/{namespace}/datasets/{name}/lineage"
-_PROGRAM = ("namespace", "application", "version", "type", "program")
 _DIRECTIONS: dict[AncestorDirection, tuple[Direction, ...]] = {
     "incoming": (Direction.BACKWARD,),
     "outgoing": (Direction.FORWARD,),
@@ -327,7 +326,7 @@ def _performed(item: PerformedOperations) -> AncestorPerformed:
 
 
 def _last_run(run: ProgramRun) -> AncestorLastRun:
-    program = AncestorProgram(**name_json.program(run, _PROGRAM), entity="PROGRAM")
+    program = AncestorProgram(**name_json.program(run, name_json.PROGRAM_WITH_VERSION), entity="PROGRAM")
     # Whole seconds, rounded down, as CDAP has them.
     return AncestorLastRun(program=program, last_executed_time_in_seconds=run.start_ms // 1000)
 

@@ -49,6 +49,8 @@ HIDDEN_MEMBER = b'"hidden":'
 PROGRAM = ("namespace", "application", "program", "type")
 """The members of a program without its version."""
 
+PROGRAM_WITH_VERSION = ("namespace", "application", "version", "type", "program")
+
 
 def program(run: ProgramRun, members: Iterable[str] = PROGRAM) -> Json:
     """Return members of the program of a run, which have the names of the attributes."""

@@ -1,4 +1,4 @@
-"""Names of datasets and fields in answers; one that is hidden has a number instead."""
+"""Names of datasets, fields and programs in answers; one that is hidden has a number instead."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ class FieldName(DatasetName, frozen=True, kw_only=True, gc=False):
 
     def __str__(self) -> str:
         return f"hidden {self.hidden}" if self.hidden else f"{self.namespace}/{self.name}.{self.field}"
+
+
+class ProgramName(Body, frozen=True, kw_only=True):
+    """A program; one that is hidden has a number and no names."""
+
+    hidden: int = 0
+    namespace: Annotated[str | None, Required] = None
+    application: Annotated[str | None, Required] = None
+    program: Annotated[str | None, Required] = None
+    type: Annotated[str | None, Required] = None
 
 
 def dataset_name(dataset: Dataset) -> DatasetName:

@@ -24,7 +24,7 @@ class Paged:
     joins_pages: ClassVar[bool] = True
     """Whether pages are parts of one list."""
     reads_all: ClassVar[bool] = False
-    """Whether clients read all pages if there is no limit."""
+    """Whether clients without a limit read all pages."""
 
     limit: Annotated[int | None, About(minimum=1)] = None
     cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None

@@ -163,7 +163,7 @@ def word_fault(word: Any, words: tuple[str, ...]) -> str:
 
 
 def name_fault(name: Any) -> str:
-    """Return what is wrong with a name that is no text, empty or not UTF-8; "" if nothing."""
+    """Return what is wrong with a name that is not a string, empty or not UTF-8; "" if nothing."""
     if not isinstance(name, str):
         return f"{name!r} is not a text"
     try:

@@ -10,13 +10,13 @@ import msgspec
 from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.model.window import BOTH, Direction
 from fll_hbase.queries.name_json import PROGRAM, hidden_number
+from fll_hbase.queries.names import ProgramName
 from fll_hbase.queries.parameters import About, AnyDirection
 from fll_hbase.queries.query import (
     FIELD_HELP,
     Answer,
     Body,
     DatasetQuery,
-    Required,
     WindowedWithFailed,
     directions,
     flow_word,
@@ -26,17 +26,9 @@ from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
 
 
-class Program(Body, frozen=True, kw_only=True):
-    """A program by its runs of a window; starts are in milliseconds since 1970.
+class Program(ProgramName, frozen=True, kw_only=True):
+    """A program by its runs of a window; starts are in milliseconds since 1970."""
 
-    One that is hidden has a number and no names.
-    """
-
-    hidden: int = 0
-    namespace: Annotated[str | None, Required] = None
-    application: Annotated[str | None, Required] = None
-    program: Annotated[str | None, Required] = None
-    type: Annotated[str | None, Required] = None
     direction: AnyDirection
     runs: int
     failed: int

@@ -47,8 +47,6 @@ class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
     `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
     """
 
-    schema_name: ClassVar[str] = "ReachNode"
-
     hops: int
     type: str = ""
     dropped: bool = False
@@ -76,7 +74,7 @@ class ReachEdge(Body, frozen=True, kw_only=True, gc=False):
 
 
 class UnknownRelation(Body, frozen=True, kw_only=True):
-    """Two datasets of which some run is known to read one and write the other, but not how fields relate."""
+    """Two datasets: some run read one and wrote the other, and it is not known how their fields relate."""
 
     source: DatasetName
     destination: DatasetName

@@ -12,10 +12,10 @@ import msgspec
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
-from fll_hbase.queries.names import FieldName
+from fll_hbase.queries.names import FieldName, ProgramName
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import Policy, policy_body
-from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, Required, WindowedWithFailed
+from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowedWithFailed
 from fll_hbase.queries.reports import retention_page
 from fll_hbase.queries.reports.html_report import HTML
 from fll_hbase.queries.tables import CSV, Row, TableShape
@@ -28,17 +28,9 @@ from fll_hbase.store.read.retention_report import expired_query
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 
 
-class ExpiredProgram(Body, frozen=True, kw_only=True):
-    """A program whose runs beyond the age wrote a field; a hidden one has a number and no names.
+class ExpiredProgram(ProgramName, frozen=True, kw_only=True):
+    """A program whose runs beyond the age wrote a field; starts are in milliseconds since 1970, as below."""
 
-    Starts are in milliseconds since 1970, here and below.
-    """
-
-    hidden: int = 0
-    namespace: Annotated[str | None, Required] = None
-    application: Annotated[str | None, Required] = None
-    program: Annotated[str | None, Required] = None
-    type: Annotated[str | None, Required] = None
     runs: int
     oldest_run: str
     oldest_start: int
@@ -48,8 +40,6 @@ class ExpiredProgram(Body, frozen=True, kw_only=True):
 
 class ExpiredField(FieldName, frozen=True, kw_only=True):
     """A field with data older than the policy allows; the path begins with a field of the policy."""
-
-    schema_name: ClassVar[str] = "ExpiredField"
 
     path: tuple[TaggedField, ...]
     runs: int

@@ -28,8 +28,6 @@ from fll_hbase.store.results import RunsPage
 SILENT_MS = DAY_MS
 """Time after its last event at which a run that has not ended is returned without a state."""
 
-_PROGRAM = ("namespace", "application", "version", "type", "program")
-
 TABLE = TableShape(
     (
         *("startTime", "state", "direction", "namespace", "application"),
@@ -239,7 +237,7 @@ def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
     is_silent = run.state is State.RUNNING and now_ms - (last_event_time or now_ms) >= SILENT_MS
     return {
         "run": run.run,
-        **name_json.program(run, _PROGRAM),
+        **name_json.program(run, name_json.PROGRAM_WITH_VERSION),
         "start_time": run.start_ms,
         "state": None if is_silent else run.state.value,
         "parent": facts.get("parent"),

@@ -43,13 +43,9 @@ _COLUMNS = ("namespace", "name", "field", "tag", "at", "by", "description")
 class TaggedField(FieldName, frozen=True, kw_only=True):
     """A field on the path of a tag."""
 
-    schema_name: ClassVar[str] = "TaggedField"
-
 
 class Tag(TaggedField, frozen=True, kw_only=True):
     """A tag of a field; `warnings` are about the body with which it was put."""
-
-    schema_name: ClassVar[str] = "Tag"
 
     tag: str
     time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")

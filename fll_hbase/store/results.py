@@ -1,4 +1,4 @@
-"""Results of store queries: frozen values, of which `fll_hbase.queries` makes answers."""
+"""Results of store queries: frozen values, which `fll_hbase.queries` turns into answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph of a field: nodes of hidden datasets, of which each is one."""
+"""The graph of a field: each hidden dataset is one node."""
 
 from __future__ import annotations
 

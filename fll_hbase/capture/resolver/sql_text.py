@@ -68,7 +68,7 @@ def _text(expressions: Sequence[Expression], row: int, depth: int) -> str:
 
 
 def _composed(expressions: Sequence[Expression], expression: Expression, depth: int) -> str:
-    """Return the text of an expression with operands, of which those beyond CHARACTERS_MAX are left out."""
+    """Return the text of an expression with its operands, without those beyond CHARACTERS_MAX."""
     # The first operands fill the text; the others of a long list would be cut again.
     parts = []
     length = 0

@@ -27,8 +27,6 @@ PART_HELP = "The part of the report that is returned as CSV"
 class ReachedField(FieldName, frozen=True, kw_only=True):
     """A field within reach, with a path that explains it, and the runs of the edge that ran last to it."""
 
-    schema_name: ClassVar[str] = "ReachedField"
-
     hops: int
     influence: Influence
     in_order: Annotated[

@@ -108,7 +108,7 @@ class HitCollector:
         return [SearchPosition(rank, hit) for rank in ranks for hit in self._by_rank[rank]]
 
     def _rank(self, candidate: SearchHit) -> MatchRank | None:
-        """Return the rank of a candidate; None if it is no hit, or was on an earlier page."""
+        """Return the rank of a candidate; None if it does not match, or was on an earlier page."""
         if self._kind is not None and (self._kind is SearchKind.FIELD) != bool(candidate.field):
             return None
         rank = match_rank(candidate.field or candidate.dataset.name, self._folded)
