@@ -168,6 +168,21 @@ def test_f_finds_a_field_in_the_graph(sample: Site, visit: Visit) -> None:
     expect(drawn_field(page, "customers", "RegulatoryReport")).to_be_in_viewport()
 
 
+PRESS_F_AT_ONCE = """
+new MutationObserver((_, observer) => {
+  if (!document.querySelector("[data-box]")) return;
+  observer.disconnect();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "f", bubbles: true }));
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_a_key_is_heard_as_soon_as_the_graph_stands(sample: Site, visit: Visit) -> None:
+    visit.page.add_init_script(PRESS_F_AT_ONCE)
+    page = visit.open(sample.link(**FORWARD))
+    expect(page.get_by_role("combobox", name="Find in the graph")).to_be_focused()
+
+
 def test_the_table_is_the_same_answer(sample: Site, visit: Visit) -> None:
     page = visit.open(sample.link(**FORWARD))
     edges = sample.get(

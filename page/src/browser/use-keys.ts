@@ -1,6 +1,6 @@
 /** Keys of the whole page. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export type KeyBindings = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
@@ -8,7 +8,8 @@ export type KeyBindings = Readonly<Record<string, (event: KeyboardEvent) => void
 export function useKeys(bindings: KeyBindings): void {
   const latest = useRef(bindings);
   latest.current = bindings;
-  useEffect(() => {
+  // An effect would begin after the paint: a key pressed on what is already seen would be lost.
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       const binding = latest.current[event.key];
       if (binding === undefined || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;

@@ -1,6 +1,6 @@
 /** The list of keys. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button";
 
 const GROUPS: readonly { title: string; keys: readonly (readonly [string, string])[] }[] = [
@@ -29,7 +29,7 @@ const GROUPS: readonly { title: string; keys: readonly (readonly [string, string
 
 export function KeyList({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="dialog" onClose={close} aria-labelledby="keys-title">
       <div class="dialog-head">

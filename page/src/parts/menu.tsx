@@ -1,7 +1,7 @@
 /** A panel that opens below a button, and closes by Escape, by a click elsewhere and when the focus leaves it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./button";
 
 interface MenuProps {
@@ -17,7 +17,7 @@ export function Menu({ text, icon, label, children }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const leave = (event: Event) => {
       if (event.target instanceof Node && !box.current?.contains(event.target)) setOpen(false);

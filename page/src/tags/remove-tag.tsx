@@ -1,5 +1,5 @@
 /** A button that removes a tag, after it was confirmed. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ApiPath } from "../api/paths";
 import { Button } from "../parts/button";
 import { describe } from "../parts/problem-box";
@@ -16,7 +16,7 @@ export function RemoveTag({ tag, path, changed }: RemoveTagProps) {
   const [isAsking, setAsking] = useState<boolean>();
   const { isBusy, problem, send } = useChange();
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // To "No" when it asks, and back to the cross; not when the row is new.
     if (isAsking !== undefined) box.current?.querySelector("button")?.focus();
   }, [isAsking]);
