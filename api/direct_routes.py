@@ -128,7 +128,10 @@ class DirectRoutes:
     def _read(
         self, reader: DocumentReader, environ: WSGIEnvironment, namespace: str | None
     ) -> ParsedDocument:
-        """Read the document of a request: an event without a namespace, a native document with one."""
+        """Read the document of a request: an event without a namespace, a native document with one.
+
+        Raises _NotPlain for a request that Flask must handle, the errors of the document otherwise.
+        """
         length = environ.get("CONTENT_LENGTH") or ""
         is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and _LENGTH.fullmatch(length)
         if not is_plain or "HTTP_CONTENT_ENCODING" in environ or "HTTP_TRANSFER_ENCODING" in environ:

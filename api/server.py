@@ -119,7 +119,10 @@ class _Server(BaseApplication):  # type: ignore[misc]
         return create_app(LineageStore(table, self.settings), self.settings)
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
-        """Count a worker that has ended; called by gunicorn in its own process."""
+        """Count and log the end of a worker; gunicorn calls this in its main process.
+
+        An OSError is logged only.
+        """
         try:
             # Without listeners the server is stopping.
             if arbiter.LISTENERS:

@@ -130,7 +130,7 @@ class _Asker:
                 return FirstReads()
 
     def answer(self, path: str) -> _Answer:
-        """Return the answer to a query, a problem beyond a bound."""
+        """Return the answer to a query, asked once for equal paths; a problem if answers are too large."""
         # Equal queries have one answer, which is sent for each of them.
         if self._size_bytes > ANSWER_BYTES_MAX:
             self.truncated_by.add(f"answer_bytes_max={ANSWER_BYTES_MAX}")
@@ -143,6 +143,7 @@ class _Asker:
         return self._answers[path]
 
     def _ask(self, path: str) -> _Answer:
+        """Send one query through the app; a problem instead if the time of the batch is over."""
         if deadline.is_over():
             self.truncated_by.add(deadline.limit())
             return self._refusal(
@@ -152,6 +153,7 @@ class _Asker:
             return _to_answer(self._app.full_dispatch_request())
 
     def _refusal(self, error: LineageError) -> _Answer:
+        """Return an error as an answer in problem JSON; a 503 has `Retry-After`."""
         is_retryable = error.status == HTTPStatus.SERVICE_UNAVAILABLE
         seconds = str(self._app.config["FLL_RETRY_AFTER_SECONDS"])
         headers = {"Retry-After": seconds} if is_retryable else {}
@@ -159,7 +161,7 @@ class _Asker:
 
     @contextmanager
     def _context(self, path: str) -> Iterator[None]:
-        """Return a context in which the query is the request; `now` is that of the batch."""
+        """Return a context in which the query is the request, at the batch's `now`."""
         # An app context of its own: its `g` has what belongs to one request.
         with self._app.app_context():
             g.now_ms = self._clock_ms
@@ -188,7 +190,7 @@ def _query_environ(environ: WSGIEnvironment, path: str) -> WSGIEnvironment:
 
 
 def _to_answer(response: Response) -> _Answer:
-    """Return a response as an answer; 406 for one that is no JSON, such as a page."""
+    """Return a response as an answer; a 406 problem if the response is not JSON, such as a page."""
     if not response.is_json:
         detail = (
             f"the answer is {response.mimetype}, which a batch cannot hold; ask it in a request of its own"

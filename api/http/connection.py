@@ -71,7 +71,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     linger_until = 0.0
 
     def writable(self) -> bool:
-        """Return whether the event loop sends or closes."""
+        """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
         # A snapshot: a request thread may send all of it between this call and that of `readable`, and the
         # connection would wait for nothing any more.
         # A short answer is sent after it is counted and logged: whoever has it finds it in the log.
@@ -87,7 +87,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return not (is_full or self.input_ended or self.will_close or self.close_when_flushed)
 
     def handle_read(self) -> None:
-        """Read what there is."""
+        """Receive bytes into the request, or discard them while lingering; close on a socket error."""
         try:
             data = self.socket.recv(READ_BYTES)
         except BlockingIOError:
@@ -123,11 +123,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return self.input_ended or not self.connected
 
     def refuse(self, detail: str) -> None:
-        """Answer the first request with a 503; it has not begun."""
+        """Let the first request, whose processing has not begun, be answered with a 503."""
         self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)
 
     def service(self) -> None:
-        """Answer the first request."""
+        """Answer the first request under its request id and trace, and note it in logs and metrics."""
         request = self.requests[0]
         task = (self.error_task_class if request.error else self.task_class)(self, request)
         with self.outbuf_lock:
@@ -181,7 +181,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._send()
 
     def write_soon(self, data: bytes) -> int:
-        """Add to the answer; never waits for the client."""
+        """Add bytes to the answer and return their number; never waits. Raises ClientDisconnected."""
         with self.outbuf_lock:
             if not self.connected:
                 raise ClientDisconnected
@@ -219,17 +219,18 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return sum(request.body_bytes_received for request in requests)
 
     def refuse_body(self) -> None:
-        """Refuse the request that arrives, if there is one: there is no room for its body."""
+        """Refuse the request whose body is arriving, since the memory for bodies is full."""
         if self.request is not None and not self.requests:
             self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
 
     @property
     def is_idle(self) -> bool:
-        """Return whether there is no answer, and no request of which at least the head has arrived."""
+        """Return whether there is neither an answer to send nor a request whose head has arrived."""
         has_head = self.request is not None and self.request.headers_finished
         return not (self.requests or has_head or self.total_outbufs_len)
 
     def _end_input(self) -> None:
+        """Note that the client sends no more: refuse a body cut off, else close after the last answer."""
         self.input_ended = True
         if self.request is not None and self.request.headers_finished and not self.requests:
             self._refuse_unfinished(cut_off())
@@ -307,6 +308,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.connected = False
 
     def _close_gracefully(self) -> None:
+        """Stop sending, then discard input for LINGER_SECONDS so that the client can read the answer."""
         if self.input_ended:
             self.handle_close()
             return

@@ -98,7 +98,7 @@ class Dispatcher:
         self._immediate.put(job)
 
     def add_metrics(self, job: Job) -> None:
-        """Answer a request for metrics, in a thread of its own: they matter most while all others wait."""
+        """Queue a request for metrics. Its own thread serves it: metrics matter most while others wait."""
         self._metrics.put(job)
 
     def add(self, job: Job, lane: Lane, *, deadline: float) -> None:
@@ -135,6 +135,7 @@ class Dispatcher:
         return [*self.reads.remove_late(now), *self.writes.remove_late(now)]
 
     def _refuse_all(self, late: Iterable[Job]) -> None:
+        """Answer jobs that waited too long for a thread with a 503."""
         for job in late:
             self._refuse(job, "no thread became free within the time of this request; try again later")
 
@@ -153,12 +154,14 @@ class Dispatcher:
         self._ready.put((job, lane, number))
 
     def _serve(self) -> None:
+        """Serve ready jobs for ever, in one thread of the pool."""
         while True:
             job, lane, number = self._ready.get()
             _serve_safely(job.service)
             self._finish(lane, number)
 
     def _finish(self, lane: Lane, number: int) -> None:
+        """Note the end of a job; start those that have a thread now, refuse those that waited too long."""
         now = time.monotonic()
         with self._lock:
             lane.note(now - lane.running.pop(number), seconds_max=self._request_seconds)
@@ -177,6 +180,7 @@ def _serve_queue(queue: SimpleQueue[Job]) -> None:
 
 
 def _serve_safely(service: Callable[[], None]) -> None:
+    """Call `service`; log any exception, so that the thread goes on."""
     try:
         service()
     except Exception:  # noqa: BLE001 (of one request; the thread serves others)

@@ -59,6 +59,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         self._epoll.close()
 
     def _update(self) -> None:
+        """Register with epoll what the changed sockets wait for now."""
         while self._changed:
             socket = self._changed.popleft()
             descriptor = socket._fileno

@@ -131,6 +131,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self.pull_trigger()
 
     def _poll(self) -> None:
+        """Handle events until the next check is due; when it is due, check the times of connections."""
         now = time.monotonic()
         if self._accept_at and now >= self._accept_at:
             self._accept_at = 0.0
@@ -143,6 +144,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._loop.poll(max(until - now, 0.0))
 
     def _accept(self) -> None:
+        """Accept a connection; close another one first if there are already as many as allowed."""
         if len(self.active_channels) >= self._connections_max:
             self._close_one()
         super().handle_accept()
@@ -154,6 +156,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             min(candidates, key=lambda connection: float(connection.last_activity)).handle_close()
 
     def _check_times(self, now: float) -> None:
+        """Refuse late requests, check the timeouts of all connections and bound the memory of bodies."""
         self._dispatcher.refuse_late()
         connections = list(self.active_channels.values())
         for connection in connections:

@@ -121,7 +121,7 @@ class ProblemTask(ErrorTask):  # type: ignore[misc]
     """Answers a request that the app does not get with a problem."""
 
     def execute(self) -> None:
-        """Write the answer."""
+        """Write the problem that refuses the request; only its head for HEAD."""
         error = self.request.error
         refusal = error if isinstance(error, Refusal) else _refusal(self.request)
         body = responses.to_json(refusal.problem)
@@ -166,7 +166,7 @@ class RequestTask(WSGITask):  # type: ignore[misc]
     _ends_with_head = False
 
     def get_environment(self) -> dict[str, Any]:
-        """Return the WSGI environment."""
+        """Return the WSGI environment, with this server's own variables such as RECEIVED and CLIENT_LEFT."""
         environ: dict[str, Any] = super().get_environment()
         # werkzeug's own wrapper instead, so that answers are bytes, whatever they come from.
         environ.pop("wsgi.file_wrapper", None)
@@ -180,7 +180,7 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         return environ
 
     def build_response_header(self) -> bytes:
-        """Return status line and headers."""
+        """Return status line and headers; close the connection after the answer if the server is stopping."""
         if self.channel.server.is_stopping:
             self.set_close_on_finish()
         is_last = self.version == "1.0" or self.request.headers.get("CONNECTION", "").lower() == "close"

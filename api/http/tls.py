@@ -34,6 +34,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
 
 
 def _no_password() -> str:
+    """Raise ValueError: an encrypted key needs a password, which this server never asks for."""
     raise ValueError("the key is encrypted; decrypt it, and let only the server's user read it")
 
 
@@ -51,9 +52,9 @@ class TlsSocket:
         self._lock = Lock()
 
     def recv(self, size: int) -> bytes:
-        """Return up to `size` bytes, none at the end. `size` must be at least that of a record, 16 KiB.
+        """Return up to `size` bytes, none at the end. Raises BlockingIOError if none has arrived.
 
-        Then nothing is left in OpenSSL, of which epoll would know nothing.
+        `size` must be at least 16 KiB, that of a record: epoll does not see bytes left in OpenSSL's buffer.
         """
         with self._lock:
             try:
@@ -62,7 +63,7 @@ class TlsSocket:
                 raise _would_block() from error
 
     def send(self, data: bytes) -> int:
-        """Send bytes; return how many."""
+        """Send bytes; return how many. Raises BlockingIOError if none can be sent now."""
         with self._lock:
             try:
                 return self._socket.send(data)

@@ -60,11 +60,12 @@ def note_query(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> N
 
 
 def register_query_hook(app: Flask) -> None:
-    """Register a hook on the app that notes what each GET asks about, also those of a batch of queries."""
+    """Register a hook on the app that notes the dataset or field of each GET, also in a batch."""
     app.before_request(_note_request)
 
 
 def _note_request() -> None:
+    """Note the dataset and field that a GET names in its path or parameters, if it names a dataset."""
     path = request.view_args or {}
     # Reports name their dataset in parameters; lists of runs and programs may name a field there.
     names = {**request.args.to_dict(), **path}
@@ -83,7 +84,10 @@ class AuditLog:
         self._reported_at = -FAILURE_PAUSE_SECONDS
 
     def note(self, environ: WSGIEnvironment, status: str, members: Mapping[str, str | int]) -> None:
-        """Write the lines of a request; `members` are those of the access log. Raises nothing."""
+        """Log a denied request, a write, or the queries about tagged data. Raises nothing.
+
+        `members` are those of the access log.
+        """
         described = {**members, "path": raw_uri(environ).partition("?")[0]}
         if status in _DENIED:
             self._write("denied", described)
@@ -101,7 +105,7 @@ class AuditLog:
                     self._write("question", {**described, **about})
 
     def _tags_of(self, queried: Queried) -> str:
-        """Return the tags of a field, or of any field of a dataset, separated by commas; empty for none."""
+        """Return the tags of a field or of a dataset's fields, joined by commas; `unknown` on a failure."""
         try:
             if queried.field:
                 stored = self._tags.field_tags(DatasetField(queried.dataset, queried.field))

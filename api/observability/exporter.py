@@ -152,6 +152,7 @@ def _has_values(path: Path) -> bool:
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:
+    """Lock a file with `flock` without waiting; return whether it succeeded."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -177,7 +178,7 @@ def _recorder(metric: metrics.Metric, registry: CollectorRegistry) -> metrics.Re
 def _adder(
     metric: metrics.Metric, registry: CollectorRegistry
 ) -> Callable[[tuple[str, ...]], Callable[[float], None]]:
-    """Return a function from values of the labels to what adds a value."""
+    """Register a metric; return a function from label values to a function that adds or observes a number."""
     import prometheus_client
 
     if isinstance(metric, metrics.Histogram):

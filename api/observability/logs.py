@@ -25,7 +25,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def configure(level: str) -> None:
-    """Log messages of this level and above to standard error; `level` is that of FLL_LOG_LEVEL."""
+    """Log messages of at least `level` (FLL_LOG_LEVEL) to standard error: JSON, but text on a terminal."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextFormatter() if sys.stderr.isatty() else JsonFormatter())
     root = logging.getLogger()

@@ -96,6 +96,7 @@ class RequestObserver:
             self._audit.note(answered.environ, answered.status, members(answered))
 
     def _log_access(self, log: LogFile, answered: AnsweredRequest, seconds: float) -> None:
+        """Write the line of a request to the access log; report an OSError in the server's log."""
         line = line_format(log)(
             {
                 **members(answered),
@@ -127,7 +128,7 @@ def members(answered: AnsweredRequest) -> dict[str, str | int]:
 
 
 def method_of(command: str) -> str:
-    """Return the method of a request; `other` for all that are none of HTTP's, of which there is no end."""
+    """Return the method of a request; `other` for any method that HTTP does not define."""
     return command if command in _METHODS else "other"
 
 

@@ -108,7 +108,7 @@ class _OtelRequestSpan:
 
     @property
     def context(self) -> TraceContext | None:
-        """Return what is handed on: the trace, with this span as the one above."""
+        """Return the trace context to send to other servers: this span becomes the parent."""
         ids = self._span.get_span_context()
         return TraceContext(f"{ids.trace_id:032x}", f"{ids.span_id:016x}", f"{ids.trace_flags:02x}")
 

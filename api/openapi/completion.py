@@ -175,7 +175,7 @@ def _describe(parameter: Json, descriptions: dict[str, str]) -> None:
 
 
 def _add_examples(route: str, operation: Json, path_parameters: list[Json]) -> None:
-    """Add examples of required parameters and of the body; those of the path are of the operation."""
+    """Add examples of required parameters and the body; path parameters are copied into the operation."""
     copies = [
         {**parameter, "example": example}
         for parameter in path_parameters
@@ -211,6 +211,7 @@ def _query_schema(schema: Json) -> Json:
 
 
 def _add_headers(operation: Json) -> None:
+    """Describe the headers of each answer: those of the query on 200, `Retry-After` on 503."""
     for status, response in operation["responses"].items():
         names = _header_names(operation, response) if status == "200" else ()
         names = ("Retry-After",) if status == "503" else names

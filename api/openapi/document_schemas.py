@@ -31,6 +31,10 @@ class Text(fields.String):
         super().__init__(metadata=metadata, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        """Return the string.
+
+        Raises ValidationError for another type, a surrogate, "" if not allowed, or too many bytes.
+        """
         if not isinstance(value, str):
             raise ValidationError("must be a string")
         try:
@@ -120,6 +124,7 @@ class InputSchema(Document):
 
     @ma.validates_schema
     def _check_kind(self, data: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError for a `kind` of a direct input."""
         if "kind" in data and data.get("influence", "direct") == "direct":
             raise ValidationError("only for an indirect influence", "kind")
 
@@ -167,6 +172,7 @@ class OperationField(OneOf):
         super().__init__("Read", "Transform", "Write", **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        """Load an operation with the schema of its `type`. Raises ValidationError."""
         kind = value.get("type") if isinstance(value, dict) else None
         # A list or object as `type` cannot be looked up in a dict: it raises TypeError.
         schema = OPERATIONS.get(kind) if isinstance(kind, str) else None
@@ -210,6 +216,7 @@ class FirstDesignInput(OneOf):
         super().__init__("FieldInput", "SourceInput", **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        """Load an input with either `source` or `field`. Raises ValidationError."""
         if not isinstance(value, dict) or ("source" in value) == ("field" in value):
             raise ValidationError("must be an object with either a source or a field")
         return (SourceInputSchema if "source" in value else FieldInputSchema)().load(value)

@@ -41,6 +41,7 @@ class AnyCaseWord(fields.String):
     """A word of `enum` in any case, loaded in lower case."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        """Return the word in lower case. Raises ValidationError if the parameter does not allow it."""
         words = self.metadata["enum"]
         if str(value).lower() not in words:
             raise ValidationError(f"{str(value)[:100]!r} is not one of {', '.join(words)}")
@@ -55,6 +56,7 @@ def parameter_schema(query: type[Query[Any]]) -> type[ma.Schema]:
 
 
 def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
+    """Return the marshmallow field of a query's parameter, with its description, bounds and default."""
     about = parameter.about
     metadata: dict[str, Any] = {"description": about.help} if about.help else {}
     if parameter.kind is Kind.COUNT:
@@ -81,6 +83,7 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
 
 
 def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[Any]:
+    """Return the marshmallow field of a parameter that is one of several words, in any case if it says so."""
     if not parameter.about.in_any_case:
         return fields.String(validate=validate.OneOf(parameter.words), **options)
     options["metadata"] |= {"enum": list(parameter.words)}

@@ -82,6 +82,7 @@ def reader() -> DocumentReader:
 
 def _view() -> View:
     # One view of a request: its parts number hidden names together.
+    """Return the view of the store that the caller may see, selected once for each request."""
     if "view" not in g:
         # From the app and not a global: tests have many apps, each with a store of its own.
         views: Views = current_app.extensions["fll-views"]
@@ -100,7 +101,7 @@ def body() -> bytes:
 
 
 def read_document(document_format: DocumentFormat, *, namespace: str | None) -> ParsedDocument:
-    """Read the body of the request as one document; raises its errors, and those of `body`.
+    """Read the body of the request as one document. Raises its errors, and those of `body`.
 
     If the time of the request is over meanwhile, the error says that nothing was stored.
     """
@@ -129,6 +130,7 @@ def ingest_batch(
 def _ingest_part(
     documents: Sequence[ParsedDocument | LineageError], take_over: bool
 ) -> list[RecordResult | LineageError]:
+    """Record documents with a time budget of their own; a failing store refuses each of them."""
     try:
         with deadline.renewed():
             return ingest_documents(store(), documents, take_over=take_over)

@@ -176,13 +176,14 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 def _read(form: MessageFormat) -> ParsedMessage:
     # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
+    """Read the body as a DataHub message of this form."""
     raw = body()
     with deadline.reading():
         return datahub.read(strict_json.parse_with_halves(raw), form=form, now_ms=now_ms())
 
 
 def _deleted_urn() -> str:
-    """Return the urn in the body of a deletion; its other members are not read."""
+    """Return the urn in the body of a deletion; its other members are ignored. Raises UnreadableDocument."""
     validator = Validator()
     deletion = strict_json.parse_with_halves(body())
     members = json_access.members(validator, deletion, "")
@@ -195,8 +196,8 @@ def _deleted_urn() -> str:
 def _ingest(message: ParsedMessage) -> list[Json]:
     """Record a message; return its outcomes by entity.
 
-    Raises the error of the first refused run, and UnreadableDocument with those of proposals that cannot be
-    read; the others are recorded. Sending the whole message again is safe.
+    Raises the error of the first refused run, and UnreadableDocument if some proposals cannot be read; the
+    rest is recorded in both cases. Sending the whole message again is safe.
     """
     (result,) = ingest_documents(store(), [ParsedDocument(message.runs, message.schemas, message.warnings)])
     if isinstance(result, LineageError):
@@ -225,6 +226,7 @@ def _count_removal(urn: str) -> list[Json]:
 
 
 def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
+    """Return for each urn its aspects with outcomes and counts, and an empty list of runs to fill."""
     entities: dict[str, Json] = {}
     for key, count in counts.items():
         entity = entities.setdefault(key.urn, {"urn": key.urn, "aspects": [], "runs": []})
@@ -241,6 +243,7 @@ def _dry_run(message: ParsedMessage) -> Response:
 
 
 def _count(counts: Counter[AspectCount]) -> None:
+    """Add the aspects of a message to the counters of the app, and log each."""
     counters: datahub.AspectCounters = current_app.extensions["fll-datahub-counts"]
     counters.add(counts)
     for key, count in counts.items():

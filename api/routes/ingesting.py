@@ -30,6 +30,7 @@ def ingest_documents(
 
 
 def _accepted(document: ParsedDocument, result: RecordResult) -> Note:
+    """Return the activity note of a recorded document: its first run or dataset, and its warnings."""
     namespace = program = run = ""
     if document.runs:
         first = document.runs[0]

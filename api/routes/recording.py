@@ -117,6 +117,7 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
 def _record_batch(
     documents: list[ParsedDocument | LineageError], budget: ErrorBudget, *, take_over: bool
 ) -> Iterator[Json]:
+    """Record documents; yield for each its acknowledgement with a status, or its problem."""
     results = ingest_batch(documents, take_over=take_over)
     budget.count_new(documents, results)
     for result in results:
@@ -127,6 +128,7 @@ def _record_batch(
 
 
 def _preview_batch(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> Iterator[Json]:
+    """Yield for each document, in order, what recording it would store, or its problem."""
     for document in _with_conflicts(documents, take_over=take_over):
         if isinstance(document, LineageError):
             yield problems.problem_body(document)
@@ -137,10 +139,9 @@ def _preview_batch(documents: Sequence[ParsedDocument | LineageError], *, take_o
 def _with_conflicts(
     documents: Sequence[ParsedDocument | LineageError], *, take_over: bool
 ) -> list[ParsedDocument | LineageError]:
-    """Return the documents, in place of each whose run id is that of another program its RunIdConflict.
+    """Return the documents, with a RunIdConflict in place of each whose run id another program owns.
 
-    If the store does not answer or has no table, a warning of each document says that its run id was not
-    compared.
+    If the store does not answer or has no table, each document gets a warning: its run id was not compared.
     """
     try:
         conflicts = find_conflicts(store(), documents, take_over=take_over)
@@ -176,6 +177,7 @@ def _status(result: RecordResult) -> int:
 
 
 def _recorded(result: RecordResult, document_format: DocumentFormat) -> Json:
+    """Return the acknowledgement, with warnings: one run if the format has a run id, else a list."""
     if document_format.has_run_id:
         return acknowledgements.recorded_run(result.runs[0], result.warnings)
     answer: Json = {"runs": [acknowledgements.recorded_run(run) for run in result.runs]}
@@ -183,6 +185,7 @@ def _recorded(result: RecordResult, document_format: DocumentFormat) -> Json:
 
 
 def _preview(document: ParsedDocument, document_format: DocumentFormat) -> Json:
+    """Return what recording a document would store: one run if the format has a run id, else a list."""
     if document_format.has_run_id:
         return acknowledgements.dry_run(preview(document.runs[0]), document.warnings)
     runs = [acknowledgements.dry_run(preview(run)) for run in document.runs]
@@ -215,6 +218,8 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
 
 
 def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[..., Response]:
+    """Return the view of the route that records, or with `dryRun` previews, one document of a format."""
+
     def view(query: dict[str, Any], namespace: str) -> Response:
         document = read_document(document_format, namespace=namespace)
         if not query["dry_run"]:

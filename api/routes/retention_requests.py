@@ -58,6 +58,7 @@ class RetentionRequestParams(NoParams):
     @ma.post_load
     def _load_before(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         # Rounded up, as the bounds of windows are.
+        """Convert `before_s` to `before_ms`. Raises ValidationError for a time in the future."""
         before_ms = ceil(data.pop("before_s") * 1000)
         if before_ms > min(now_ms(), START_LIMIT_MS):
             raise ValidationError({"before": ["is in the future: no run can have started since"]})
@@ -93,6 +94,7 @@ def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> 
 
 
 def _respond(request: RetentionRequest, *, dry_run: bool) -> Response:
+    """Store the request unless `dry_run`; answer 202 with the number of runs that it affects."""
     affected = store().retention.count(request)
     if not dry_run:
         store().retention.put(request)

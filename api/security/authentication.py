@@ -99,7 +99,10 @@ class Authentication:
         return self._app(environ, start_response)
 
     def _verified(self, environ: WSGIEnvironment) -> Verified:
-        """Return whose request it is. Raises Unauthenticated, TooManyRequests, StoreUnavailable."""
+        """Return whose request it is; results are cached by token for CACHE_SECONDS.
+
+        Raises Unauthenticated, TooManyRequests, StoreUnavailable.
+        """
         credentials = _credentials(environ.get("HTTP_AUTHORIZATION"))
         verifier = self._verifiers.get(TOKENS if credentials.startswith(PREFIX) else JWT)
         if verifier is None:
@@ -117,6 +120,10 @@ class Authentication:
         return self._valid(cached, environ)
 
     def _valid(self, result: _Result, environ: WSGIEnvironment) -> Verified:
+        """Return the verified caller.
+
+        Raises Unauthenticated for a wrong token, which is an attempt, or an expired one.
+        """
         verified = result.verified
         if verified is None:
             self._attempts.take(peer(environ))
@@ -126,6 +133,10 @@ class Authentication:
         return verified
 
     def _check(self, verifier: Verifier, credentials: str, earlier: _Result | None) -> _Result:
+        """Verify a token now; a wrong one is a result. Raises StoreUnavailable.
+
+        Returns the `verified` object of the earlier result if nothing changed.
+        """
         began_at = self._clock()
         try:
             with deadline.limited(deadline.seconds_left(CHECK_SECONDS_MAX)):
@@ -140,6 +151,7 @@ class Authentication:
         return _Result(began_at, verified)
 
     def _require_attempt(self, address: str) -> None:
+        """Raise TooManyRequests for an address that has sent too many wrong tokens."""
         seconds = self._attempts.seconds_until(address)
         if seconds:
             raise TooManyRequests(
@@ -192,6 +204,7 @@ def _jwt_faults(settings: Settings) -> list[str]:
 
 
 def _is_safe_url(url: str) -> bool:
+    """Return whether a URL uses HTTPS, or HTTP to this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

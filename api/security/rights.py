@@ -41,7 +41,10 @@ class Views:
         self._lock = threading.Lock()
 
     def select(self, environ: WSGIEnvironment) -> View:
-        """Return the view of a request: the whole store without authentication and for an admin of all."""
+        """Return the view of a request: the whole store without authentication and for an admin of all.
+
+        Others get a cached view for their set of grants.
+        """
         principal: Principal | None = environ.get(PRINCIPAL)
         if principal is None or principal.may_everywhere(Role.ADMIN):
             return self._base
@@ -56,6 +59,7 @@ class Views:
         return view
 
     def _build(self, principal: Principal) -> View:
+        """Return a view of what a principal may see, with a share of the cache's memory."""
         base = self._base.store
         settings = replace(base.settings, cache_bytes=base.settings.cache_bytes // VIEWS_MAX)
         store = StoreView(base, principal, settings)

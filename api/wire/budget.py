@@ -29,7 +29,7 @@ def is_read(method: str, path: str) -> bool:
 def preferred_seconds(prefer: str) -> int | None:
     """Return the seconds of `wait` in a Prefer header, None without a valid one.
 
-    The first counts if there are several; 0 and anything else that is no time is ignored, as RFC 7240 says.
+    The first of several counts. As RFC 7240 says, 0 and invalid values are ignored.
     """
     match = _WAIT.search(prefer)
     return int(match[1]) if match else None

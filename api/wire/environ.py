@@ -28,6 +28,7 @@ def peer(environ: WSGIEnvironment) -> str:
 
 @lru_cache(maxsize=4_096)
 def _network(text: str) -> str:
+    """Return the address that limits count: an IPv4 address, or the /64 network of an IPv6 one."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

@@ -45,7 +45,10 @@ def raw_uri(environ: WSGIEnvironment) -> str:
 
 
 def raw_path(environ: WSGIEnvironment) -> str:
-    """Return the path below the mount point as the client sent it; characters beyond ASCII are escaped."""
+    """Return the path below the mount point as the client sent it, characters beyond ASCII escaped.
+
+    Raises RuntimeError under a WSGI server that does not pass the raw path.
+    """
     uri = raw_uri(environ)
     if not uri:
         raise RuntimeError(

@@ -98,7 +98,7 @@ def not_found_problem(detail: str) -> Response:
 
 
 def error_response(error: Exception, *, request_id: str, retry_after_seconds: int) -> Response:
-    """Return an error as a response; the log has those of the server, with the id of the request."""
+    """Return an error as a problem response; log those of the server with the id of the request."""
     if not isinstance(error, LineageError):
         # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
         _log.error("request %s: unexpected error", request_id, exc_info=error)
@@ -132,6 +132,7 @@ def _error(error: Exception) -> Response:
 
 
 def _http_error(error: HTTPException) -> Response:
+    """Return an error of Flask or werkzeug as a problem, with a hint for an unknown route or method."""
     if isinstance(error, InvalidName):
         return _error(error.error)
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -178,6 +179,7 @@ def refuse(
 
 
 def _headers(error: Exception) -> Mapping[str, str]:
+    """Return the headers that an error needs: `WWW-Authenticate` for a 401, `Retry-After` for a 429."""
     if isinstance(error, Unauthenticated):
         # The code of RFC 6750 only where there were credentials.
         return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}

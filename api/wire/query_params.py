@@ -28,6 +28,7 @@ class TimeParam(ma.fields.String):
     """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as exact seconds since 1970."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        """Return a time in seconds since 1970, also from text relative to now. Raises ValidationError."""
         try:
             return time_window.parse_seconds(str(value), now_ms=now_ms())
         except ValueError as error:
@@ -38,6 +39,7 @@ class CountParam(ma.fields.Integer):
     """A whole number of at most 1,000 ASCII digits, without a sign."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        """Return the number. Raises ValidationError for anything but ASCII digits."""
         if not _DIGITS.fullmatch(str(value)):
             raise ValidationError(f"{str(value)[:100]!r} is not a whole number")
         return int(value)
@@ -48,6 +50,7 @@ class FlagParam(ma.fields.Boolean):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
         # marshmallow's Boolean also accepts `1`, `yes` and `On`; values are case-sensitive in the contract.
+        """Return the bool. Raises ValidationError for anything but `true` and `false`."""
         if value not in ("true", "false"):
             raise ValidationError(f"{str(value)[:100]!r} is neither `true` nor `false`")
         return bool(value == "true")
@@ -89,7 +92,7 @@ class QueryParser(FlaskParser):
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
         """Return the parameters of the query string as text, by name.
 
-        Raises InvalidQuery if any is unknown, repeated or not decodable, then with those of the schema, too.
+        Raises InvalidQuery, with the errors of the schema too, if any is unknown, repeated or not decodable.
         """
         # Not werkzeug's `args`, in which repeated parameters and broken escapes no longer show.
         names = {field.data_key or name for name, field in schema.fields.items()}
@@ -109,8 +112,8 @@ class QueryParser(FlaskParser):
 def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], ErrorList]:
     """Return the decoded parameters with one of the names, and an error for each of the other pairs.
 
-    Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, of which the
-    first value is returned. A name without `=` has the value "". The empty text has neither.
+    Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, whose first
+    value is returned. A name without `=` has the value "". The empty text has neither.
     """
     errors = ErrorList()
     params: dict[str, str] = {}

@@ -326,7 +326,10 @@ def parse_tagged_field(key: bytes) -> DatasetField:
 
 
 def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
-    """Invert `tag_index_row`. Raises CorruptRow for any other key."""
+    """Invert `tag_index_row`: return the tag and the field that has it.
+
+    Raises CorruptRow for any other key.
+    """
     segments = key.split(SEPARATOR)
     if len(segments) != 5:
         raise CorruptRow(f"{key!r} is not the key of the tag index")
@@ -347,7 +350,7 @@ def parse_policy(key: bytes) -> str:
 
 
 def typed_value_column(field: bytes, digest: str) -> bytes:
-    """Return the catalogue column of one type of a field; the digest is that of the type."""
+    """Return the catalogue column of one type of a field, given the digest of the type."""
     return field + SEPARATOR + digest.encode()
 
 

@@ -30,7 +30,7 @@ def prefix_end(prefix: bytes) -> bytes:
 
 
 def split_range(whole_range: Range, points: list[bytes]) -> list[Range]:
-    """Split a range at those of the points that lie inside it, in key order."""
+    """Split a range at the points inside it, in key order; other points are ignored."""
     start, stop = whole_range
     bounds = [start, *(point for point in sorted(set(points)) if start < point < stop), stop]
     return list(pairwise(bounds))

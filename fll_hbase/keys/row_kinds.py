@@ -48,7 +48,7 @@ is stated last.
 
 
 def _other_ranges() -> tuple[Range, ...]:
-    """Return the ranges between those of the known kinds, where a newer release may have rows."""
+    """Return the ranges between the known kinds of rows, where a newer release may have rows."""
     bounds = [EVERYTHING[0]]
     for prefix in sorted(prefix for prefix in _NAMES if prefix):
         bounds += ranges.prefix_range(prefix)

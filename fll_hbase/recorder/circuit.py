@@ -65,6 +65,7 @@ class Circuit:
         self._is_open = False
 
     def _spend(self, seconds: float) -> None:
+        """Subtract seconds from the waiting time that is left, at most down to 0."""
         self._left_seconds = max(self._refill() - seconds, 0.0)
 
     def _refill(self) -> float:

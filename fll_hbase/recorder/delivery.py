@@ -135,6 +135,7 @@ class Delivery:
         return result
 
     def _attempt(self, call: _Call, document: LocatedDocument) -> list[RecordResult | LineageError]:
+        """Send a document once, opening the client first if needed; return its result or error in a list."""
         wait_seconds = call.begin_attempt()
         if self._client is None:
             # Not in the constructor, where an unavailable store would fail the program.
@@ -142,6 +143,7 @@ class Delivery:
         return self._client.record([document], wait_seconds=wait_seconds)
 
     def _report_failure(self, error: LineageError, seconds: float) -> None:
+        """Log once that the server fails and where runs go meanwhile."""
         fate = f"go to the spool {self._spool_directory}" if self._spool else "are lost"
         _log.warning(
             "%s. This job waited %.1f s and does not wait any more: runs %s, and are not logged one by one,"
@@ -152,6 +154,7 @@ class Delivery:
         )
 
     def _report_recovery(self) -> None:
+        """Log that the server answers again and how many runs were lost; start counting those from 0."""
         lost = f"; {self._lost} runs were not recorded meanwhile" if self._lost else ""
         _log.warning("the server answers again%s", lost)
         self._lost = 0
@@ -159,7 +162,7 @@ class Delivery:
     def _deliver_in_order(
         self, spool: Spool, run: str, document: LocatedDocument, earlier: Path
     ) -> Recorded | Spooled:
-        """Deliver a document of a run of which an earlier one, which it replaces, is in the spool."""
+        """Deliver a document that replaces an earlier one of its run, which is still in the spool."""
         # Sent past the spool, it would later be replaced by the earlier one. So it goes into the spool first,
         # and is sent only while no other process sends the spool.
         path = self._put(spool, run, document)
@@ -203,6 +206,7 @@ class Delivery:
         return path
 
     def _report_spool_failure(self, failure: SpoolError) -> None:
+        """Count a lost run; log the failure of the spool, once until it works again."""
         self._lost += 1
         if not self._spool_failed:
             _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)

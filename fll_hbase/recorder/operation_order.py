@@ -11,10 +11,10 @@ from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 
 def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
-    """Return operations in their order; those of a set in an order that is the same in every process.
+    """Return operations in their order; a set in an order that is the same in every process.
 
-    Raises UnreadableDocument for a set of which several operations output one field, or that has a cycle:
-    then the order says which output is used, and a set has none.
+    Raises UnreadableDocument for a set in which several operations output one field, or that has a cycle:
+    only an order would say which output is used.
     """
     if not isinstance(operations, set | frozenset):
         return tuple(operations)

@@ -134,6 +134,7 @@ class LineageRecorder:
         return NotRecorded(run_id, failure)
 
     def _record(self, part: DestinationOperations, run: Run) -> Recorded | Spooled:
+        """Send all destinations of the run so far with this one; forget this one if it is refused."""
         namespace = run.namespace or self._namespace
         dataset = part.destination.namespace, part.destination.name
         with self._lock:
@@ -159,6 +160,7 @@ class LineageRecorder:
         run: Run,
         arguments: Mapping[str, str],
     ) -> Recorded | Spooled:
+        """Send the pipeline of a run, with the contexts of its stages merged into its config."""
         namespace = run.namespace or self._namespace
         config = merge_stage_contexts(config, contexts)
         payload = payloads.pipeline_document(run, config, arguments, namespace=namespace)
@@ -172,6 +174,7 @@ class LineageRecorder:
 
 
 def _log_success(outcome: Recorded | Spooled) -> None:
+    """Log that a run is in the spool, or each warning about a recorded one."""
     if isinstance(outcome, Spooled):
         level = logging.DEBUG if isinstance(outcome.error, CircuitOpen) else logging.WARNING
         _log.log(level, "run %r is in the spool: %s: %s", outcome.run, outcome.path, outcome.error)

@@ -44,7 +44,10 @@ def replay(
 
 
 def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
-    """Yield each document as a line whose number is its position, from 0."""
+    """Yield each document as a line whose number is its position, from 0.
+
+    Skips absent files; yields an error for one that is too large. Raises SpoolError.
+    """
     for number, path in enumerate(paths):
         try:
             with path.open("rb") as file:
@@ -65,6 +68,7 @@ def _settle(
     results: Sequence[RecordResult | LineageError],
     paths: Sequence[Path],
 ) -> Iterator[ReplayedDocument]:
+    """Remove recorded documents, set refused ones aside and yield both; then raise the first other error."""
     documents = [
         ReplayedDocument(paths[document.line.number], result)
         for document, result in zip(batch, results, strict=True)

@@ -92,7 +92,7 @@ class Spool:
         return [self.path / name for name in names]
 
     def remove(self, *documents: Path) -> None:
-        """Remove documents that were acknowledged; one that is absent is no error. Raises SpoolError."""
+        """Remove documents that were acknowledged; absent ones are ignored. Raises SpoolError."""
         try:
             for document in documents:
                 document.unlink(missing_ok=True)
@@ -149,6 +149,10 @@ class Spool:
         self._usable.bytes -= size
 
     def _find_space(self, size: int) -> _Space:
+        """Return a share of the space left, enough for a document of `size` bytes.
+
+        Raises SpoolError if full.
+        """
         sizes = [entry.stat().st_size for entry in self._entries()]
         free_files, free_bytes = self._limits.files_max - len(sizes), self._limits.bytes_max - sum(sizes)
         if free_files < 1 or free_bytes < size:
@@ -171,6 +175,10 @@ class Spool:
                     yield entry
 
     def _write(self, document: bytes) -> Path:
+        """Write a document under a new name; it appears there only complete.
+
+        Raises OSError and leaves no file.
+        """
         unfinished = self.path / f"{self._new_stem()}{UNFINISHED}"
         try:
             write_durably(unfinished, document)

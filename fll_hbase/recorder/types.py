@@ -83,7 +83,7 @@ class Run:
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Return items as a tuple, those of a set sorted; one Source, Field or name becomes a tuple of one."""
+    """Return items as a tuple, a set sorted; one Source, Field or name becomes a tuple of one."""
     # A string is iterable: `outputs="body"` would become four fields.
     if isinstance(items, str | Field | Source):
         return (items,)

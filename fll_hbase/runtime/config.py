@@ -131,9 +131,9 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
-    """Yield each `FLL_*` variable that is no setting, with the setting whose name is nearly the same.
+    """Yield each unknown `FLL_*` variable that looks like a misspelt setting, with that setting's name.
 
-    Others without such a setting are left out: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
+    Others are skipped: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
     """
     settings = [PREFIX + field.name.upper() for field in fields(Settings)]
     for variable in sorted(environment):
@@ -159,6 +159,7 @@ def convert(name: str, value: str | int) -> str | int:
 
 
 def _convert_text(name: str, value: str) -> str:
+    """Return the value, in lower case if the setting has choices. Raises ConfigurationError for others."""
     choices = _CHOICES.get(name)
     if choices is None:
         return value

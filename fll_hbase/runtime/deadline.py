@@ -105,6 +105,7 @@ def unlimited() -> Iterator[None]:
 
 @contextmanager
 def _set(budget: Budget | None) -> Iterator[None]:
+    """Return a context in which `budget` is the current one."""
     token = _current.set(budget)
     try:
         yield
@@ -176,7 +177,7 @@ def limit() -> str:
 
 
 def _too_slow(budget: Budget | None) -> LineageError | None:
-    """Return the error of a document that took most of the time to read, None if another part did."""
+    """Return TooLarge if reading the document took at least half of the time, else None."""
     if budget is None or budget.reading_since is None or budget.is_cancelled():
         return None
     if time.thread_time() - budget.reading_since < budget.seconds / 2:
@@ -188,6 +189,10 @@ def _too_slow(budget: Budget | None) -> LineageError | None:
 
 
 def _exceeded(cause: str = "") -> DeadlineExceeded:
+    """Return the error of a request out of time; RequestCancelled if its client left.
+
+    `cause` ends the text.
+    """
     budget = _current.get()
     if budget is not None and budget.is_cancelled():
         return RequestCancelled(f"the client closed the connection{cause}")

@@ -51,6 +51,7 @@ class RetryPolicy:
         )
 
     def _wait(self) -> Callable[[RetryCallState], float]:
+        """Return the wait before the next attempt: exponential, random, at least the server's Retry-After."""
         exponential = wait_exponential(multiplier=self.wait_first_seconds, max=self.wait_seconds_max)
         # Random, so that clients which failed together do not come back together.
         backoff = exponential + wait_random(0, self.wait_first_seconds)

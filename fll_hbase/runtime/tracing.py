@@ -108,6 +108,7 @@ def request(traceparent: str) -> AbstractContextManager[RequestSpan]:
 
 @contextmanager
 def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
+    """Return a context that is the span of one request, with `caller` as its parent."""
     started = nullcontext(_NoSpan(caller)) if _tracer is None else _tracer.request(caller)
     with started as request_span:
         token = _current.set(request_span.context)
@@ -120,7 +121,7 @@ def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
 def outgoing(environment: Mapping[str, str]) -> str:
     """Return the `traceparent` of a request to another server; empty without a trace.
 
-    It is that of the current request, or of the variable TRACEPARENT, if that is valid.
+    It comes from the current request, otherwise from the variable TRACEPARENT if that is valid.
     """
     context = current() or parse_traceparent(environment.get(VARIABLE, ""))
     return context.traceparent if context else ""

@@ -76,9 +76,9 @@ def check_creatable(url: str) -> None:
 
 
 def is_shared(url: str) -> bool:
-    """Return whether another process may use the store now: any of HBase, a SQLite file that is open there.
+    """Return whether other processes may use the store now: HBase, or a SQLite file that is open elsewhere.
 
-    For a store that this process has not open. Raises ConfigurationError or StoreUnavailable.
+    This process must not have the store open. Raises ConfigurationError or StoreUnavailable.
     """
     if not url.startswith(SQLITE):
         return True
@@ -91,8 +91,8 @@ def is_shared(url: str) -> bool:
 def back_up(url: str, path: str, *, overwrite: bool, report: Callable[[int, int], None]) -> int:
     """Copy the file of a SQLite store to `path` beside its writers; return the size in bytes.
 
-    `report` is called with the pages that are copied and all pages. Raises ConfigurationError for other
-    engines, for a file there that is no backup or not to be replaced, and StoreUnavailable.
+    `report` is called with the number of copied pages and of all pages. Raises StoreUnavailable, and
+    ConfigurationError for other engines and for a file at `path` that is no backup or not to be replaced.
     """
     source = Path(url.removeprefix(SQLITE))
     if not url.startswith(SQLITE) or is_in_memory(url):

@@ -151,6 +151,10 @@ class HbaseTable:
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
     ) -> T:
+        """Call `operation` on a pooled connection; translates HBase's errors.
+
+        The first call checks the table.
+        """
         if not self._checked:
             self._check()
         try:
@@ -161,6 +165,7 @@ class HbaseTable:
             raise translate_error(error, self._name) from error
 
     def _check(self) -> None:
+        """Raise ConfigurationError, with the statement to run, if the column families would lose lineage."""
         fixes = hbase_schema.required_fixes(_describe_families(self._pool, self._name))
         if fixes:
             statement = hbase_schema.alter_statement(self._name, fixes)
@@ -172,6 +177,7 @@ class HbaseTable:
 
 
 def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
+    """Return the column families of a table by name. Raises ConfigurationError for an absent table."""
     try:
         families = pool.run(lambda connection: connection.table(name).families())
     except HBaseServerError as error:

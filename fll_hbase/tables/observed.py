@@ -109,12 +109,14 @@ class ObservedTable:
 
 
 def _count(rows: int) -> None:
+    """Count one call and its rows in the current scope, if there is one."""
     reads = _current.get()
     if reads is not None:
         reads.add(1, rows)
 
 
 def _counted_rows(rows: Iterator[tuple[bytes, Row]], reads: _Reads) -> Iterator[tuple[bytes, Row]]:
+    """Yield the rows; at the end, also an early one, count one call and the rows yielded."""
     count = 0
     try:
         for row in rows:

@@ -153,6 +153,7 @@ class SqliteTable:
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
+        """Close the connections and files that this process opened; those inherited by a fork stay open."""
         if self._read_only is not None:
             self._read_only.close()
         self._write_lock.close()
@@ -165,7 +166,10 @@ class SqliteTable:
         self._wal_file = None
 
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
-        """Execute the statement that `change(current time in ms)` returns, in one transaction."""
+        """Execute the statement that `change(current time in ms)` returns, in one transaction.
+
+        Raises ConfigurationError if the file is read-only, StoreUnavailable if it is busy for too long.
+        """
         if self._read_only is not None:
             raise ConfigurationError(
                 f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}"
@@ -177,6 +181,7 @@ class SqliteTable:
                 self._flush()
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
+        """Execute a statement for each of the parameters in one transaction; roll back on any error."""
         connection = self._writer_connection()
         connection.set_busy_timeout(self._patience())
         # IMMEDIATE takes SQLite's write lock at once; a deferred transaction could fail half-way.
@@ -201,7 +206,10 @@ class SqliteTable:
         os.fdatasync(self._wal_file[1])
 
     def _prepare(self, *, create: bool) -> None:
-        """Create the schema in an empty file; no other file is ever changed."""
+        """Create the schema in an empty file, and change no other.
+
+        Raises ConfigurationError unless `create`.
+        """
         if self._has_schema():
             return
         if not create or self._read_only is not None:
@@ -293,6 +301,7 @@ class SqliteTable:
         return self._writer
 
     def _connect(self, cache_kib: int) -> Connection:
+        """Open a connection with this store's pragmas; `close` closes it."""
         connection = connect(self._path, busy_seconds=self._busy_seconds, cache_kib=cache_kib)
         # NORMAL leaves the flush of the log to `_flush`.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -304,6 +313,7 @@ class SqliteTable:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        """Return a context that turns errors of SQLite, files and locks into StoreUnavailable."""
         try:
             yield
         except TimeoutError as error:
@@ -330,6 +340,7 @@ def _select_schema(connection: Connection) -> tuple[int, set[str]]:
 
 
 def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
+    """Return the rows that exist among the keys, each with the selected columns."""
     where, parameters = _column_condition(columns)
     rows: dict[bytes, Row] = {}
     for begin in range(0, len(keys), KEYS_PER_QUERY):
@@ -344,6 +355,7 @@ def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns
 def _select_range(
     connection: Connection, bounds: tuple[bytes, bytes], columns: Columns, limit: int
 ) -> list[tuple[bytes, Row]]:
+    """Return at most `limit` rows from start (included) to stop (excluded), in key order."""
     where, parameters = _column_condition(columns)
     query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
     # A row has one cell of one column, so there is nothing to group: a fifth of a window query.

@@ -59,6 +59,7 @@ def is_backup(path: Path) -> bool:
 
 
 def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
+    """Raise ConfigurationError unless the target is new, or a backup that may be overwritten."""
     if not target.parent.is_dir():
         raise ConfigurationError(f"{target} cannot be created: {target.parent} is not a directory")
     if not os.path.lexists(target):
@@ -75,7 +76,7 @@ def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def _partial_file(target: Path) -> Iterator[Path]:
-    """Yield a new file beside the target, which is gone at the end."""
+    """Return a context with a new, empty file beside the target; it is deleted at the end unless renamed."""
     number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".part", dir=target.parent)
     os.close(number)
     partial = Path(name)
@@ -86,6 +87,7 @@ def _partial_file(target: Path) -> Iterator[Path]:
 
 
 def _copy(source: Path, partial: Path, report: Report) -> None:
+    """Copy one state of a store to the file `partial`, mark it as a backup and flush it to the disk."""
     origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
     with closing(origin), closing(sqlite3.connect(partial, isolation_level=None)) as copy:
         # A read transaction: without one, each commit of a writer would restart the backup.

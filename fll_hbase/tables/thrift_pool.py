@@ -217,7 +217,7 @@ class ThriftPool:
             self._discard(late, "no answer in time")
 
     def _avoid(self, address: GatewayAddress, reason: str) -> None:
-        """Try a gateway last for DOWN_SECONDS."""
+        """Try a gateway last for DOWN_SECONDS; log that, once for each outage."""
         now = time.monotonic()
         is_known = self._failed_until.get(address, 0.0) > now
         self._failed_until[address] = now + DOWN_SECONDS
@@ -241,6 +241,7 @@ class ThriftPool:
                 self._release(idle)
 
     def _release(self, connection: _PooledConnection) -> None:
+        """Make a connection available to other calls."""
         with self._lock:
             self._idle.append(connection)
 
@@ -317,6 +318,7 @@ class DeadlineSocket(TSocket):  # type: ignore[misc]
         super().write(buf)
 
     def _limit(self) -> None:
+        """Set the socket's timeout to the time left. Raises TimeoutError if there is none."""
         seconds = self.deadline - time.monotonic()
         # However fast the rest of an answer arrives: without this, each read would have some more time.
         if seconds <= 0:

@@ -62,6 +62,10 @@ class WriteLock:
                 self._thread_lock.release()
 
     def _wait_for_threads(self, deadline: float) -> None:
+        """Acquire the lock among this process's threads.
+
+        Raises TimeoutError, earlier if many threads wait.
+        """
         with self._waiting_lock:
             patient = self._waiting < PATIENT_THREADS_MAX
             if self._waiting == 0:
@@ -129,6 +133,7 @@ class _LockFile:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
+        """Close the file; if a thread waits for the lock, that thread closes it."""
         with self._changed:
             self._closed = True
             # While the thread waits, it needs the descriptor; it closes it.
@@ -136,6 +141,7 @@ class _LockFile:
                 os.close(self._descriptor)
 
     def _lock_at_once(self) -> bool:
+        """Lock the file without waiting; return whether it succeeded."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -144,6 +150,7 @@ class _LockFile:
 
     def _wait(self) -> None:
         # flock itself has no timeout.
+        """Wait for the lock in a thread; wake `lock`, or unlock at once if it has given up meanwhile."""
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         with self._changed:
             self._waiting = False

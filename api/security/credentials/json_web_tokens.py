@@ -53,6 +53,10 @@ class JwtVerifier:
         return Verified(Principal(f"user:{claims['sub']}", tuple(grants)), until_ms)
 
     def _claims(self, credentials: str, key: Any, algorithm: str) -> dict[str, Any]:
+        """Return the claims of a token after checking signature, issuer, audience and times.
+
+        Raises Unauthenticated.
+        """
         try:
             claims: dict[str, Any] = jwt.decode(
                 credentials,
@@ -71,7 +75,7 @@ class JwtVerifier:
 
 
 def _header(credentials: str) -> tuple[str, str | None]:
-    """Return the algorithm and key id of a token, of which nothing is verified. Raises Unauthenticated."""
+    """Return the algorithm and key id (may be None) of a token, both unverified. Raises Unauthenticated."""
     try:
         header = jwt.get_unverified_header(credentials)
     except _INVALID as error:

@@ -59,7 +59,7 @@ class _Keys:
     """In monotonic seconds."""
 
     def find(self, key_id: str | None, algorithm: str) -> Any | None:
-        """Return a public key; without an id, that of the only key of the algorithm."""
+        """Return the key of this id and algorithm, without an id the only one; None if it is not unique."""
         wanted = [(name, key) for name, key_algorithm, key in self.keys if key_algorithm == algorithm]
         matches = [key for name, key in wanted if key_id in (None, name)]
         return matches[0] if len(matches) == 1 else None
@@ -118,6 +118,7 @@ class SigningKeys:
             return self._latest
 
     def _run(self, fetch: _Fetch) -> None:
+        """Fetch the keys and wake the waiting threads; on failure keep the old keys and log the error."""
         try:
             self._keys = _Keys(parse_keys(self._fetch()), fetch.began_at)
         except (ProviderAway, requests.RequestException, ValueError) as error:
@@ -138,6 +139,7 @@ def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
 
 
 def _parse_key(item: Mapping[str, Any]) -> Key | None:
+    """Return a key of a key set; None for one that is not for signing, or (logged) unreadable or weak."""
     kinds = (item.get("kty"), item.get("crv"))
     # `alg` and `crv` decide, never the header of a token: a public key is no HMAC secret.
     algorithm = next((name for name, kind in ALGORITHMS.items() if kind == kinds), None)
@@ -158,7 +160,10 @@ def _parse_key(item: Mapping[str, Any]) -> Key | None:
 
 
 def key_set_fetcher(*, issuer: str, jwks_url: str) -> Callable[[], Mapping[str, Any]]:
-    """Return a function that fetches the key set of a URL, or of an issuer by its OpenID configuration."""
+    """Return a function that fetches the key set of a URL, or of an issuer by its OpenID configuration.
+
+    The function raises ValueError for a configuration of another issuer or with keys at another server.
+    """
 
     def fetch() -> Mapping[str, Any]:
         if jwks_url:
@@ -198,6 +203,7 @@ def _fetch_json(url: str) -> dict[str, Any]:
 
 
 def _parse_object(body: bytearray, url: str) -> dict[str, Any]:
+    """Parse a JSON object. Raises ValueError, which names the URL, for anything else."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:
