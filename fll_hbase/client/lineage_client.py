@@ -72,7 +72,7 @@ class LineageClient(ABC):
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Return the answers to queries, objects with a `path` and perhaps an `id`, in their order.
 
-        Raises ConfigurationError for a store of this process: its routes are those of a server.
+        Raises ConfigurationError for a store opened in this process: only a server has routes.
         """
 
     @abstractmethod

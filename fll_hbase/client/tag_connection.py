@@ -98,7 +98,7 @@ class TagConnection(ABC):
 
 @contextmanager
 def _invalid_query() -> Iterator[None]:
-    """Return a context in which an invalid body is an error of the arguments that it was made from."""
+    """Return a context that turns UnreadableDocument into InvalidQuery: the arguments were invalid."""
     try:
         yield
     except UnreadableDocument as error:

@@ -39,8 +39,8 @@ def batch_documents(
 ) -> Iterator[list[LocatedDocument]]:
     """Yield batches whose documents can be recorded in any order, of at most `documents_max` documents.
 
-    No two documents of a batch are of one run, except events of runs. `namespace` is that of documents that
-    name none, and may be empty.
+    A batch has no two documents of one run, except events. Documents that name no namespace get `namespace`,
+    which may be empty.
     """
     # All documents of a batch are read before any is recorded. A format that reads the catalogue needs what
     # earlier documents put into it, and later ones may need what it puts: it is a batch by itself.

@@ -101,7 +101,7 @@ def find_conflicts(
 
 
 def _runs(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> list[RunInput]:
-    """Return the runs of all documents in order; those of documents take over their ids if `take_over`."""
+    """Return the runs of all documents in order; documents' own runs take over run ids if `take_over`."""
     parsed = [document for document in documents if isinstance(document, ParsedDocument)]
     runs = [run for document in parsed for run in (*document.runs, *document.statements)]
     if not take_over:
@@ -110,6 +110,7 @@ def _runs(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool
 
 
 def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitResult | LineageError]:
+    """Record runs; return a result or error for each. Raises StoreUnavailable, ConfigurationError."""
     if len(runs) != 1:
         return store.record(runs)
     # A single run shares its commit with the single runs of other threads (group commit).
@@ -125,6 +126,7 @@ def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitRes
 def _result(
     document: ParsedDocument, answers: Sequence[CommitResult | LineageError]
 ) -> RecordResult | LineageError:
+    """Return a document's result, or the first error of its runs; refused statements become warnings."""
     recorded, stated = answers[: len(document.runs)], answers[len(document.runs) :]
     runs = tuple(answer for answer in recorded if isinstance(answer, CommitResult))
     if len(runs) < len(recorded):

@@ -115,6 +115,7 @@ class _Scanner:
             self._parts.append(part)
 
     def _end_item(self, part: bytes, *, is_last: bool) -> Iterator[ArrayItem]:
+        """Yield the item that ends with `part`, unless it is only blank in an empty array."""
         self._add(part)
         raw = b"".join(self._parts).rstrip(_BLANK)
         is_too_long = self._size_bytes > self.bytes_max

@@ -130,6 +130,7 @@ def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = N
 
 
 def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
+    """Yield the lines that are not blank; stop with an error if BLANK_LINES_MAX more lines are blank."""
     spare = BLANK_LINES_MAX
     for line in lines:
         if line.error or line.raw.strip():
@@ -144,6 +145,7 @@ def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
 
 
 def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) -> Iterator[InputLine]:
+    """Yield each line, with its error if too long; an error that ends the body is the last line."""
     number = size_bytes = 0
     try:
         # Two bytes more than a line may have: its end, CRLF, does not count.
@@ -186,6 +188,7 @@ def _skip_line(body: BinaryIO, bytes_max: int | None) -> int:
 
 
 def _join(first: InputLine, rest: Iterator[InputLine], bytes_max: int) -> InputLine:
+    """Return all lines as one document with the number of the first, or with the first error."""
     parts = [first.raw]
     size_bytes = len(first.raw)
     for line in rest:
@@ -227,6 +230,7 @@ class _RawStream(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         # `head` may be longer than the buffer: the rest of it is returned by the next call. A short one is
         # filled up, so that what begins a text can be looked at.
+        """Fill the buffer from the bytes read ahead, then the stream; count the bytes and call `on_read`."""
         data = self._head + self._read(max(0, len(buffer) - len(self._head)))
         self._head = data[len(buffer) :]
         buffer[: len(data)] = data[: len(buffer)]

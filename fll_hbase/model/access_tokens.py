@@ -57,4 +57,5 @@ def parse_token(text: str) -> AccessToken:
 
 
 def _check(body: str) -> str:
+    """Return the check digits of a token's body: its CRC-32 in hex."""
     return f"{zlib.crc32(body.encode()):08x}"

@@ -25,7 +25,7 @@ def read_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
 def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) -> Iterator[DatasetField]:
     """Yield the source fields that lead to a field, or if not `backward` the fields that it leads to.
 
-    Direct and indirect ones alike; not those of datasets that it influences as a whole.
+    Direct and indirect ones alike; datasets that it influences as a whole have no field here.
     """
     if not backward:
         yield from _destination_fields(field_map, field)
@@ -36,6 +36,7 @@ def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) 
 
 
 def _destination_fields(field_map: FieldMap, field: DatasetField) -> Iterator[DatasetField]:
+    """Yield the fields that a source field leads to, directly or indirectly."""
     positions = field_map.positions_of(field.dataset)
     names = [item.name for item in fields_of(field_map.fields, field.dataset)]
     if field.name not in names:

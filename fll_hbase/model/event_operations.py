@@ -108,6 +108,7 @@ def _read(name: str, source: tuple[str, str], fields: Iterable[str], types: dict
 def _output_operations(
     mention: DatasetMention, dataset: tuple[str, str], origins: dict[int, str], names: UniqueNames
 ) -> Iterator[Operation]:
+    """Yield a TRANSFORM for each column of an output, then its WRITE, which has dataset-wide inputs, too."""
     types = dict(mention.fields or ())
     inputs = []
     for column in mention.columns or ():

@@ -179,7 +179,7 @@ class _UpstreamFields:
         return self.sets.add(positions[direct], positions[indirect], numbers[direct], numbers[indirect])
 
     def dropped(self, operations: Iterable[Operation], used: Container[str]) -> list[int]:
-        """Return the number of the set of dropped fields; an empty list without any."""
+        """Return a list with the number of the set of dropped fields, empty without such fields."""
         number = self.sets.add(
             direct_sets=[
                 self._by_transform[operation.name]
@@ -259,13 +259,13 @@ class _WrittenFields:
 
 
 def fields_of(fields: Sequence[DatasetField], dataset: Dataset) -> Sequence[DatasetField]:
-    """Return those of sorted fields that are fields of the dataset."""
+    """Return the part of sorted `fields` that are fields of the dataset."""
     positions = positions_of(fields, dataset)
     return fields[positions.start : positions.stop]
 
 
 def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
-    """Return the positions in sorted fields of those of the dataset."""
+    """Return the positions that the fields of a dataset have in sorted `fields`."""
     first = bisect_left(fields, dataset, key=_dataset_of)
     return range(first, bisect_right(fields, dataset, lo=first, key=_dataset_of))
 

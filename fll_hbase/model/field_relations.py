@@ -158,9 +158,9 @@ def _narrowest(positions: range, selected: Sequence[bool]) -> range:
 def _edges(
     sources: SourceFields, destination: Dataset | None, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges to a destination without duplicates, for None those of dropped fields.
+    """Yield the edges to a destination without duplicates, for None the edges of dropped fields.
 
-    With `names`, of those to a field only the ones to these fields.
+    With `names`, edges to fields are limited to these; edges to the whole dataset stay.
     """
     fields = sources.field_map.fields
     for name, members in sources.by_field(destination, names=names):
@@ -270,6 +270,7 @@ class _Builder:
                 return
 
     def _add_dataset_wide(self, sources: SourceFields, destination: Dataset | None) -> None:
+        """Add the sources that influence a destination as a whole; beyond the bound only their datasets."""
         positions = sources.dataset_wide(destination)
         self._check_steps(sources)
         added = self._within(positions)
@@ -284,7 +285,7 @@ class _Builder:
                 self._sets((source, destination))
 
     def _within(self, items: Sequence[T]) -> Sequence[T]:
-        """Return the first items, as many as the number of pairs leaves, which they reduce."""
+        """Return the first items, at most as many as pairs are left; count them and note the bound."""
         added = items[: self._remaining]
         self._remaining -= len(added)
         if len(added) < len(items):
@@ -292,6 +293,7 @@ class _Builder:
         return added
 
     def _check_steps(self, sources: SourceFields) -> None:
+        """Note the bound on steps if `sources` took more."""
         if sources.steps > self._steps_max:
             self._truncated_by.add(f"steps_max={self._steps_max}")
 
@@ -303,6 +305,7 @@ class _Builder:
             yield members[0].dataset, [field.name for field in members]
 
     def _sets(self, datasets: DatasetPair) -> dict[Influence, set[FieldPair]]:
+        """Return the field pairs of two datasets by influence, new and empty if there are none."""
         sets = self._pairs.get(datasets)
         if sets is None:
             sets = self._pairs[datasets] = {influence: set() for influence in Influence}

@@ -106,6 +106,7 @@ class FieldSetBuilder:
         return FieldSet(_sorted(direct), _sorted(indirect)) if is_small else field_set
 
     def _number(self, field_set: FieldSet) -> int:
+        """Return the number of a field set, a new one for a set not seen before."""
         number = self._numbers.setdefault(field_set, len(self._sets))
         if number == len(self._sets):
             self._sets.append(field_set)
@@ -153,6 +154,7 @@ class FieldSetResolver:
         return self._resolve(*numbers)
 
     def _resolve(self, *numbers: int) -> Members:
+        """Return the members of the union of sets; what an indirect edge reaches is indirect."""
         direct: set[int] = set()
         indirect: set[int] = set()
         visited: dict[int, bool] = {}
@@ -185,12 +187,14 @@ class FieldSetResolver:
             self._members_cached += size
 
     def _within(self, positions: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the sorted positions that lie in the range of this resolver."""
         if not positions or (positions[0] >= self._positions.start and positions[-1] < self._positions.stop):
             return positions
         first = bisect_left(positions, self._positions.start)
         return positions[first : bisect_left(positions, self._positions.stop)]
 
     def _sets_reaching(self) -> list[bool]:
+        """Return for each set whether it leads to a position in the range of this resolver."""
         reaching: list[bool] = []
         for field_set in self._sets:
             reaching.append(

@@ -42,6 +42,10 @@ def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
 
 def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) -> FieldLineageInfo:
     # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
+    """Return the operations, sorted by name, with checksum and field map.
+
+    Raises InvalidLineage for any error.
+    """
     if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
     # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).
@@ -66,7 +70,7 @@ def find_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def unknown_origin(path: str, origin: str) -> FieldError:
-    """Return the error of an input, at a path, whose origin is no operation."""
+    """Return the error of an input, at a path, whose origin is not an operation of its run."""
     return FieldError(path, f"origin {origin!r} is not an operation of this run")
 
 
@@ -93,6 +97,7 @@ def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operat
 
 
 def _add_outputs(operation: Operation, names: set[str]) -> Operation:
+    """Return an operation that also outputs these names; a WRITE unchanged."""
     missing = sorted(names - {field.name for field in outputs_of(operation)})
     if isinstance(operation, Write) or not missing:
         return operation

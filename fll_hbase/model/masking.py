@@ -74,9 +74,9 @@ def is_hidden_operation(name: str) -> bool:
 def mask_operations(
     operations: Sequence[Operation], is_visible: Callable[[str], bool]
 ) -> tuple[Operation, ...]:
-    """Return the operations of one content as shown to somebody who sees the namespaces `is_visible`.
+    """Return the operations of one content as shown to a caller who sees the namespaces `is_visible`.
 
-    Names of visible operations do not depend on those of hidden datasets and fields.
+    Names of visible operations do not depend on the names of hidden datasets and fields.
     """
     hidden = {
         operation.name: hide_dataset(dataset)
@@ -189,6 +189,7 @@ class _Masking:
                 ]
 
     def _input(self, item: InputField) -> InputField:
+        """Return an input with masked names; for a hidden READ, the whole dataset of its replacement."""
         if item.origin in self._hidden:
             return replace(item, origin=f"{self._hidden[item.origin].name}r", name=WHOLE_DATASET)
         return replace(item, name=self._output(item.origin, item.name))
@@ -203,7 +204,7 @@ class _Masking:
         return passed
 
     def _output(self, origin: str, name: str) -> str:
-        """Return the shown name of an output: `*` where it is, or may be, that of a hidden field."""
+        """Return the shown name of an output: `*` if it is, or may be, the name of a hidden field."""
         node = origin, name
         is_shown = node in self._shown or (origin not in self._tainted and node not in self._unshown)
         return name if is_shown or isinstance(self._operations.get(origin), Read) else WHOLE_DATASET
@@ -242,7 +243,7 @@ def _add_all(inputs: dict[tuple[str, str], InputField], added: Iterable[InputFie
 
 
 def _in_order(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
-    """Return distinct inputs, visible ones in their order before hidden ones, of which each stands once."""
+    """Return distinct inputs: visible ones in their order, then each hidden one once, without its kind."""
     visible: dict[InputField, None] = {}
     hidden: dict[tuple[str, str], InputField] = {}
     for item in inputs:
@@ -283,5 +284,6 @@ def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 
 def _name_and_number(name: str) -> tuple[str, int]:
+    """Split a name such as `x#3` into ("x", 3); the number of a name without suffix is 1."""
     suffix = _SUFFIX.search(name)
     return (name[: suffix.start()], int(suffix[0][1:])) if suffix else (name, 1)

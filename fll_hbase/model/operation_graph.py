@@ -185,12 +185,14 @@ class _Walk:
 
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
         # Breadth first: a truncated graph contains what is nearest to the field (docs/decisions/0008).
+        """Call `step` on each queued node until none is left or the bound is reached; return the graph."""
         while self._queue and not self._truncated:
             step(self._queue.popleft())
         limits = frozenset([f"connections_max={self._connections_max}"] if self._truncated else [])
         return OperationGraph(self._visited, self._nodes, self._connections, truncated_by=limits)
 
     def step_upstream(self, node: NodeId) -> None:
+        """Add the producer of a node, the nodes of its inputs, and the connections from them."""
         producer = self.operations[node[0]]
         self.add_operation(producer)
         for input_field in dict.fromkeys(inputs_of(producer)):
@@ -203,6 +205,7 @@ class _Walk:
                 self.add_node(start)
 
     def step_downstream(self, node: NodeId) -> None:
+        """Add the consumers of a node: the outputs of TRANSFORMs as nodes, the datasets of direct WRITEs."""
         self.add_operation(self.operations[node[0]])
         for operation, input_field in self._consumers.get(node, ()):
             if self._truncated:
@@ -223,6 +226,7 @@ class _Walk:
         self._visited[operation.name] = operation
 
     def add_node(self, node: NodeId) -> None:
+        """Add a node and queue it, unless it was added before."""
         if node not in self._nodes:
             producer = self.operations[node[0]]
             source = producer.source if isinstance(producer, Read) else None
@@ -230,6 +234,7 @@ class _Walk:
             self._queue.append(node)
 
     def add_write(self, node: NodeId, destination: Dataset) -> None:
+        """Add a node, and `destination` to the datasets that it is written to."""
         self.add_node(node)
         previous = self._nodes[node]
         self._nodes[node] = replace(previous, destinations=previous.destinations | {destination})
@@ -256,7 +261,7 @@ class _OperationNames:
     _assigned: dict[str, dict[object, str]] = field(default_factory=dict)
 
     def assign(self, checksum: str, graph: OperationGraph) -> dict[str, str]:
-        """Return the new name of each operation of a graph."""
+        """Return the name of each operation in the union: `name@checksum` if a different one has its name."""
         names = {}
         for name, operation in graph.operations.items():
             variants = self._assigned.setdefault(name, {})
@@ -377,7 +382,7 @@ class _Union:
         self.truncated_by |= older.truncated_by
 
     def build(self) -> OperationGraph:
-        """Return the union."""
+        """Return the union of the graphs added so far."""
         paths = {ends: path.build() for ends, path in self.paths.items()}
         limits = frozenset(self.truncated_by)
         return OperationGraph(self.operations, self.nodes, self.connections, paths, limits)

@@ -46,6 +46,7 @@ def operations_by_field(operations: Sequence[Operation]) -> OperationSets:
 
 
 def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
+    """Return for each written field the bits of the operations that produce it, its WRITE included."""
     upstream: dict[str, int] = {}
     by_field: SetsByField = {}
     for operation in ordered:
@@ -64,6 +65,7 @@ def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByF
 
 
 def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
+    """Return for each read field the bits of the operations that use it, its READ included."""
     downstream = dict(bit)
     # Outputs that nothing uses have a graph too: their READ alone.
     by_output: dict[str, dict[str, int]] = {

@@ -272,6 +272,7 @@ def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> 
 
 
 def _decode(text: bytes, shape: type[Shape]) -> Shape:
+    """Decode JSON to a struct. Raises CorruptRow."""
     try:
         return msgspec.json.decode(text, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -279,6 +280,7 @@ def _decode(text: bytes, shape: type[Shape]) -> Shape:
 
 
 def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMention:
+    """Merge two mentions of a dataset: the later wins, but columns may be kept, and aliases unite."""
     fields = earlier.fields if later.fields is None else later.fields
     # Columns and inputs of the whole dataset come from one facet, so they are replaced together.
     has_priority = later.columns is not None and (
@@ -315,6 +317,7 @@ def has_misnamed_columns(mention: DatasetMention) -> bool:
 def _are_misnamed(
     columns: tuple[OutputColumn, ...] | None, fields: tuple[tuple[str, str], ...] | None
 ) -> bool:
+    """Return whether a column is not among the known fields of its dataset, in any case."""
     if not columns or not fields:
         return False
     names = {name.casefold() for name, _ in fields}
@@ -326,8 +329,8 @@ def _goes_before(
 ) -> bool:
     """Return whether the columns of the later event replace those of the earlier one.
 
-    Columns of an event go before those derived from SQL, unless only these are `fields` of the dataset; both
-    go before numbered ones. Of equal columns the later ones hold.
+    Columns given by an event win over columns derived from SQL, unless only the latter are `fields` of the
+    dataset. Numbered columns lose to both. Among equals the later event wins.
     """
     if _is_derived(later) is not _is_derived(earlier):
         derived, given = (later, earlier) if _is_derived(later) else (earlier, later)

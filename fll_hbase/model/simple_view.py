@@ -227,7 +227,7 @@ class _Steps:
     ) -> set[str]:
         """Return the operations of `names` reachable from `starts`, which belong to it.
 
-        If all of `names` lead to one operation, so do these: the cost is that of the result.
+        Takes time by the size of the result, if all of `names` lead to one operation: then these do, too.
         """
         reached = set(starts)
         pending = list(reached)

@@ -81,6 +81,7 @@ class SourceFields:
         return [entry.number for entry in self._derived.get(destination, ())]
 
     def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
+        """Return the source positions in range by the name of the destination field that copies them."""
         positions: dict[str, list[int]] = {}
         for entry in self._copied.get(destination, ()):
             for name, position in zip(entry.fields, entry.positions, strict=True):
@@ -89,6 +90,7 @@ class SourceFields:
         return positions
 
     def _derived_numbers(self, destination: Dataset) -> dict[str, list[int]]:
+        """Return the numbers of field sets with sources in range, by destination field."""
         numbers: dict[str, list[int]] = {}
         for entry in self._derived.get(destination, ()):
             if self._resolver.reaches(entry.number):
@@ -97,6 +99,7 @@ class SourceFields:
         return numbers
 
     def _members(self, positions: Sequence[int], numbers: Sequence[int]) -> Members:
+        """Return the union of copied positions, which are direct, and the members of field sets."""
         members = [self._resolver.members(number) for number in numbers]
         if len(members) == 1 and not positions:
             return members[0]

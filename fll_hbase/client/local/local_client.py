@@ -87,6 +87,7 @@ class LocalClient(Connection):
         self._store.policies.remove(policy.policy)
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
+        """Raise ConfigurationError: only a server answers batches."""
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
 
     def close(self) -> None:

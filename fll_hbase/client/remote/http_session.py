@@ -119,7 +119,10 @@ class HttpSession:
     def _post_events(
         self, segments: Sequence[str], events: Sequence[bytes]
     ) -> tuple[dict[int, LineageError], int]:
-        """Send events once; return the errors by position, and how many of the events were read."""
+        """Send events once; return the errors by position, and how many of the events were read.
+
+        Raises Unanswered if the server is busy.
+        """
         response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
@@ -185,6 +188,10 @@ class HttpSession:
         self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
     ) -> requests.Response:
         # By default quote() keeps `/`: the name `a/b` would become two segments (docs/decisions/0009).
+        """Send a request with retries; return a successful response.
+
+        Raises Unanswered or the problem's error.
+        """
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
         retrying = self._policy.retrying(_Unanswered)
         try:
@@ -305,6 +312,7 @@ def _is_stopped(answers: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
+    """Parse the objects of an NDJSON body, each with a `status`. Raises Refused for any other body."""
     try:
         answers = [json.loads(line) for line in response.content.splitlines() if line.strip()]
     except ValueError as error:

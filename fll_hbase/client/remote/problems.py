@@ -71,7 +71,7 @@ def field_errors(items: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
 
 
 def json_body(response: requests.Response, *members: str) -> Any:
-    """Return the JSON of a response. Raises Refused if it is not JSON, or has not these members."""
+    """Return the JSON of a response. Raises Refused if it is not JSON, or lacks one of `members`."""
     try:
         body = response.json()
     except ValueError as error:

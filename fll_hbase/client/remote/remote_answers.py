@@ -15,7 +15,7 @@ from fll_hbase.queries.query import BodyT, Query
 
 
 def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[BodyT]:
-    """Return the answer of a response. Raises Refused if its body is not that of the query."""
+    """Return the answer of a response. Raises Refused if the body does not fit the query."""
     body = decode_body(response, query.body_type())
     page = next_page(response) or {}
     return queries.Answer(

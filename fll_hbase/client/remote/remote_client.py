@@ -63,6 +63,7 @@ class HttpClient(Connection):
         self, documents: Sequence[LocatedDocument], params: Mapping[str, str]
     ) -> list[RecordResult | LineageError]:
         # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
+        """Record documents, those of one namespace in one request; return their results in order."""
         results: dict[int, RecordResult | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
         for index, document in enumerate(documents):
@@ -84,6 +85,7 @@ class HttpClient(Connection):
     def _record_one(
         self, document: LocatedDocument, params: Mapping[str, str]
     ) -> RecordResult | LineageError:
+        """Record a document by the route of its format; return its result, or its error if it is at fault."""
         document_format = document.head.format
         if document_format.name in _CLIENT_ROUTES:
             path, params = _CLIENT_ROUTES[document_format.name]
@@ -147,7 +149,7 @@ def _can_be_line(document: LocatedDocument) -> bool:
 def _without_namespace(document: LocatedDocument) -> LineageError:
     """Return the error of a document whose URL cannot be built, because no namespace is known.
 
-    It is equal to that of a local store: all errors of the document, the missing namespace included.
+    It equals the error of a local store: all errors of the document, the missing namespace included.
     """
     # No catalogue is needed: a document without a namespace is refused whatever its columns are.
     reader = DocumentReader(columns=lambda _: None)

@@ -125,7 +125,7 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
 
 
 def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
-    """Read the operations of a script whose tables are those of something else, such as an event.
+    """Read the operations of a script inside another document, such as an event.
 
     Raises UnreadableDocument for a text that cannot be read, InvalidLineage if nothing is written.
     """
@@ -208,6 +208,7 @@ def _read_naming(
 
 
 def _only_query(script: Script) -> Statement:
+    """Return the statement of a script that is exactly one query. Raises UnreadableDocument."""
     errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
     if errors:
         raise UnreadableDocument(errors)

@@ -149,6 +149,7 @@ def dialects_that_read(statement: str) -> list[str]:
 
 
 def _reads(dialect: str, statement: str) -> bool:
+    """Return whether a text is exactly one statement in a dialect."""
     parser = _StatementParser(facts_of(dialect))
     parser.has_suggested = True
     items, _ = parser.parse(statement)
@@ -212,6 +213,7 @@ class _StatementParser:
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
         # Most of the time of a long script goes into parsing.
+        """Parse one part of a script; None if it has no effect on lineage. Raises DeadlineExceeded."""
         deadline.check()
         if isinstance(part, ProcedureTokens):
             # The body of a procedure of PostgreSQL or Snowflake is mostly a string of its own.
@@ -231,6 +233,7 @@ class _StatementParser:
         return statement
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
+        """Parse the tokens of one statement; a broken one if it is invalid, None if it is empty."""
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
         if (broken := _broken_by_variable(tokens, sql)) is not None:
@@ -332,7 +335,7 @@ def _broken(detail: str) -> BrokenStatement:
 
 
 def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return the error of a statement with `$(name)` of sqlcmd, which the library reads as a function."""
+    """Return the error of a statement with `$(name)` of sqlcmd, None without: the parser sees a function."""
     is_variable = any(
         token.text == "$" and following.token_type is TokenType.L_PAREN
         for token, following in pairwise(tokens)

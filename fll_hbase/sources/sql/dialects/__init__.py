@@ -47,7 +47,7 @@ STANDARD_SQL = ""
 
 @cache
 def facts_of(name: str) -> DialectFacts:
-    """Return the facts of a dialect; of one that only the parser knows, those of most engines."""
+    """Return the facts of a dialect; for one without own facts, those that hold for most engines."""
     if name == STANDARD_SQL:
         return replace(ANSI, name=name, fold=as_written)
     return _BY_NAME.get(name) or DialectFacts(name=name)

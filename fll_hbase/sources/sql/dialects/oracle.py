@@ -38,6 +38,7 @@ def with_branch_conditions(tokens: Tokens) -> Tokens:
 
 
 def _branch(branch: Tokens) -> Tokens:
+    """Rewrite a branch of MERGE: its WHERE becomes part of the WHEN, a DELETE WHERE a branch of its own."""
     outer = outer_positions(branch)
     then = next((number for number in outer if word_at(branch, number) == "THEN"), 0)
     wheres = [number for number in outer if number > then and word_at(branch, number) == "WHERE"]

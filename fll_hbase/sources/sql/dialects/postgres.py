@@ -53,7 +53,7 @@ def postgres_name(node: exp.Expr, _: IsTable, function: FunctionName) -> str:
 
 
 def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
-    """Return the name of an expression and its strength: 2, or 1 for one that a type or CASE gives, else 0.
+    """Return the name of an expression and its strength: 2, or 1 if a type or CASE gives it, else 0.
 
     The rules are those of PostgreSQL's parser for a target without an alias.
     """

@@ -186,6 +186,7 @@ class _Printer:
         return ", ".join(texts) if all(texts) else ""
 
     def _fill(self, pattern: str, *nodes: object) -> str:
+        """Fill the texts of nodes into a pattern; "" if one of them has no known text."""
         texts = [self.text(node) for node in nodes]
         return pattern.format(*texts) if all(texts) else ""
 

@@ -60,7 +60,7 @@ class DatasetNaming:
         return [self.catalog, *parts] if len(parts) == 2 and self.catalog else list(parts)
 
     def is_incomplete(self, parts: Sequence[str]) -> bool:
-        """Return whether a name has fewer parts than those of the namespace or of an alias."""
+        """Return whether a name has fewer parts than full names in the namespace or in an alias namespace."""
         namespaces = [self.namespace, *self.alias_namespaces] if self.is_mapped else self.alias_namespaces
         return not all(has_full_name(namespace, parts) for namespace in namespaces)
 
@@ -84,7 +84,7 @@ def fold_default(dialect: str, name: str) -> str:
 
 
 def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
-    """Return whether a name has as many parts as those of a namespace."""
+    """Return whether a name has at least as many parts as full names in a namespace."""
     return len(parts) >= _number_of_parts(namespace)
 
 

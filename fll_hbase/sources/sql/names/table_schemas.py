@@ -55,7 +55,7 @@ class TableSchemas:
         """Return the dataset of a table name, in any case unless case makes another table.
 
         A name of the schema is spelled as there. Else the dataset has the name `mapped` (default: `name`), or
-        that `written` in the SQL if only this one is in the catalogue: earlier runs may have recorded it so.
+        `written`, the name in the SQL, if the catalogue has only that: earlier runs may have recorded it so.
         """
         exact = Dataset(self._namespace, name)
         # Quoted names may differ in case alone: a schema that lists both keeps them apart.
@@ -158,6 +158,8 @@ class TableSchemas:
         return entry[1]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
+        """Return the columns of a table's schema; unless it is declared, any other name is a column, too."""
+
         def fallback(name: str) -> ColumnProvenance | None:
             return _plain_column(DatasetField(dataset, name))
 

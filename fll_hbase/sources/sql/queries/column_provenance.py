@@ -90,7 +90,7 @@ class ColumnSet:
         return self._by_name.get(name) or self._by_name.get(name.lower())
 
     def lookup(self, name: str) -> ColumnProvenance | None:
-        """Return the listed column of a name, else what `fallback` gives for it."""
+        """Return the listed column of a name, else what `fallback` gives for it; None without either."""
         return self.get(name) or (self.fallback(name) if self.fallback else None)
 
 
@@ -131,10 +131,10 @@ def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependenci
 
 
 def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
-    """Merge alternatives into one column whose value is that of any of them, as a column of a UNION is.
+    """Merge alternatives into one column whose value comes from any of them, as in a UNION.
 
     It has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX; `unknown`
-    if any is; no `parts` and `origin`. A single column is returned as it is, none is a generated column.
+    if any is; no `parts` and `origin`. A single column is returned as it is; without any, a generated one.
     """
     alternatives = list(columns)
     if len(alternatives) == 1:
@@ -167,9 +167,9 @@ def truncate(text: str) -> str:
 
 
 def describe(column: ColumnProvenance) -> str:
-    """Return the expression of a column, and on lines below those of the columns it is computed from.
+    """Return the expression of a column, with `name: expression` lines for the columns it is computed from.
 
-    A line below is `name: expression`; at most STEPS_MAX of them, TEXT_CHARS_MAX characters in all.
+    There are at most STEPS_MAX such lines, and TEXT_CHARS_MAX characters in all.
     """
     lines = [column.text]
     seen: set[str] = set()

@@ -158,6 +158,7 @@ def _is_existence(node: exp.Expr) -> bool:
 
 
 def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
+    """Add the inputs of a subquery's columns; of EXISTS and the like only what selects its rows."""
     if isinstance(node, QUERIES):
         inputs.add_query(resolver.query(node), kind)
     else:
@@ -165,7 +166,7 @@ def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kin
 
 
 def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add a column of a staged file, `$1`, or what a variable of the script was set to."""
+    """Add a column of a staged file, `$1`, or the value of a variable; warn of a variable left in the SQL."""
     is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
     if is_number and resolver.script.facts.has_staged_columns:
         _add_column(resolver, inputs, [_part_name(node)], kind)
@@ -352,6 +353,7 @@ def _in(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
+    """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, also those of named windows."""
     yield from _arguments(node, kind, "this")
     window: exp.Expr | None = node
     # A window may extend a named one; invalid SQL may name windows in a circle.

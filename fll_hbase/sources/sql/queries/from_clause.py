@@ -60,7 +60,10 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
-    """Return columns under new names by position; columns beyond the last name keep theirs."""
+    """Return columns under new names by position; columns beyond the last name keep theirs.
+
+    If their order is unknown, warn and return unknown columns of the new names.
+    """
     if not names:
         return columns
     if columns.is_positional:
@@ -71,6 +74,7 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
 
 
 def _add_joined(resolver: Resolver, node: exp.Expr) -> None:
+    """Add the tables of LATERAL and JOIN clauses to the scope, and the conditions of joins."""
     for lateral in node.args.get("laterals") or ():
         add_source(resolver, lateral)
     for join in node.args.get("joins") or ():
@@ -124,7 +128,7 @@ def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance
 
 
 def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> ColumnProvenance:
-    """Return the column of a key on one side of a join."""
+    """Return the column of a key on one side of a join; warn and return UNKNOWN if its table is unclear."""
     columns = [column for source in sources if (column := source.columns.get(key)) is not None]
     fallbacks = [source.columns.fallback for source in sources if source.columns.fallback is not None]
     if not columns and len(fallbacks) == 1:
@@ -136,7 +140,7 @@ def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> C
 
 
 def _common_columns(resolver: Resolver, start: int) -> list[str]:
-    """Return the columns that both sides of a natural join have, in the order of the left side."""
+    """Return the columns on both sides of a natural join, in the left order; warn if a side is unknown."""
     sources = resolver.scope.sources
     if not all(source.columns.is_complete for source in sources):
         resolver.script.warn("NATURAL JOIN: the columns of both sides are not known; give them in `schema`")
@@ -241,7 +245,7 @@ def _function_name(node: exp.Expr) -> str:
 
 
 def _generator_names(node: exp.Expr) -> list[str]:
-    """Return the column names that the alias of a table function gives, with that of its offset."""
+    """Return the column names that the alias of a table function gives, then the name of its offset."""
     alias, offset = node.args.get("alias"), node.args.get("offset")
     names: list[str] = []
     if isinstance(alias, exp.TableAlias):

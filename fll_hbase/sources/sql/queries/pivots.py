@@ -52,6 +52,7 @@ def resolve_statement(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
+    """Return the columns of DuckDB's PIVOT statement: the grouping, and unknown names from its aggregates."""
     fields = node.expressions
     select_list = SelectList(resolver)
     aggregates = [(item.alias, select_list.resolve(item)) for item in node.args.get("using") or ()]
@@ -91,6 +92,7 @@ def _with_labels(aggregates: list[NamedColumn]) -> list[NamedColumn]:
 
 
 def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
+    """Return the columns of DuckDB's UNPIVOT: unused ones, the name column and the merged value columns."""
     used = [column.name for part in node.expressions for column in part.find_all(exp.Column)]
     into = node.args.get("into")
     name = into.this.name if into is not None and into.this else "name"
@@ -102,7 +104,7 @@ def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 
 
 def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return a column per pivot value; rows are grouped by all columns that the PIVOT does not use."""
+    """Return a column per pivot value, grouped by all columns that PIVOT does not use; warn if not listed."""
     fields = _fields(node)
     is_listed = all(_lists_values(field) for field in fields)
     queries = [value for field in fields for value in field.expressions if isinstance(value, exp.Query)]
@@ -137,7 +139,7 @@ def _keys(fields: list[exp.In]) -> list[exp.Expr]:
 
 
 def _lists_values(field: exp.In) -> bool:
-    """Return whether the values are known, which those of ANY and of a query are not."""
+    """Return whether the pivot values are listed, rather than ANY or the result of a query."""
     return bool(field.expressions) and not isinstance(field.expressions[0], (exp.PivotAny, exp.Query))
 
 

@@ -194,6 +194,7 @@ def _combine(
 
 
 def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -> ColumnSet:
+    """Merge the columns of a UNION by position; if that is unknown, warn and mark the left ones unknown."""
     if _match_by_position(left, right):
         pairs = zip(left.items, right.values(), strict=True)
         return ColumnSet(tuple((name, merge_columns([column, other])) for (name, column), other in pairs))
@@ -203,7 +204,7 @@ def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -
 
 
 def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
-    """Return a fallback whose columns are marked unknown, since the other side is not known."""
+    """Return a fallback whose columns are marked unknown, since the other side is unknown; None for None."""
     if fallback is None:
         return None
 
@@ -227,6 +228,7 @@ def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
 
 
 def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
+    """Resolve a SELECT: its FROM into the scope, its clauses into row dependencies, then its list."""
     scope = resolver.scope
     from_clause.add_from(resolver, node)
     if (match := node.args.get("match")) is not None:
@@ -254,7 +256,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
-    """Replace the last table by what MATCH_RECOGNIZE makes of it: columns that are not known."""
+    """Replace the last table by the unknown columns of MATCH_RECOGNIZE, with a warning."""
     scope = resolver.scope
     table = scope.sources[-1]
     resolver.script.warn("MATCH_RECOGNIZE: what its columns come from is not known")

@@ -115,6 +115,7 @@ class Scope:
 
     def _index_columns(self) -> None:
         # Of the tables since the last time: they are added one by one, with names to resolve in between.
+        """Index the columns of the tables added since the last call."""
         for source in self.sources[self._indexed :]:
             for name in dict.fromkeys(name.lower() for name, _ in source.columns.items):
                 self._by_column.setdefault(name, []).append(source)
@@ -130,7 +131,7 @@ class Scope:
             scope = scope.parent
 
     def source(self, parts: Sequence[str]) -> TableSource | None:
-        """Return the table of a name, which may leave out leading parts of the full name."""
+        """Return the table of a name, whose leading parts may be missing; None without such a table."""
         suffix = tuple(part.lower() for part in parts)
         candidates = self._by_last_part.get(suffix[-1], ())
         return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
@@ -194,6 +195,7 @@ class Resolver:
         return UNKNOWN
 
     def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
+        """Return a column of a table, or its nested part; warn and return UNKNOWN if it is absent."""
         column = source.columns.lookup(name)
         if column is None:
             self.script.warn(f"column {name!r}: {source.dotted_name!r} is not known to have it")

@@ -189,7 +189,10 @@ class SelectList:
     def _star_columns(
         self, table: list[str], without: Collection[tuple[str, ...]] = ()
     ) -> Iterator[NamedColumn]:
-        """Yield the columns of a star without some, each given by the end of a table's name and a column."""
+        """Yield the columns of a star except `without`, each the end of a table's name and a column.
+
+        Warns of an absent table or unknown columns; then this list is no longer complete.
+        """
         scope = self._resolver.scope
         source = scope.source(table) if table else None
         if table and source is None:

@@ -28,6 +28,7 @@ def without_client_commands(sql: str, facts: DialectFacts) -> str:
 
 
 def _blank_commands(lines: list[str], is_command: Callable[[str], object]) -> Iterator[str]:
+    """Yield lines, with blanks for client commands where a statement could begin."""
     is_ended = True
     for line in lines:
         if is_ended and is_command(line):
@@ -39,6 +40,7 @@ def _blank_commands(lines: list[str], is_command: Callable[[str], object]) -> It
 
 
 def _with_semicolons(lines: list[str]) -> Iterator[str]:
+    """Yield lines with `;` for the delimiters that DELIMITER commands set; the commands become blank."""
     delimiter = ";"
     for line in lines:
         text = line.rstrip()

@@ -47,6 +47,7 @@ def has_quoted_names(tokens: Tokens, sql: str, facts: DialectFacts) -> bool:
 
 
 def _is_name(tokens: Tokens, number: int, facts: DialectFacts, *, first: int, is_query: bool) -> bool:
+    """Return whether a text in double quotes is a name, judged by the tokens around it."""
     around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
     if any(token.token_type is _T.DOT for token in around):
         return True

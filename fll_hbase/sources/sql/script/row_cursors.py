@@ -96,7 +96,7 @@ def declared_names(tokens: Tokens) -> set[str]:
 
 
 def _cursor(tokens: Tokens) -> RowTokens | None:
-    """Read `CURSOR c IS query`, `c CURSOR FOR query` and `OPEN c FOR query`."""
+    """Read `CURSOR c IS query`, `c CURSOR FOR query` and `OPEN c FOR query`; None for other statements."""
     words = [word_at(tokens, number) for number in range(min(len(tokens), 8))]
     is_open = words[:1] == ["OPEN"]
     if "CURSOR" not in words and not is_open:
@@ -110,7 +110,7 @@ def _cursor(tokens: Tokens) -> RowTokens | None:
 
 
 def _fetch(tokens: Tokens) -> RowTokens | None:
-    """Read `FETCH [NEXT FROM] c INTO a, b`."""
+    """Read `FETCH [NEXT FROM] c INTO a, b`; None without INTO."""
     words = [word_at(tokens, number) for number in range(len(tokens))]
     into = next((number for number, word in enumerate(words) if word in _FETCH_INTO), -1)
     if into < 0:

@@ -128,7 +128,7 @@ class ScriptState:
         )
 
     def procedure(self, name: str) -> Procedure | None:
-        """Return the procedure of the script with a name, whose qualifiers may be missing on either side."""
+        """Return the procedure of a name, whose qualifiers may be missing on either side; None if absent."""
         exact = self.procedures.get(name)
         last = name.rpartition(".")[2]
         others = (item for key, item in self.procedures.items() if key.rpartition(".")[2] == last)
@@ -203,7 +203,7 @@ def temporary_mark(identifier: exp.Expr) -> str:
 
 
 def _variable_text(variable: exp.Expr) -> str:
-    """Return `${name}` or `${space:name}`, as Hive writes its variables, and `:{name}` for that of psql."""
+    """Return a variable as its client writes it: `${name}` or `${space:name}` (Hive), `:{name}` (psql)."""
     if isinstance(variable, exp.Placeholder):
         return f":{{{variable.name}}}"
     name = variable.args.get("expression")
@@ -211,7 +211,7 @@ def _variable_text(variable: exp.Expr) -> str:
 
 
 def _can_complete(table: exp.Expr) -> bool:
-    """Return whether a name is that of a table, not of a stage, a variable or a temporary table of T-SQL."""
+    """Return whether a name is of a table, rather than a stage, variable or temporary table of T-SQL."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return False
     return not temporary_mark(table.this) and not table.name.startswith(("#", "@"))
@@ -251,6 +251,7 @@ def _name_fault(script: ScriptState, name: str) -> str:
 
 
 def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> list[str]:
+    """Return the parts of a table's name, variables as written; temporary tables have their mark in front."""
     if not isinstance(table, exp.Table):
         return [table.name]
     # Those of a client, `${name}`, have a member for what is behind a colon.

@@ -102,6 +102,7 @@ class SourceText:
         return first, stop
 
     def _innermost(self, kind: str, start: int, end: int) -> Span | None:
+        """Return the smallest span of a kind around offsets `start` to `end`, None without one."""
         number = bisect_right(self._starts, start) - 1
         while number >= 0:
             span = self._spans[number]
@@ -111,6 +112,7 @@ class SourceText:
         return None
 
     def _text(self, first: int, stop: int, *, keep_literals: bool) -> str:
+        """Return the text of tokens, cut, without comments and line breaks, with `?` for literals."""
         words: list[str] = []
         end = -1
         for token in self._tokens[first:stop]:
@@ -147,6 +149,7 @@ class _SpanScanner:
         return self._spans
 
     def _add(self, number: int) -> None:
+        """Begin or end spans at a token: at brackets, commas and the words of clauses."""
         kind = self._tokens[number].token_type
         if kind in _CLOSING:
             self._open_bracket(number, _CLOSING[kind])
@@ -204,7 +207,7 @@ def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> 
     """Return an expression as the SQL library writes it, without comments and, by default, literals as `?`.
 
     For expressions that `SourceText.extract` cannot find, such as a part of an item. The text is cut to
-    TEXT_CHARS_MAX characters; that of one nested too deeply is an ellipsis.
+    TEXT_CHARS_MAX characters; an expression nested too deeply is an ellipsis.
     """
     if isinstance(node, exp.Literal):
         return node.name if keep_literals else "?"

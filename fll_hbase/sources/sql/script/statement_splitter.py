@@ -126,7 +126,7 @@ class _Splitter:
         return self._parts_until(len(self._tokens))
 
     def _parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
-        """Return the parts in front of a token, or up to the end of a block with `blocks` around it."""
+        """Return the parts up to token `stop`, or to the end of the block with `blocks` around it."""
         parts: list[ScriptPart] = []
         while self._position < stop and self._blocks != blocks:
             part = self._part(stop)
@@ -137,7 +137,7 @@ class _Splitter:
         return parts
 
     def _part(self, stop: int) -> ScriptPart | None:
-        """Read a statement, or pass over a word of control flow."""
+        """Read a statement; None after passing over a word of control flow."""
         start = self._position = row_cursors.behind_label(self._tokens, self._position)
         word = self._word(start)
         if self._tokens[start].token_type is _T.SEMICOLON or self._is_separator(start):
@@ -210,6 +210,7 @@ class _Splitter:
         return texts[0] if texts and (is_exec or (is_do and len(texts) == 1)) else None
 
     def _statement_end(self, start: int, stop: int) -> int:
+        """Return the position of the end of a statement: its `;` or separator, or the next statement."""
         if self._ends_by_word:
             return statement_boundaries.statement_end(self._tokens, start, stop)
         ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
@@ -252,7 +253,7 @@ class _Splitter:
         return number if self._word(number) in _ROUTINES else -1
 
     def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | None:
-        """Read a procedure with its body, or pass over a function or trigger with its body."""
+        """Read a procedure with its body; None after passing over a function or trigger with its body."""
         name = self._name(kind + 1)
         outer, self.variables = self.variables, self._parameters(kind)
         if self._ends_by_word:

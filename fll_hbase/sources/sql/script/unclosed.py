@@ -74,6 +74,7 @@ def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool
 
 
 def _with_lines(sql: str, ranges: Iterable[tuple[int, int]]) -> Iterator[UnclosedPart]:
+    """Yield each range of offsets with its first and last line number, from 1."""
     line, position = 1, 0
     for start, stop in ranges:
         first_line = line + sql.count("\n", position, start)

@@ -35,7 +35,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
-    """Read INSERT with its ON CONFLICT."""
+    """Read INSERT with its ON CONFLICT; warn if its source is not a query."""
     resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _insert_target(script, node)
@@ -57,7 +57,10 @@ def insert(resolver: Resolver, node: exp.Expr) -> None:
 def _on_conflict(
     resolver: Resolver, node: exp.Expr, target: Dataset, fields: list[NamedColumn]
 ) -> tuple[list[NamedColumn], RowDependencies]:
-    """Return the fields that ON CONFLICT ... DO UPDATE sets; `excluded` is the row to be inserted."""
+    """Return the fields that ON CONFLICT ... DO UPDATE sets, and what selects the updated rows.
+
+    The table `excluded` is the row to be inserted.
+    """
     conflict = node.args["conflict"].transform(_name_excluded)
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     existing = TableSource((table.alias_or_name.lower(),), resolver.script.tables.columns(target))
@@ -102,6 +105,7 @@ def insert_many(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
+    """Read INSERT ALL or FIRST: one write per branch, dependent on its WHEN; ELSE depends on all WHENs."""
     script, result = resolver.script, resolver.query(source)
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[TableSource((), result.columns)]))
     conditions: list[exp.Expr] = []
@@ -163,7 +167,7 @@ def cache(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def into_clause(node: exp.Query) -> exp.Into | None:
-    """Return the INTO of a query, which is that of the first query of a UNION; None without one."""
+    """Return the INTO of a query, in a UNION the one of its first query; None without one."""
     first: exp.Expr = node
     while isinstance(first, (exp.SetOperation, exp.Subquery)):
         first = first.this
@@ -197,7 +201,7 @@ def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
 
 
 def load(resolver: Resolver, node: exp.Expr) -> None:
-    """Read LOAD DATA; how the fields of the file relate to those of the table is not known."""
+    """Read LOAD DATA; warn that the columns of the file are unknown."""
     script, path = resolver.script, node.args.get("inpath")
     file = script.tables.dataset(path.name if isinstance(path, exp.Expr) else "")
     target = script.dataset(node.this)
@@ -206,7 +210,7 @@ def load(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def copy(resolver: Resolver, node: exp.Expr) -> None:
-    """Read COPY, of files or a query of them into a table, or of a table or query into files."""
+    """Read COPY of files or a query into a table, or of a table or query into files."""
     script = resolver.script
     sources = [_unwrap_query(source) for source in node.args.get("files") or ()]
     files = [_file(script, source) for source in sources if not isinstance(source, exp.Query)]

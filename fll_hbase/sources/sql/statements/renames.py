@@ -35,6 +35,7 @@ def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
+    """Read a table's new name: views and temporary tables are renamed, of others the columns are copied."""
     if not new.args.get("db"):
         # A new name alone stays in the schema of the table.
         new = exp.Table(this=new.this, db=old.args.get("db"), catalog=old.args.get("catalog"))
@@ -50,6 +51,7 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
 
 
 def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
+    """Read an exchange of two tables: each is written from the other, and their columns change places."""
     left, right = script.dataset(first), script.dataset(second)
     columns = [script.tables.declared_columns(dataset) for dataset in (left, right)]
     writes = [
@@ -62,6 +64,7 @@ def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
 
 
 def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Dataset) -> TableWrite:
+    """Return a write of all columns of a table into another; warn if they are not all known."""
     columns = script.tables.columns(source)
     if not columns.is_complete:
         script.warn(f"{verb} of {source.name!r}: its columns are not known; give them in `schema`")
@@ -70,6 +73,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
 
 
 def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) -> None:
+    """Write a column from itself under its new name, and declare it; warn if the table lacks it."""
     columns = script.tables.columns(dataset)
     column = columns.lookup(old)
     declared = script.tables.declared_columns(dataset)

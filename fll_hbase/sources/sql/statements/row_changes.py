@@ -91,6 +91,7 @@ def _visible_in(resolver: Resolver, when: exp.Expr) -> Resolver:
 
 def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
     # The target counts as read only if one of its fields is.
+    """Write changed rows, and what RETURNING reads; a DELETE without conditions has no lineage."""
     dependencies = replace(write.dependencies, reads=write.dependencies.reads - {write.target})
     write = replace(write, dependencies=dependencies)
     # Without a condition or join no field decides which rows a DELETE leaves.
@@ -202,7 +203,10 @@ def _branch(
 
 
 def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iterator[NamedColumn]:
-    """Yield every column of the target with the column of the same name of the source, for `UPDATE *`."""
+    """Yield every column of the target with the source column of its name, for `UPDATE *`.
+
+    Columns missing on either side are left out with a warning; for unknown target columns use the source's.
+    """
     script = resolver.script
     names = script.tables.declared_columns(target)
     if not names:

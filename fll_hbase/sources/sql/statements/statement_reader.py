@@ -34,7 +34,7 @@ CALL_DEPTH_MAX = 50
 
 
 def read_statements(script: ScriptState) -> None:
-    """Read every statement of a script in order; those of a procedure where the script calls it.
+    """Read every statement of a script in order; a procedure is read where the script first calls it.
 
     A statement that cannot be read is left out with a warning, and leaves no writes. A procedure that the
     script never calls is read at the end, since its text is all that a client has to send.
@@ -50,7 +50,7 @@ def read_statements(script: ScriptState) -> None:
 
 
 def _numbered(items: Iterable[ScriptItem]) -> Iterator[tuple[int, ScriptItem]]:
-    """Yield items with the numbers of statements; cursors and assignments have that of the one before."""
+    """Yield items with the numbers of statements; cursors and assignments share the previous number."""
     number = 0
     for item in items:
         deadline.check()
@@ -59,6 +59,7 @@ def _numbered(items: Iterable[ScriptItem]) -> Iterator[tuple[int, ScriptItem]]:
 
 
 def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[str]) -> None:
+    """Read one item of a script; a procedure is only declared, a call reads its body."""
     match item:
         case BrokenStatement():
             script.leave_out(label, item.error.detail)
@@ -86,7 +87,7 @@ def _read_leaf(script: ScriptState, item: ScriptItem, label: str) -> None:
 
 
 def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> None:
-    """Read the statements of a procedure once: further calls write the same fields from the same sources."""
+    """Read the statements of a procedure once; warn, and read none, below CALL_DEPTH_MAX nested calls."""
     if procedure.name in called:
         return
     if script.call_depth == CALL_DEPTH_MAX:
@@ -100,6 +101,7 @@ def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> N
 
 
 def _read_block(script: ScriptState, procedure: Procedure, label: str, called: set[str]) -> None:
+    """Read the statements of a procedure with its variables, which end with it."""
     outer = script.variables
     script.variables = outer | dict.fromkeys(procedure.variables, GENERATED)
     for number, item in _numbered(procedure.statements):
@@ -125,7 +127,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
-    """Read a statement; the parser accepts more than any grammar, so a part may be missing in its tree."""
+    """Read a statement; if its tree lacks a part or is too deep, warn and drop its writes."""
     start = len(script.writes)
     script.begin(statement)
     if statement.caution:

@@ -86,7 +86,10 @@ def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult
 
 
 def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> None:
-    """Give the names of a loop, cursor, FETCH or assignment the columns of a query; None if it is unknown."""
+    """Give the names of a loop, cursor, FETCH or assignment the columns of a query; None is unknown.
+
+    Warns if the query of a named cursor is unknown.
+    """
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))
         if rows.cursor:
@@ -121,6 +124,7 @@ def as_values(result: QueryResult) -> QueryResult:
 
 
 def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
+    """Set a variable to the inputs of an expression; to a generated value if it has none that are known."""
     script = resolver.script
     column = GENERATED
     # Other values are constants, or settings that look like columns: `SET a.b = on`.
