@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 from flask import Flask
 
 from fll_hbase.ingest import DocumentReader
@@ -24,11 +25,8 @@ from .observability.log_file import open_log
 from .observability.observer import RequestObserver
 from .observability.readiness import Readiness
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
-from .openapi import answer_schemas, document_schemas
-from .openapi import datahub_schemas as datahub_shapes
-from .openapi import pipeline_schemas as pipeline_shapes
+from .openapi import answer_schemas, datahub_schemas, document_schemas, pipeline_schemas
 from .openapi.described_api import DescribedApi
-from .openapi.query_schemas import body_schema
 from .routes import (
     activity,
     datahub,
@@ -96,19 +94,15 @@ _BLUEPRINTS = (
     query_groups.ANCESTOR,
     health.blueprint,
 )
-_COMPONENTS = {
-    name: schema
-    for shapes in (
-        document_schemas,
-        answer_schemas,
-        datahub_shapes,
-        pipeline_shapes,
-    )
-    for name, schema in shapes.COMPONENTS.items()
-} | {
-    "Questions": body_schema(Batch),
-    **{body.__name__: body_schema(body) for body in (TagBody, PolicyBody)},
-}
+_COMPONENTS: tuple[type[msgspec.Struct], ...] = (
+    *document_schemas.COMPONENTS,
+    *answer_schemas.COMPONENTS,
+    *datahub_schemas.COMPONENTS,
+    *pipeline_schemas.COMPONENTS,
+    Batch,
+    TagBody,
+    PolicyBody,
+)
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:

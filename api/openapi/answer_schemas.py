@@ -1,132 +1,121 @@
-"""Schemas of answers to documents, for the OpenAPI document alone: see `queries/acknowledgements.py`."""
+"""Shapes of answers to documents, for the OpenAPI document alone: see `queries/acknowledgements.py`."""
 
 from __future__ import annotations
 
-import marshmallow as ma
-from marshmallow import fields, validate
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.names import DatasetName
 from fll_hbase.queries.query import Fault
 
-from .query_schemas import body_schema
-
 # Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
 
-
-FaultSchema = body_schema(Fault)
-
-
-EndPointSchema = body_schema(DatasetName)
-EntrySchema = body_schema(LineageEntry)
+IsRecorded = Annotated[bool, Meta(description="False for a repeated document")]
+LeftOut = Annotated[tuple[Fault, ...], Meta(description="Parts that were left out, and why")]
 
 
-class ProblemSchema(ma.Schema):
+class Problem(msgspec.Struct):
     """A problem of RFC 9457, the body of every error."""
 
-    type = fields.String(required=True)
-    title = fields.String(required=True)
-    status = fields.Integer(required=True)
-    detail = fields.String(required=True)
-    errors = fields.List(fields.Nested(FaultSchema))
-    message = fields.String(metadata={"description": "The detail again, for DataHub's clients"})
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: tuple[Fault, ...] = ()
+    message: Annotated[str, Meta(description="The detail again, for DataHub's clients")] = ""
 
 
-class RecordedSchema(ma.Schema):
+class Recorded(msgspec.Struct):
     """The acknowledgement of one run."""
 
-    checksum = fields.String(required=True)
-    run = fields.String(required=True)
-    recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
-    replaced = fields.Boolean()
-    warnings = fields.List(fields.Nested(FaultSchema))
+    checksum: str
+    run: str
+    recorded: IsRecorded
+    replaced: bool = False
+    warnings: tuple[Fault, ...] = ()
 
 
-class RecordedRunsSchema(ma.Schema):
+class RecordedRuns(msgspec.Struct):
     """A document of several runs: the acknowledgement of each, in order."""
 
-    runs = fields.List(fields.Nested(RecordedSchema), required=True)
-    warnings = fields.List(fields.Nested(FaultSchema))
+    runs: tuple[Recorded, ...]
+    warnings: tuple[Fault, ...] = ()
 
 
-class EventRecordedSchema(ma.Schema):
+class EventRecorded(msgspec.Struct):
     """The acknowledgement of an event: `run` and `checksum`, or `endpoints` for an event without a run."""
 
-    recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
-    run = fields.String()
-    checksum = fields.String(metadata={"description": "Of the merged events of the run so far"})
-    endpoints = fields.List(fields.Nested(EndPointSchema))
-    warnings = fields.List(
-        fields.Nested(FaultSchema), metadata={"description": "Parts that were left out, and why"}
-    )
+    recorded: IsRecorded
+    run: str = ""
+    checksum: Annotated[str, Meta(description="Of the merged events of the run so far")] = ""
+    endpoints: tuple[DatasetName, ...] = ()
+    warnings: LeftOut = ()
 
 
-class BatchSummarySchema(ma.Schema):
+class BatchSummary(msgspec.Struct):
     """Counts of a batch of events."""
 
     # The names in snake case here and below are those of OpenLineage's API.
-    received = fields.Integer(required=True)
-    successful = fields.Integer(required=True)
-    failed = fields.Integer(required=True)
-    retriable = fields.Integer(required=True)
-    non_retriable = fields.Integer(required=True)
+    received: int
+    successful: int
+    failed: int
+    retriable: int
+    non_retriable: int
 
 
-class FailedEventSchema(ma.Schema):
+class FailedEvent(msgspec.Struct):
     """A refused event of a batch."""
 
-    index = fields.Integer(required=True)
-    reason = fields.String(required=True)
-    retriable = fields.Boolean(required=True)
-    problem = fields.Nested(ProblemSchema, required=True)
+    index: int
+    reason: str
+    retriable: bool
+    problem: Problem
 
 
-class WarnedEventSchema(ma.Schema):
+class WarnedEvent(msgspec.Struct):
     """A recorded event of a batch with parts that were left out."""
 
-    index = fields.Integer(required=True)
-    warnings = fields.List(fields.Nested(FaultSchema), required=True)
+    index: int
+    warnings: tuple[Fault, ...]
 
 
-class EventsRecordedSchema(ma.Schema):
+class EventsRecorded(msgspec.Struct):
     """The result of a batch of events."""
 
-    status = fields.String(required=True, validate=validate.OneOf(["success", "partial_success", "failure"]))
-    summary = fields.Nested(BatchSummarySchema, required=True)
-    accepted = fields.Integer(required=True)
-    refused = fields.Integer(required=True)
-    failed_events = fields.List(fields.Nested(FailedEventSchema), required=True)
-    warned_events = fields.List(fields.Nested(WarnedEventSchema))
+    status: Literal["success", "partial_success", "failure"]
+    summary: BatchSummary
+    accepted: int
+    refused: int
+    failed_events: tuple[FailedEvent, ...]
+    warned_events: tuple[WarnedEvent, ...] = ()
 
 
-class DryRunSchema(ma.Schema):
+class DryRun(msgspec.Struct, rename="camel"):
     """The dry run of one run."""
 
-    operations = fields.List(fields.Dict(), required=True)
-    checksum = fields.String(required=True)
-    lineage = fields.List(fields.Nested(EntrySchema), required=True)
-    warnings = fields.List(fields.Nested(FaultSchema), required=True)
-    truncated = fields.Boolean()
-    truncatedBy = fields.List(fields.String())
+    operations: tuple[dict[str, Any], ...]
+    checksum: str
+    lineage: tuple[LineageEntry, ...]
+    warnings: tuple[Fault, ...]
+    truncated: bool = False
+    truncated_by: tuple[str, ...] = ()
 
 
-class HealthSchema(ma.Schema):
-    """The state of the process or of its store."""
-
-    status = fields.String(required=True)
-
-
-class DryRunsSchema(ma.Schema):
+class DryRuns(msgspec.Struct):
     """The dry runs of a document of several runs, in order."""
 
-    runs = fields.List(fields.Dict(), required=True)
-    warnings = fields.List(fields.Nested(FaultSchema))
+    runs: tuple[dict[str, Any], ...]
+    warnings: tuple[Fault, ...] = ()
 
 
-# Names are part of the published document: generated clients name their classes after them.
-COMPONENTS = {
-    "DryRun": DryRunSchema,
-    "DryRuns": DryRunsSchema,
-    "RecordedRuns": RecordedRunsSchema,
-}
-"""Schemas that are referred to by name, or whose name differs from that of the class."""
+class Health(msgspec.Struct):
+    """The state of the process or of its store."""
+
+    status: str
+
+
+COMPONENTS: tuple[type[msgspec.Struct], ...] = (DryRun, DryRuns, RecordedRuns)
+"""Shapes that are referred to by name."""

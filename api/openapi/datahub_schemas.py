@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import marshmallow as ma
+import msgspec
 from marshmallow import fields, validate
 
+from fll_hbase.queries.lineage import LineageEntry
+from fll_hbase.queries.query import Fault
 from fll_hbase.sources.datahub import AspectOutcome, MessageFormat
 from fll_hbase.sources.datahub.aspect_responses import KEY, SCHEMA
 
 from ..wire.query_params import CountParam, FlagParam, NoParams, RecordParams
-from .answer_schemas import DryRunsSchema, EntrySchema, FaultSchema, RecordedSchema
+from .answer_schemas import LeftOut, Recorded
 
 DELETE = "delete"
 _ASPECT_FORMS = [MessageFormat.PROPOSAL.value, MessageFormat.PROPOSALS.value, MessageFormat.FILE.value]
@@ -46,61 +51,58 @@ class AspectParams(NoParams):
     version = CountParam(load_default=0)
 
 
-class AspectCountSchema(ma.Schema):
+class AspectCount(msgspec.Struct):
     """The number of proposals of one aspect with one outcome."""
 
-    aspect = fields.String(required=True)
-    outcome = fields.String(
-        required=True, validate=validate.OneOf([outcome.value for outcome in AspectOutcome])
-    )
-    count = fields.Integer(required=True)
+    aspect: str
+    outcome: AspectOutcome
+    count: int
 
 
-class IngestedEntitySchema(ma.Schema):
+class IngestedEntity(msgspec.Struct):
     """The outcomes of the proposals of one entity, and the runs that were recorded of them."""
 
-    urn = fields.String(required=True)
-    aspects = fields.List(fields.Nested(AspectCountSchema), required=True)
-    runs = fields.List(fields.Nested(RecordedSchema), required=True)
+    urn: str
+    aspects: tuple[AspectCount, ...]
+    runs: tuple[Recorded, ...]
 
 
-class IngestedSchema(ma.Schema):
+class Ingested(msgspec.Struct, kw_only=True):
     """An answer of the older protocol; DataHub's clients read `value` alone."""
 
-    value = fields.Raw(allow_none=True)
-    entities = fields.List(fields.Nested(IngestedEntitySchema), required=True)
-    warnings = fields.List(
-        fields.Nested(FaultSchema), metadata={"description": "Parts that were left out, and why"}
-    )
+    value: Any = None
+    entities: tuple[IngestedEntity, ...]
+    warnings: LeftOut = ()
 
 
-class MessageDryRunSchema(DryRunsSchema):
+class MessageDryRun(msgspec.Struct, rename="camel"):
     """The dry runs of a message; the members of a single one are members of the answer, too."""
 
-    operations = fields.List(fields.Dict())
-    checksum = fields.String()
-    lineage = fields.List(fields.Nested(EntrySchema))
-    truncated = fields.Boolean()
-    truncatedBy = fields.List(fields.String())
+    runs: tuple[dict[str, Any], ...]
+    warnings: tuple[Fault, ...] = ()
+    operations: tuple[dict[str, Any], ...] = ()
+    checksum: str = ""
+    lineage: tuple[LineageEntry, ...] = ()
+    truncated: bool = False
+    truncated_by: tuple[str, ...] = ()
 
 
-class ConfigSchema(ma.Schema):
+class Config(msgspec.Struct, rename="camel"):
     """The configuration of a DataHub server, of which only the important members are described."""
 
-    class Meta:
-        unknown = ma.INCLUDE
+    other_members: ClassVar[str] = ma.INCLUDE
 
-    no_code = fields.String(data_key="noCode", required=True)
-    patch_capable = fields.Boolean(data_key="patchCapable", required=True)
-    versions = fields.Dict(required=True)
+    no_code: str
+    patch_capable: bool
+    versions: dict[str, Any]
 
 
-class AspectSchema(ma.Schema):
+class Aspect(msgspec.Struct):
     """An aspect of a dataset, below the name of its class in DataHub."""
 
-    version = fields.Integer(required=True)
-    aspect = fields.Dict(required=True)
+    version: int
+    aspect: dict[str, Any]
 
 
-COMPONENTS = {"Ingested": IngestedSchema, "MessageDryRun": MessageDryRunSchema}
-"""Schemas that are referred to by name."""
+COMPONENTS: tuple[type[msgspec.Struct], ...] = (Ingested, MessageDryRun)
+"""Shapes that are referred to by name."""

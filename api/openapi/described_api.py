@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import flask_smorest
 from flask import Flask
-from marshmallow import Schema
+from msgspec import Struct
 
 from ..wire import problems
-from . import answer_schemas
+from .answer_schemas import Problem
+from .query_schemas import body_schema, schema_name
 
 
 class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
     """The routes of an app, the error handlers of `problems`, and the OpenAPI document."""
 
-    ERROR_SCHEMA = answer_schemas.ProblemSchema
+    ERROR_SCHEMA = body_schema(Problem)
     # flask-smorest would add a default error to every route; each route lists the problems it can have.
     DEFAULT_ERROR_RESPONSE_NAME = None
 
-    def __init__(self, app: Flask, *, components: Mapping[str, type[Schema] | dict[str, Any]]) -> None:
-        """`components` are the schemas by name that routes refer to."""
-        self._components = dict(components)
+    def __init__(self, app: Flask, *, components: Iterable[type[Struct]]) -> None:
+        """`components` are the bodies that routes refer to by name."""
+        self._components = list(components)
         self._undescribed: list[flask_smorest.Blueprint] = []
         self._lock = threading.Lock()
         super().__init__(app)
@@ -51,8 +52,8 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
         if self.spec is None:
             super()._init_spec(**self._spec_options)
         # Before the routes: apispec names a schema that it first meets in a route after its class.
-        for name, schema in self._components.items():
-            self.spec.components.schema(name, schema=schema)
+        for body in self._components:
+            self.spec.components.schema(schema_name(body), schema=body_schema(body))
         self._components.clear()
         for blueprint in self._undescribed:
             blueprint.register_views_in_doc(self, self._app, self.spec, name=blueprint.name, parameters=None)

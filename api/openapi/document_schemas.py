@@ -1,320 +1,211 @@
-"""Shapes of the documents that can be recorded, for the OpenAPI document and for tests."""
+"""Shapes of the documents that can be recorded, for the OpenAPI document."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import marshmallow as ma
-from marshmallow import ValidationError, fields, validate
+import msgspec
+from msgspec import Meta
 
 from fll_hbase.model.operations import KINDS
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.sql import ALIASES_MAX, DIALECT_ALIASES, DIALECTS
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase.sources.validation import NAME_BYTES_MAX
 
-# Requests are parsed by fll_hbase.sources, for all ways of recording alike; tests compare both.
+# Requests are parsed by fll_hbase.sources, for all ways of recording alike; tests compare both. Lengths are
+# limited in bytes, which a schema cannot state.
 
-INFLUENCES = ["direct", "indirect"]
-
-
-class Text(fields.String):
-    """A string of at most `bytes_max` bytes as UTF-8; an empty one is valid only with `empty`."""
-
-    def __init__(self, *, bytes_max: int | None = None, empty: bool = False, **kwargs: Any) -> None:
-        self._bytes_max = bytes_max
-        self._empty = empty
-        metadata = dict(kwargs.pop("metadata", {}))
-        if not empty:
-            metadata["minLength"] = 1
-        super().__init__(metadata=metadata, **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        """Return the string.
-
-        Raises ValidationError for another type, a surrogate, "" if not allowed, or too many bytes.
-        """
-        if not isinstance(value, str):
-            raise ValidationError("must be a string")
-        try:
-            # JSON can escape half of a surrogate pair (`\ud800`), which UTF-8 and so a key cannot contain.
-            size = len(value.encode())
-        except UnicodeEncodeError as error:
-            raise ValidationError("contains half of a surrogate pair") from error
-        if not value and not self._empty:
-            raise ValidationError("must not be empty")
-        if self._bytes_max is not None and size > self._bytes_max:
-            raise ValidationError(f"is longer than {self._bytes_max} bytes")
-        return value
+# Behind a description, as in earlier releases: the document stays the same byte for byte.
+Text = Annotated[str, Meta(extra_json_schema={"minLength": 1})]
+ShortText = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
+Influence = Literal["direct", "indirect"]
+# Sorted, because the order of a set differs between processes, and the document must not.
+Kind = Annotated[str, Meta(extra_json_schema={"enum": sorted(KINDS)})]
+_OwnNamespace = Annotated[Text, Meta(description="Required where there is no URL; else it must be the same")]
 
 
-class Document(ma.Schema):
+class Document(msgspec.Struct, rename="camel"):
     """A document; unknown members are ignored and reported as warnings."""
 
-    class Meta:
-        unknown = ma.EXCLUDE
+    other_members: ClassVar[str] = ma.EXCLUDE
 
 
-class RunSchema(Document):
+class Run(Document, kw_only=True):
     """One run of a program."""
 
-    application = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    version = Text(empty=True, bytes_max=NAME_BYTES_MAX)
-    type = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    program = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    run = Text(required=True, bytes_max=ID_BYTES_MAX, metadata={"description": "Unique across namespaces"})
-    startTime = fields.Integer(
-        required=True,
-        # marshmallow would also accept `"5"` and `5.7`.
-        strict=True,
-        # Not max_inclusive=False: apispec would write the excluded bound as an included one.
-        validate=validate.Range(min=0, max=START_LIMIT_MS - 1),
-        metadata={"description": "Milliseconds since 1970"},
-    )
-    state = fields.String(
-        validate=validate.OneOf([state.value for state in State]), dump_default=State.COMPLETE.value
-    )
+    application: Text
+    version: str = ""
+    type: Text
+    program: Text
+    run: Annotated[Text, Meta(description="Unique across namespaces")]
+    # Not an excluded maximum: apispec would write it as an included one.
+    start_time: Annotated[int, Meta(ge=0, le=START_LIMIT_MS - 1, description="Milliseconds since 1970")]
+    state: State = State.COMPLETE
 
 
-class DescribedEndPointSchema(Document):
+class DescribedEndPoint(Document, kw_only=True):
     """A dataset with its description."""
 
-    namespace = Text(bytes_max=ID_BYTES_MAX, metadata={"description": "Default: that of the program"})
-    name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    description = Text(empty=True)
+    namespace: Annotated[Text, Meta(description="Default: that of the program")] = ""
+    name: Text
+    description: str = ""
 
 
-class TypedFieldSchema(Document):
+class TypedField(Document):
     """A field with its type."""
 
-    name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    type = Text(empty=True)
+    name: Text
+    type: str = ""
 
 
-class OneOf(fields.Field[Any]):
-    """One of several named shapes or of the inline shapes `also`; marshmallow has no unions."""
-
-    def __init__(self, *schemas: str, also: tuple[dict[str, Any], ...] = (), **kwargs: Any) -> None:
-        shapes = [*also, *({"$ref": f"#/components/schemas/{name}"} for name in schemas)]
-        super().__init__(metadata={"oneOf": shapes}, **kwargs)
-
-
-class OutputField(OneOf):
-    """A name, or a name and a type."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        name = {"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX}
-        super().__init__("TypedField", also=(name,), **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        if isinstance(value, dict):
-            return TypedFieldSchema().load(value)
-        return Text(bytes_max=NAME_BYTES_MAX).deserialize(value, attr, data)
-
-
-class InputSchema(Document):
+class Input(Document):
     """An input field of an operation."""
 
-    origin = Text(required=True, metadata={"description": "The operation whose output it is"})
-    name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    influence = fields.String(validate=validate.OneOf(INFLUENCES))
-    # Sorted, because the order of a set differs between processes, and the document must not.
-    kind = fields.String(validate=validate.OneOf(sorted(KINDS)))
-
-    @ma.validates_schema
-    def _check_kind(self, data: dict[str, Any], **_: Any) -> None:
-        """Raise ValidationError for a `kind` of a direct input."""
-        if "kind" in data and data.get("influence", "direct") == "direct":
-            raise ValidationError("only for an indirect influence", "kind")
+    origin: Annotated[Text, Meta(description="The operation whose output it is")]
+    name: Text
+    influence: Influence = "direct"
+    kind: Kind = ""
 
 
-class _OperationSchema(Document):
+class NamedOperation(Document):
     """The members of every operation."""
 
-    name = Text(required=True)
-    description = Text(empty=True)
+    name: Text
+    description: str = ""
 
 
-class ReadSchema(_OperationSchema):
+class Read(NamedOperation, kw_only=True):
     """An operation that reads a dataset."""
 
-    type = fields.String(required=True, validate=validate.Equal("READ"), metadata={"enum": ["READ"]})
-    source = fields.Nested(DescribedEndPointSchema, required=True)
-    outputs = fields.List(OutputField())
+    type: Literal["READ"]
+    source: DescribedEndPoint
+    outputs: tuple[ShortText | TypedField, ...] = ()
 
 
-class TransformSchema(_OperationSchema):
+class Transform(NamedOperation, kw_only=True):
     """An operation that derives fields."""
 
-    type = fields.String(
-        required=True, validate=validate.Equal("TRANSFORM"), metadata={"enum": ["TRANSFORM"]}
-    )
-    inputs = fields.List(fields.Nested(InputSchema))
-    outputs = fields.List(OutputField())
+    type: Literal["TRANSFORM"]
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[ShortText | TypedField, ...] = ()
 
 
-class WriteSchema(_OperationSchema):
+class Write(NamedOperation, kw_only=True):
     """An operation that writes a dataset."""
 
-    type = fields.String(required=True, validate=validate.Equal("WRITE"), metadata={"enum": ["WRITE"]})
-    destination = fields.Nested(DescribedEndPointSchema, required=True)
-    inputs = fields.List(fields.Nested(InputSchema))
+    type: Literal["WRITE"]
+    destination: DescribedEndPoint
+    inputs: tuple[Input, ...] = ()
 
 
-OPERATIONS = {"READ": ReadSchema, "TRANSFORM": TransformSchema, "WRITE": WriteSchema}
+class RunDocument(Document, kw_only=True):
+    """A document about a run; the namespace is that of its program."""
+
+    namespace: _OwnNamespace = ""
+    run: Run
 
 
-class OperationField(OneOf):
-    """A READ, TRANSFORM or WRITE, by its member `type`."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("Read", "Transform", "Write", **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        """Load an operation with the schema of its `type`. Raises ValidationError."""
-        kind = value.get("type") if isinstance(value, dict) else None
-        # A list or object as `type` cannot be looked up in a dict: it raises TypeError.
-        schema = OPERATIONS.get(kind) if isinstance(kind, str) else None
-        if schema is None:
-            raise ValidationError("must be an object with a type of READ, TRANSFORM or WRITE")
-        return schema().load(value)
-
-
-class NamespaceMember(Text):
-    """The namespace of the program; in a request it is optional, as the URL contains it."""
-
-    def __init__(self) -> None:
-        description = "Required where there is no URL; else it must be the same"
-        super().__init__(bytes_max=ID_BYTES_MAX, metadata={"description": description})
-
-
-class LineageDocumentSchema(Document):
+class LineageDocument(RunDocument, kw_only=True):
     """A run with its operations."""
 
-    namespace = NamespaceMember()
-    run = fields.Nested(RunSchema, required=True)
-    operations = fields.List(OperationField(), required=True)
+    operations: tuple[Read | Transform | Write, ...]
 
 
-class FieldInputSchema(Document):
+class FieldInput(Document):
     """An input that is an output of an earlier operation."""
 
-    field = OutputField(required=True)
+    field: ShortText | TypedField
 
 
-class SourceInputSchema(Document):
+class SourceInput(Document):
     """An input that is a dataset."""
 
-    source = fields.Nested(DescribedEndPointSchema, required=True)
+    source: DescribedEndPoint
 
 
-class FirstDesignInput(OneOf):
-    """A source dataset, or an output field of an earlier operation."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("FieldInput", "SourceInput", **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        """Load an input with either `source` or `field`. Raises ValidationError."""
-        if not isinstance(value, dict) or ("source" in value) == ("field" in value):
-            raise ValidationError("must be an object with either a source or a field")
-        return (SourceInputSchema if "source" in value else FieldInputSchema)().load(value)
-
-
-class FirstDesignOperationSchema(Document):
+class FirstDesignOperation(NamedOperation):
     """An operation of the name-based form."""
 
-    name = Text(required=True)
-    description = Text(empty=True)
-    inputs = fields.List(FirstDesignInput())
-    outputs = fields.List(OutputField())
+    inputs: tuple[FieldInput | SourceInput, ...] = ()
+    outputs: tuple[ShortText | TypedField, ...] = ()
 
 
-class DestinationSchema(DescribedEndPointSchema):
+class Destination(DescribedEndPoint, kw_only=True):
     """The destination of the name-based form; without `fields`, all that were not dropped are written."""
 
-    written_fields = fields.List(OutputField(), data_key="fields")
+    fields: tuple[ShortText | TypedField, ...] = ()
 
 
-class FirstDesignDocumentSchema(Document):
+class FirstDesignDocument(RunDocument, kw_only=True):
     """A run in the name-based form."""
 
-    namespace = NamespaceMember()
-    run = fields.Nested(RunSchema, required=True)
-    destination = fields.Nested(DestinationSchema, required=True)
-    operations = fields.List(fields.Nested(FirstDesignOperationSchema), required=True)
+    destination: Destination
+    operations: tuple[FirstDesignOperation, ...]
 
 
-class SqlDefaultsSchema(ma.Schema):
+class SqlDefaults(msgspec.Struct):
     """Catalog and schema of names of tables that have none; other members are refused."""
 
-    class Meta:
-        unknown = ma.RAISE
-
-    catalog = Text(empty=True, bytes_max=NAME_BYTES_MAX, metadata={"example": "shop"})
-    schema = Text(empty=True, bytes_max=NAME_BYTES_MAX, metadata={"example": "public"})
+    catalog: Annotated[str, Meta(extra_json_schema={"example": "shop"})] = ""
+    schema: Annotated[str, Meta(extra_json_schema={"example": "public"})] = ""
 
 
-class SqlDocumentSchema(Document):
+class SqlDocument(RunDocument, kw_only=True):
     """A run with the SQL statements that it executed."""
 
-    namespace = NamespaceMember()
-    run = fields.Nested(RunSchema, required=True)
-    sql = Text(required=True, metadata={"description": "One statement, or several with `;` between them"})
-    dialect = fields.String(validate=validate.OneOf((*DIALECTS, *DIALECT_ALIASES)), dump_default=DIALECTS[0])
-    schema = fields.Dict(
-        keys=fields.String(),
-        values=fields.List(OutputField()),
-        metadata={"description": "The columns of tables, in their order"},
-    )
-    defaults = fields.Nested(SqlDefaultsSchema)
-    dataset_namespace = Text(
-        empty=True,
-        bytes_max=ID_BYTES_MAX,
-        data_key="datasetNamespace",
-        metadata={
-            "description": "Namespace of the tables in OpenLineage or DataHub: the form of their names",
-            "example": "postgres://db:5432",
-        },
-    )
-    alias_namespaces = fields.List(
-        Text(bytes_max=ID_BYTES_MAX),
-        validate=validate.Length(max=ALIASES_MAX),
-        data_key="aliasNamespaces",
-        metadata={"description": "Other namespaces in which the tables have names", "example": ["postgres"]},
-    )
+    sql: Annotated[Text, Meta(description="One statement, or several with `;` between them")]
+    dialect: Annotated[str, Meta(extra_json_schema={"enum": [*DIALECTS, *DIALECT_ALIASES]})] = DIALECTS[0]
+    schema: Annotated[
+        dict[str, tuple[ShortText | TypedField, ...]] | None,
+        Meta(description="The columns of tables, in their order"),
+    ] = None
+    defaults: SqlDefaults | None = None
+    dataset_namespace: Annotated[
+        str,
+        Meta(
+            description="Namespace of the tables in OpenLineage or DataHub: the form of their names",
+            extra_json_schema={"example": "postgres://db:5432"},
+        ),
+    ] = ""
+    alias_namespaces: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="Other namespaces in which the tables have names",
+            max_length=ALIASES_MAX,
+            extra_json_schema={"example": ["postgres"]},
+        ),
+    ] = ()
 
 
-class DbtDocumentSchema(Document):
+class DbtDocument(Document, kw_only=True):
     """The artifacts of one dbt invocation, as dbt writes them; docs/sources/dbt.md."""
 
-    namespace = NamespaceMember()
-    dataset_namespace = Text(
-        empty=True,
-        bytes_max=ID_BYTES_MAX,
-        data_key="datasetNamespace",
-        metadata={"description": "Namespace of the datasets, such as postgres://host:5432"},
-    )
-    manifest = fields.Dict(required=True, metadata={"description": "manifest.json"})
-    catalog = fields.Dict(metadata={"description": "catalog.json"})
-    run_results = fields.Dict(data_key="runResults", metadata={"description": "run_results.json"})
+    namespace: _OwnNamespace = ""
+    dataset_namespace: Annotated[
+        str, Meta(description="Namespace of the datasets, such as postgres://host:5432")
+    ] = ""
+    manifest: Annotated[dict[str, Any], Meta(description="manifest.json")]
+    catalog: Annotated[dict[str, Any] | None, Meta(description="catalog.json")] = None
+    run_results: Annotated[dict[str, Any] | None, Meta(description="run_results.json")] = None
 
 
-COMPONENTS = {
-    "Read": ReadSchema,
-    "Transform": TransformSchema,
-    "Write": WriteSchema,
-    "TypedField": TypedFieldSchema,
-    "FieldInput": FieldInputSchema,
-    "SourceInput": SourceInputSchema,
-    "LineageDocument": LineageDocumentSchema,
-    "FirstDesignDocument": FirstDesignDocumentSchema,
-    "SqlDefaults": SqlDefaultsSchema,
-    "SqlDocument": SqlDocumentSchema,
-    "DbtDocument": DbtDocumentSchema,
-}
-"""Schemas that are referred to by name."""
+COMPONENTS: tuple[type[msgspec.Struct], ...] = (
+    Read,
+    Transform,
+    Write,
+    TypedField,
+    FieldInput,
+    SourceInput,
+    LineageDocument,
+    FirstDesignDocument,
+    SqlDefaults,
+    SqlDocument,
+    DbtDocument,
+)
+"""Shapes that are referred to by name."""
 
 
 @dataclass(frozen=True, slots=True)

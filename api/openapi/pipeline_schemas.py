@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
-from marshmallow import fields, validate
-
-from fll_hbase.model.operations import KINDS
-from fll_hbase.sources.validation import NAME_BYTES_MAX
+import msgspec
+from msgspec import Meta
 
 from .document_schemas import (
-    INFLUENCES,
-    OPERATIONS,
-    DescribedEndPointSchema,
+    DescribedEndPoint,
     Document,
-    NamespaceMember,
-    OneOf,
-    OutputField,
-    RunSchema,
+    Influence,
+    Kind,
+    RunDocument,
+    ShortText,
     Text,
+    TypedField,
 )
 
 # Only the members that lineage needs: configs are sent as CDAP exports them, and the rest is ignored.
 
-_NAME = {"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX}
 # CDAP stores the schema of a record as JSON text within JSON.
 _SCHEMA_TEXT = {
     "anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}],
@@ -34,109 +29,90 @@ _NAMED_SCHEMAS = {
     "type": "array",
     "items": {"type": "object", "properties": {"name": {"type": "string"}, "schema": _SCHEMA_TEXT}},
 }
+_TYPES = [{"type": "string"}, {"type": "object"}, {"type": "array", "items": {}}]
 
 
-class Shape(fields.Field[Any]):
-    """A member with one or more of several inline shapes."""
-
-    def __init__(self, *shapes: Mapping[str, object], **kwargs: Any) -> None:
-        super().__init__(metadata={"anyOf": list(shapes)}, **kwargs)
-
-
-class PluginSchema(Document):
+class Plugin(Document):
     """The plugin of a stage; its type decides whether the stage is a source, sink, joiner or transform."""
 
-    type = Text(empty=True, metadata={"description": "Such as `batchsource`, `transform`, `batchsink`"})
-    properties = fields.Dict(
-        metadata={"description": "`referenceName` names the dataset, `schema` the fields"}
-    )
+    type: Annotated[str, Meta(description="Such as `batchsource`, `transform`, `batchsink`")] = ""
+    properties: Annotated[
+        dict[str, Any] | None, Meta(description="`referenceName` names the dataset, `schema` the fields")
+    ] = None
 
 
-class StageInputSchema(Document):
+class StageInput(Document):
     """An input field: `name`, or `stage.name` if the stage has several input stages."""
 
-    name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    influence = fields.String(validate=validate.OneOf(INFLUENCES))
-    kind = fields.String(validate=validate.OneOf(sorted(KINDS)))
+    schema_name: ClassVar[str] = "TakenField"
+
+    name: Text
+    influence: Influence = "direct"
+    kind: Kind = ""
 
 
-class StageOperationSchema(Document):
+class StageOperation(Document, kw_only=True):
     """An operation of a stage."""
 
-    type = fields.String(validate=validate.OneOf(list(OPERATIONS)))
-    name = Text(required=True)
-    description = Text(empty=True)
-    inputs = fields.List(OneOf("TakenField", also=(_NAME,)))
-    outputs = fields.List(OutputField())
-    source = fields.Nested(DescribedEndPointSchema)
-    destination = fields.Nested(DescribedEndPointSchema)
+    type: Literal["READ", "TRANSFORM", "WRITE"] = "TRANSFORM"
+    name: Text
+    description: str = ""
+    inputs: tuple[ShortText | StageInput, ...] = ()
+    outputs: tuple[ShortText | TypedField, ...] = ()
+    source: DescribedEndPoint | None = None
+    destination: DescribedEndPoint | None = None
 
 
-class MutatedFieldSchema(Document):
-    """A field with its type, as schemas write types."""
+class MutatedField(Document):
+    """A field with its type, as schemas write types; also JSON text of this object, or the name alone."""
 
-    name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    type = Shape({"type": "string"}, {"type": "object"}, {"type": "array", "items": {}})
-
-
-class MutatedField(OneOf):
-    """A field as an object, as JSON text of that object, or by its name alone."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("MutatedField", also=(_NAME,), **kwargs)
+    name: Text
+    type: Annotated[Any, Meta(extra_json_schema={"anyOf": _TYPES})] = None
 
 
-class FieldMutationSchema(Document):
+class FieldMutation(Document):
     """A field mutation of a stage (seed 000): fields that it renames, deletes, creates or changes."""
 
-    mutation = Text(required=True, metadata={"description": "`rename`, `delete`, `create` or any other word"})
-    description = Text(empty=True)
-    input_fields = fields.List(MutatedField(), data_key="inputFields")
-    output_field = MutatedField(data_key="outputField")
-    output_fields = fields.List(MutatedField(), data_key="outputFields")
+    mutation: Annotated[Text, Meta(description="`rename`, `delete`, `create` or any other word")]
+    description: str = ""
+    input_fields: tuple[ShortText | MutatedField, ...] = ()
+    output_field: ShortText | MutatedField = ""
+    output_fields: tuple[ShortText | MutatedField, ...] = ()
 
 
-class StageSchema(Document):
+class Stage(Document):
     """A stage of a pipeline."""
 
-    name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    plugin = fields.Nested(PluginSchema)
-    type = Text(empty=True, metadata={"description": "Where the plugin has none"})
-    end_point = OneOf("DescribedEndPoint", also=(_NAME,), data_key="endPoint")
-    operations = fields.List(fields.Nested(StageOperationSchema))
-    field_mutations = fields.List(fields.Nested(FieldMutationSchema), data_key="fieldMutations")
-    input_schema = Shape(_NAMED_SCHEMAS, {}, data_key="inputSchema")
-    output_schema = Shape(_SCHEMA_TEXT, _NAMED_SCHEMAS, data_key="outputSchema")
+    name: Text
+    plugin: Plugin | None = None
+    type: Annotated[str, Meta(description="Where the plugin has none")] = ""
+    end_point: ShortText | DescribedEndPoint = ""
+    operations: tuple[StageOperation, ...] = ()
+    field_mutations: tuple[FieldMutation, ...] = ()
+    input_schema: Annotated[Any, Meta(extra_json_schema={"anyOf": [_NAMED_SCHEMAS, {}]})] = None
+    output_schema: Annotated[Any, Meta(extra_json_schema={"anyOf": [_SCHEMA_TEXT, _NAMED_SCHEMAS]})] = None
 
 
-class PipelineConnectionSchema(Document):
+class PipelineConnection(Document):
     """A connection of two stages."""
 
-    from_ = Text(data_key="from", required=True)
-    to = Text(required=True)
+    begin: Text = msgspec.field(name="from")
+    to: Text
 
 
-class PipelineSchema(Document):
+class Pipeline(Document):
     """A pipeline config."""
 
-    stages = fields.List(fields.Nested(StageSchema), required=True)
-    connections = fields.List(fields.Nested(PipelineConnectionSchema))
+    stages: tuple[Stage, ...]
+    connections: tuple[PipelineConnection, ...] = ()
 
 
-class PipelineDocumentSchema(Document):
+class PipelineDocument(RunDocument, kw_only=True):
     """A run of a pipeline."""
 
-    namespace = NamespaceMember()
-    run = fields.Nested(RunSchema, required=True)
-    config = fields.Nested(PipelineSchema, required=True)
-    arguments = fields.Dict(
-        keys=fields.String(), values=fields.String(), metadata={"description": "Values of macros"}
-    )
+    config: Pipeline
+    arguments: Annotated[dict[str, str] | None, Meta(description="Values of macros")] = None
 
 
-COMPONENTS = {
-    "TakenField": StageInputSchema,
-    "MutatedField": MutatedFieldSchema,
-    "PipelineDocument": PipelineDocumentSchema,
-}
-"""Schemas that are referred to by name."""
+COMPONENTS: tuple[type[msgspec.Struct], ...] = (StageInput, MutatedField, PipelineDocument)
+"""Shapes that are referred to by name."""

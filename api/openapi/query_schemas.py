@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
+from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
@@ -92,12 +93,22 @@ def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[A
 
 @cache
 def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
-    """Return the schema of a JSON object of an answer, for the OpenAPI document alone."""
+    """Return the schema of a JSON object of an answer or document, for the OpenAPI document alone.
+
+    Other members are not valid, unless `other_members` of the class says otherwise, in marshmallow's words.
+    """
     # Members have another attribute here: `fields` is one of marshmallow's own.
     members = {f"member_{item.encode_name}": _member_field(item) for item in msgspec.structs.fields(body)}
+    meta = type("Meta", (), {"unknown": getattr(body, "other_members", ma.RAISE)})
+    listed = {name: item for name, item in members.items() if item}
+    return type(f"{schema_name(body)}Schema", (ma.Schema,), {"Meta": meta, **listed})
+
+
+def schema_name(body: type[msgspec.Struct]) -> str:
+    """Return the name of a body in the OpenAPI document."""
     # Not that of a base, whose schema is another one.
-    name = vars(body).get("schema_name", body.__name__.removesuffix("Answer"))
-    return type(f"{name}Schema", (ma.Schema,), {name: item for name, item in members.items() if item})
+    name: str = vars(body).get("schema_name", body.__name__.removesuffix("Answer"))
+    return name
 
 
 def answer_schema(query: type[Query[Any]]) -> ma.Schema | Json:
@@ -119,29 +130,40 @@ def _array_schema(item: Any) -> ma.Schema | Json:
 
 def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None:
     """Return one member; None for the number of a hidden thing, which no schema has."""
-    hint, metas = member.type, []
-    if get_origin(hint) is Annotated:
-        hint, *metas = get_args(hint)
     if member.name == "hidden":
         return None
+    hint, metas = _split_annotated(member.type)
     required = member.required or any(meta.extra and meta.extra.get("required") for meta in metas)
-    options: dict[str, Any] = {"data_key": member.encode_name, "required": required, **_options(metas)}
+    options: dict[str, Any] = {"data_key": member.encode_name, "required": required}
     if member.required and NoneType in get_args(hint):
         options["allow_none"] = True
-    return _value_field(hint)(**options)
+    return _value_field(member.type, **options)
 
 
-def _options(metas: Iterable[msgspec.Meta]) -> dict[str, Any]:
-    """Return the options of a field that has a description, bounds of its length and a pattern."""
+def _split_annotated(hint: Any) -> tuple[Any, list[msgspec.Meta]]:
+    """Return a type without what annotates it, and that."""
+    if get_origin(hint) is not Annotated:
+        return hint, []
+    plain, *metas = get_args(hint)
+    return plain, metas
+
+
+def _options(metas: Sequence[msgspec.Meta]) -> dict[str, Any]:
+    """Return the options of a field whose type has these annotations: a description, bounds and the like."""
     stated = {
         name: value
         for meta in metas
-        for name in ("description", "pattern", "min_length", "max_length")
+        for name in ("description", "pattern", "min_length", "max_length", "ge", "le")
         if (value := getattr(meta, name)) is not None
     }
-    bounds = {name[:3]: stated.pop(name) for name in ("min_length", "max_length") if name in stated}
+    lengths = {name[:3]: stated.pop(name) for name in ("min_length", "max_length") if name in stated}
+    bounds = {word: stated.pop(name) for name, word in (("ge", "min"), ("le", "max")) if name in stated}
+    for meta in metas:
+        stated |= meta.extra_json_schema or {}
     options: dict[str, Any] = {"metadata": stated}
-    return options | ({"validate": validate.Length(**bounds)} if bounds else {})
+    if lengths or bounds:
+        options["validate"] = validate.Length(**lengths) if lengths else validate.Range(**bounds)
+    return options
 
 
 _VALUES: dict[Any, type[fields.Field[Any]]] = {
@@ -149,23 +171,37 @@ _VALUES: dict[Any, type[fields.Field[Any]]] = {
     int: fields.Integer,
     float: fields.Float,
     bool: fields.Boolean,
+    Any: fields.Raw,
 }
 
 
-def _value_field(hint: Any) -> Callable[..., fields.Field[Any]]:
-    """Return what makes the field of values of a type."""
+def _value_field(hint: Any, **given: Any) -> fields.Field[Any]:
+    """Return the field of values of a type, with these options and those that annotate the type."""
+    hint, metas = _split_annotated(hint)
+    options = {**given, **(_options(metas) if metas else {})}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return lambda **options: fields.Nested(body_schema(hint), **options)
+        return fields.Nested(body_schema(hint), **options)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return fields.String(validate=validate.OneOf([item.value for item in hint]), **options)
     origin, arguments = get_origin(hint), [item for item in get_args(hint) if item is not NoneType]
     if origin is Literal:
-        return lambda **options: fields.String(validate=validate.OneOf(arguments), **options)
+        return fields.String(validate=validate.OneOf(arguments), **options)
     if origin is tuple:
-        return lambda **options: fields.List(_value_field(arguments[0])(), **options)
+        return fields.List(_value_field(arguments[0]), **options)
     if origin is dict:
-        return lambda **options: fields.Dict(values=_value_field(arguments[1])(), **options)
-    if hint is Any:
-        return fields.Raw
+        return fields.Dict(values=_value_field(arguments[1]), **options)
     if hint in _VALUES:
-        return _VALUES[hint]
+        return _VALUES[hint](**options)
+    if len(arguments) > 1 and float not in arguments:
+        return fields.Raw(**{**options, "metadata": {"oneOf": list(map(_alternative, arguments))}})
     # An optional value; of whole and decimal numbers the latter.
-    return _value_field(float if float in arguments else arguments[0])
+    return _value_field(float if float in arguments else arguments[0], **options)
+
+
+def _alternative(hint: Any) -> Json:
+    """Return the shape of one of several types: a text with its bounds, or a schema that has a name."""
+    plain, metas = _split_annotated(hint)
+    if plain is str:
+        lengths = [(meta.min_length, meta.max_length) for meta in metas]
+        return {"type": "string", "minLength": lengths[0][0], "maxLength": lengths[0][1]}
+    return {"$ref": f"#/components/schemas/{schema_name(plain)}"}

@@ -14,7 +14,8 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..openapi.answer_schemas import ProblemSchema
+from ..openapi.answer_schemas import Problem
+from ..openapi.query_schemas import body_schema
 from ..security.rights import View, Views
 from ..wire import bodies
 from ..wire.problems import MEDIA_TYPE, report_refused
@@ -57,7 +58,10 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
             # (api/security/hosts.py, api/security/authentication.py, api/security/limits.py).
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
-                    status, schema=ProblemSchema, content_type=MEDIA_TYPE, description=_PROBLEMS[status]
+                    status,
+                    schema=body_schema(Problem),
+                    content_type=MEDIA_TYPE,
+                    description=_PROBLEMS[status],
                 )(view)
             return view
 

@@ -30,14 +30,15 @@ from fll_hbase.sources.validation import Validator
 
 from ..openapi.datahub_schemas import (
     DELETE,
+    Aspect,
     AspectParams,
-    AspectSchema,
     AspectsParams,
-    ConfigSchema,
+    Config,
     EntitiesParams,
-    IngestedSchema,
+    Ingested,
     OpenApiParams,
 )
+from ..openapi.query_schemas import body_schema
 from ..wire import problems, responses
 from ..wire.query_params import NoParams, now_ms
 from .blueprint import Blueprint, body, store
@@ -72,7 +73,7 @@ def _add_message(response: Response) -> Response:
 
 @blueprint.route("/config")
 @blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, ConfigSchema, description="The configuration of the server")
+@blueprint.response(200, body_schema(Config), description="The configuration of the server")
 @blueprint.problems(400)
 def config(query: dict[str, Any]) -> Response:
     """Return the capabilities of the server, which DataHub's clients request first.
@@ -144,7 +145,7 @@ def upsert(query: dict[str, Any], entity: str) -> Response:
 
 @blueprint.route("/openapi/v3/entity/<name:entity>/<urn:urn>", methods=["DELETE"])
 @blueprint.arguments(OpenApiParams(), location="query")
-@blueprint.response(200, IngestedSchema, description="Counted; nothing is undone")
+@blueprint.response(200, body_schema(Ingested), description="Counted; nothing is undone")
 @blueprint.problems(400, 403)
 def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
     """Count the deletion of an entity; windows before it still return its lineage."""
@@ -154,7 +155,7 @@ def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
 
 @blueprint.route("/aspects/<urn:urn>")
 @blueprint.arguments(AspectParams(), location="query")
-@blueprint.response(200, AspectSchema, description="As DataHub answers")
+@blueprint.response(200, body_schema(Aspect), description="As DataHub answers")
 @blueprint.problems(400, 404, 503)
 def aspect(query: dict[str, Any], urn: str) -> Response:
     """Return the key or the schema of a dataset in the catalogue; other aspects are not stored."""

@@ -8,7 +8,8 @@ from flask import Response, current_app
 
 from ..observability import exporter
 from ..observability.readiness import Readiness
-from ..openapi.answer_schemas import HealthSchema
+from ..openapi.answer_schemas import Health
+from ..openapi.query_schemas import body_schema
 from ..wire import responses
 from ..wire.query_params import NoParams
 from .blueprint import Blueprint
@@ -20,7 +21,7 @@ blueprint = Blueprint("health", __name__, description="For load balancers and su
 
 @blueprint.route("/healthz")
 @blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, HealthSchema, description="The process is alive")
+@blueprint.response(200, body_schema(Health), description="The process is alive")
 @blueprint.problems(400)
 def liveness(query: dict[str, Any]) -> Response:
     """Report that the process is alive."""
@@ -30,7 +31,7 @@ def liveness(query: dict[str, Any]) -> Response:
 
 @blueprint.route("/readyz")
 @blueprint.arguments(NoParams(), location="query")
-@blueprint.response(200, HealthSchema, description="The store answers")
+@blueprint.response(200, body_schema(Health), description="The store answers")
 @blueprint.problems(400, 503)
 def ready(query: dict[str, Any]) -> Response:
     """Report that the store answers; 503 if it does not."""

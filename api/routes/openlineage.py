@@ -15,7 +15,8 @@ from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocumen
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..openapi.answer_schemas import EventRecordedSchema, EventsRecordedSchema
+from ..openapi.answer_schemas import EventRecorded, EventsRecorded
+from ..openapi.query_schemas import body_schema
 from ..wire import problems, responses
 from ..wire.query_params import NoParams, RecordParams
 from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
@@ -56,7 +57,7 @@ def wrong_path_hint(query: dict[str, Any]) -> Response:
 @blueprint.arguments(RecordParams(), location="query")
 @blueprint.doc(requestBody={"required": True, "content": {"application/json": {"schema": _EVENT}}})
 @blueprint.response(
-    201, EventRecordedSchema, description="Recorded, durably; `recorded` is false for a repeated event"
+    201, body_schema(EventRecorded), description="Recorded, durably; `recorded` is false for a repeated event"
 )
 @blueprint.alt_response(200, schema={"$ref": "#/components/schemas/DryRun"}, description="A dry run")
 @blueprint.problems(400, 409, 413, 415, 503)
@@ -89,7 +90,7 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
 @blueprint.arguments(RecordParams(), location="query")
 @blueprint.doc(requestBody={"required": True, "content": {"application/json": {"schema": _EVENTS}}})
 @blueprint.response(
-    200, EventsRecordedSchema, description="How many were recorded, which were refused and why"
+    200, body_schema(EventsRecorded), description="How many were recorded, which were refused and why"
 )
 @blueprint.problems(400, 413, 415, 503)
 def record_events(query: dict[str, Any]) -> Response:

@@ -32,8 +32,9 @@ from fll_hbase.runtime.errors import (
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..openapi.answer_schemas import RecordedRunsSchema, RecordedSchema
+from ..openapi.answer_schemas import Recorded, RecordedRuns
 from ..openapi.document_schemas import REQUESTS, RequestShape
+from ..openapi.query_schemas import body_schema
 from ..wire import bodies, problems, responses
 from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
@@ -207,7 +208,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
         ),
         routes.response(
             201,
-            RecordedSchema if document_format.has_run_id else RecordedRunsSchema,
+            body_schema(Recorded if document_format.has_run_id else RecordedRuns),
             description="Recorded, durably",
         ),
         routes.doc(requestBody=_request(shape)),

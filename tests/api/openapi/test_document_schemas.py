@@ -1,20 +1,25 @@
-"""The schemas of the API, the strict reader and the cached reader agree on every document."""
+"""The OpenAPI document, the strict reader and the cached reader agree on every document."""
 
 from __future__ import annotations
 
+import json
+import re
+from functools import cache
 from typing import Any
 
-import marshmallow as ma
+import jsonschema_rs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.openapi.document_schemas import FirstDesignDocumentSchema, LineageDocumentSchema
+from api import create_app
 from fll_hbase.runtime.errors import InvalidLineage, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.sources.native.document import Reading
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
 from tests.support.document_mutations import damaged, documents, mutated, mutations, written
 from tests.support.lineage_documents import first_design, worked
 from tests.support.strategies import names
@@ -22,35 +27,53 @@ from tests.support.strategies import names
 READER = CachedDocumentReader()
 """One for all examples, so that it remembers operations of earlier ones."""
 
+NOT_IN_SCHEMAS = re.compile(
+    r"is longer than \d+ bytes|half of a surrogate|is a fraction|goes with `\"influence\""
+)
+"""Faults that no schema states: bytes, half of a character, `1.0`, and a kind without its influence."""
+
 MUTATIONS, DAMAGES = 12, 15
 """Changes of one document: of its members, and of its bytes."""
 
 Outcome = tuple[type[Any], Any]
 
 
-def shape_accepted(payload: Any) -> bool:
-    """Whether the strict reading finds no fault of shape; a document may name its namespace."""
+@cache
+def validators() -> tuple[jsonschema_rs.Validator, jsonschema_rs.Validator]:
+    """Return those of the form with operations alone and of the name-based form, of the OpenAPI document."""
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    components = create_app(store).test_client().get("/openapi.json").json["components"]
+    by_id, by_name = (
+        jsonschema_rs.Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": components})
+        for name in ("LineageDocument", "FirstDesignDocument")
+    )
+    return by_id, by_name
+
+
+def schema_accepts(payload: Any) -> bool:
+    first = isinstance(payload, dict) and "destination" in payload
+    # Halves of surrogate pairs, which a schema of texts cannot name, cannot be handed to the validator.
+    return validators()[first].is_valid(json.loads(json.dumps(payload).replace("\\ud", "\\u0d")))
+
+
+def shape_faults(payload: Any) -> tuple[str, ...]:
+    """The faults of shape that the strict reading finds; a document may name its namespace."""
     by_name = isinstance(payload, dict) and "namespace" in payload
     try:
         document.read(payload, namespace=None if by_name else "ns1")
-    except UnreadableDocument:
-        return False
+    except UnreadableDocument as error:
+        return tuple(fault.detail for fault in error.errors)
     except (InvalidLineage, TooLarge):
-        return True
-    return True
-
-
-def schema_of(payload: Any) -> ma.Schema:
-    first = isinstance(payload, dict) and "destination" in payload
-    return FirstDesignDocumentSchema() if first else LineageDocumentSchema()
+        return ()
+    return ()
 
 
 @given(documents)
 @example(worked())
 @example(first_design())
 def test_documents_of_the_right_shape_are_accepted_by_both(payload: Any) -> None:
-    assert schema_of(payload).validate(payload) == {}
-    assert shape_accepted(payload)
+    assert schema_accepts(payload)
+    assert not shape_faults(payload)
 
 
 @pytest.mark.slow
@@ -80,7 +103,11 @@ def test_likewise_at_the_limits(payload: Any) -> None:
 
 
 def assert_accepted_alike(payload: Any) -> None:
-    assert (schema_of(payload).validate(payload) == {}) is shape_accepted(payload)
+    faults = shape_faults(payload)
+    if schema_accepts(payload):
+        assert all(NOT_IN_SCHEMAS.search(fault) for fault in faults)
+    else:
+        assert faults
 
 
 def outcome(read: Any, *arguments: Any, **by_name: Any) -> Outcome:
