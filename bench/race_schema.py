@@ -7,8 +7,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fll_hbase.model import field_relations, simple_view, topology
+from fll_hbase.model import field_relations
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
+from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.field_operations import operations_into
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, Operation, Read, inputs_of, outputs_of
 from fll_hbase.model.runs import ProgramRun, RecordedRun
@@ -167,12 +169,8 @@ class Recorder:
 
 def _way(operations: Sequence[Operation], field: DatasetField) -> tuple[str, str]:
     """Return the digest of the way in which operations derive a field, and these operations as JSON."""
-    signature = simple_view.derivation_signature(operations, field)
-    # Every member of a signature begins with the name of its operation.
-    names = {member[0] for member in signature if isinstance(member, tuple)}
-    upstream = [operation for operation in operations if operation.name in names]
-    steps = list(_steps(topology.sort_operations(upstream)))
-    return simple_view.signature_digest(signature), json.dumps(steps)
+    steps = list(_steps(operations_into(operations, field)))
+    return field_digest(operations, field, indirect=True), json.dumps(steps)
 
 
 def _steps(operations: Iterable[Operation]) -> Iterator[dict[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fll_hbase.model import checksum, simple_view, topology
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import Influence, Operation, Write, dataset_of, type_of
 
 
@@ -14,8 +14,9 @@ def derivation_digests(
 ) -> dict[str, str]:
     """Return a digest of 32 hex digits for each field that the operations of a content write to the dataset.
 
-    The digests of two contents are equal if, and only if, their signatures of the field are: see
-    `simple_view.derivation_signature`. The work follows the operations and their inputs, not the fields.
+    The digests of two contents are equal if, and only if, name, type, description, dataset and connections of
+    each operation that leads into the field are. Other outputs of these operations do not change them, nor,
+    without `indirect`, do indirect inputs. The work follows the operations and their inputs, not the fields.
     """
     # Names identify the operations of a content, so that the digest of one says all that leads into it.
     digests: dict[str, str] = {}
@@ -25,7 +26,8 @@ def derivation_digests(
         if isinstance(operation, Write):
             if operation.destination == dataset:
                 for (origin, name), influence in inputs.items():
-                    if influence is Influence.DIRECT:
+                    # The operations of one field may lack the origins of others.
+                    if influence is Influence.DIRECT and origin in digests:
                         way = operation.name, operation.description, origin, digests[origin]
                         ways.setdefault(name, set()).add(way)
             continue
@@ -37,6 +39,14 @@ def derivation_digests(
         head = operation.name, type_of(operation), operation.description, dataset_of(operation)
         digests[operation.name] = _digest((head, members))
     return {name: _digest((dataset, sorted(members))) for name, members in ways.items()}
+
+
+def field_digest(operations: Sequence[Operation], field: DatasetField, *, indirect: bool) -> str:
+    """Return the digest of one field of `derivation_digests`, "" if no operation writes it.
+
+    `operations` are those of a content, or at least those that lead into the field.
+    """
+    return derivation_digests(operations, field.dataset, indirect=indirect).get(field.name, "")
 
 
 def _digest(value: object) -> str:

@@ -78,7 +78,7 @@ class ContentDerivations:
         """Return the parts of the derivation of a field, and whether `connections_max` cut them.
 
         Breadth first: what is cut has what is nearest to the field. Two complete derivations have equal parts
-        if, and only if, their signatures are equal, see `simple_view.derivation_signature`.
+        if, and only if, their digests are equal, see `derivation_digests`.
         """
         edges: dict[tuple[NodeId, NodeId, str], Influence] = {}
         operations: set[OperationIdentity] = set()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import DatasetField
-from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.model.operations import Influence, Operation
+from fll_hbase.model.simple_view import Steps
 
 
 def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
@@ -14,15 +15,12 @@ def operations_into(operations: Sequence[Operation], target: DatasetField) -> tu
 
     Indirect inputs are followed, too. Empty if no Write writes the field.
     """
-    by_name = {operation.name: operation for operation in operations}
-    reached = {write.name: _written_origins(write, target) for write in _writes_of(operations, target)}
-    pending = [origin for origins in reached.values() for origin in origins]
-    while pending:
-        name = pending.pop()
-        if name not in reached:
-            reached[name] = {field.origin for field in inputs_of(by_name[name])}
-            pending.extend(reached[name])
-    return topology.sort_operations([by_name[name] for name in reached])
+    steps = Steps(operations, indirect=True)
+    writes = [(write.name, origin) for write, origin in steps.writes_of(target)]
+    starts = {origin: Influence.DIRECT for _, origin in writes}
+    return _in_order(
+        steps, [*(name for name, _ in writes), *steps.reachable_operations(starts, steps.origins)]
+    )
 
 
 def operations_from(operations: Sequence[Operation], source: DatasetField) -> tuple[Operation, ...]:
@@ -30,51 +28,16 @@ def operations_from(operations: Sequence[Operation], source: DatasetField) -> tu
 
     Indirect inputs are followed, too. Empty if no Read reads the field.
     """
-    by_name = {operation.name: operation for operation in operations}
-    consumers: dict[str, set[str]] = {}
-    field_consumers: dict[str, set[str]] = {}
-    for operation in operations:
-        for field in inputs_of(operation):
-            consumers.setdefault(field.origin, set()).add(operation.name)
-            if field.name == source.name:
-                field_consumers.setdefault(field.origin, set()).add(operation.name)
-    reached = {read.name for read in _reads_of(operations, source, field_consumers)}
-    # A Read has other fields, too: of it only the consumers of this field are followed.
-    pending = [name for read in reached for name in field_consumers.get(read, ())]
-    while pending:
-        name = pending.pop()
-        if name not in reached:
-            reached.add(name)
-            pending.extend(consumers.get(name, ()))
-    return topology.sort_operations([by_name[name] for name in sorted(reached)])
+    steps = Steps(operations, indirect=True)
+    names: list[str] = []
+    for read in steps.reads_of(source):
+        # A Read has other fields, too: of it only the consumers of this field are followed.
+        start = read.name, source.name
+        reachable = steps.reachable_operations(steps.consumers_of(start), steps.consumers)
+        names += [read.name, *reachable]
+        names += (name for _, writes in steps.writes_reached(start, reachable) for name in writes)
+    return _in_order(steps, names)
 
 
-def _writes_of(operations: Sequence[Operation], target: DatasetField) -> list[Write]:
-    return [
-        operation
-        for operation in operations
-        if isinstance(operation, Write) and _written_origins(operation, target)
-    ]
-
-
-def _written_origins(write: Write, target: DatasetField) -> set[str]:
-    """Return the operations whose output a Write writes as the field."""
-    if write.destination != target.dataset:
-        return set()
-    # An indirect input of a Write decides on rows of the dataset, not on the value of this field.
-    return {
-        field.origin
-        for field in write.inputs
-        if field.name == target.name and field.influence is Influence.DIRECT
-    }
-
-
-def _reads_of(operations: Sequence[Operation], source: DatasetField, used: dict[str, set[str]]) -> list[Read]:
-    """Return the Reads that list the field, or whose output of this name is `used`."""
-    return [
-        operation
-        for operation in operations
-        if isinstance(operation, Read)
-        and operation.source == source.dataset
-        and (operation.name in used or source.name in {output.name for output in outputs_of(operation)})
-    ]
+def _in_order(steps: Steps, names: Iterable[str]) -> tuple[Operation, ...]:
+    return topology.sort_operations([steps.operations[name] for name in set(names)])

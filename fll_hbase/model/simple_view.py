@@ -1,4 +1,4 @@
-"""Simple views, from ultimate sources to ultimate destinations of a field, and derivation signatures.
+"""Simple views, from ultimate sources to ultimate destinations of a field.
 
 All outputs of a transform share its inputs, so paths are followed from operation to operation, never from
 field to field: a path costs as much as its operations and their connections. All paths are bounded: those of
@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from fll_hbase.model import checksum, topology
+from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph, OperationPath
 from fll_hbase.model.operations import (
@@ -20,13 +20,9 @@ from fll_hbase.model.operations import (
     Read,
     Transform,
     Write,
-    dataset_of,
     inputs_of,
     outputs_of,
-    type_of,
 )
-
-DerivationSignature: TypeAlias = frozenset[object]
 
 _Influences: TypeAlias = dict[str, Influence]
 """Influence by the name of an operation."""
@@ -45,7 +41,7 @@ def upstream_simple_view(
     The paths name at most `connections_max` transforms in all, or there is one path alone; about `steps_max`
     connections are followed. `truncated_by` names the limit if there are more.
     """
-    steps = _Steps(operations, indirect=indirect)
+    steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
     for write, origin in steps.writes_of(target):
         if view.is_cut():
@@ -77,7 +73,7 @@ def downstream_simple_view(
 
     The limits are those of `upstream_simple_view`.
     """
-    steps = _Steps(operations, indirect=indirect)
+    steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
     for read in steps.reads_of(origin):
         if view.is_cut():
@@ -96,51 +92,6 @@ def downstream_simple_view(
     return view.graph()
 
 
-def derivation_signature(
-    operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True
-) -> DerivationSignature:
-    """Return a value that is equal for two sets of operations that derive a field in the same way.
-
-    It contains name, type, description, dataset and connections of each operation upstream of the field.
-    Other columns of the destination do not change it, nor, without `indirect`, do indirect inputs.
-    """
-    steps = _Steps(operations, indirect=indirect)
-    writes = list(steps.writes_of(target))
-    outputs_used: dict[str, set[str]] = {}
-    # Only outputs on the way to the field are part of it: a column added beside them changes nothing.
-    pending = [(origin, target.name) for _, origin in writes]
-    while pending:
-        name, output = pending.pop()
-        is_new = name not in outputs_used
-        outputs_used.setdefault(name, set()).add(output)
-        # Once per operation: all its outputs have the same inputs (docs/decisions/0003).
-        if is_new:
-            pending.extend(steps.inputs_of(name))
-    members: set[object] = {
-        (write.name, write.description, write.destination, origin) for write, origin in writes
-    }
-    for name, outputs in outputs_used.items():
-        operation = steps.operations[name]
-        head = name, type_of(operation), operation.description, dataset_of(operation)
-        members.add((*head, frozenset(outputs), frozenset(steps.inputs_of(name).items())))
-    return frozenset(members)
-
-
-def signature_digest(signature: DerivationSignature) -> str:
-    """Return a text of 32 hex digits for a signature, equal in every process for equal signatures."""
-    return checksum.digest(_canonical(signature))
-
-
-def _canonical(value: object) -> bytes:
-    """Encode a part of a signature, so that only equal parts have equal bytes."""
-    if isinstance(value, frozenset):
-        return b"{%b}" % b",".join(sorted(map(_canonical, value)))
-    if type(value) is tuple:
-        return b"(%b)" % b",".join(map(_canonical, value))
-    # Texts, None, influences and datasets: `repr` quotes every text in them.
-    return repr(value).encode()
-
-
 def input_influences(operation: Operation) -> dict[NodeId, Influence]:
     """Return the influence of each input; direct if one is both."""
     influences: dict[NodeId, Influence] = {}
@@ -151,7 +102,7 @@ def input_influences(operation: Operation) -> dict[NodeId, Influence]:
     return influences
 
 
-class _Steps:
+class Steps:
     """The inputs and consumers of each operation, with their influences.
 
     `origins` and `consumers` connect transforms alone; without `indirect`, indirect inputs are left out.
@@ -299,7 +250,7 @@ def _strengthen(influences: _Influences, name: str, influence: Influence) -> Non
 class _View:
     """A simple view under construction, and the limits that cut it."""
 
-    def __init__(self, steps: _Steps, *, connections_max: int | None, steps_max: int | None) -> None:
+    def __init__(self, steps: Steps, *, connections_max: int | None, steps_max: int | None) -> None:
         self._steps = steps
         self._connections_max = connections_max
         self._steps_max = steps_max

@@ -1,4 +1,4 @@
-"""The readers and the writer of one table, assembled once for `LineageStore` and for Spark workers."""
+"""The parts of a store over one table, assembled once for `LineageStore`, its readers, and Spark workers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class StoreComponents:
     """Readers and the writer of one table; they share its caches, and threads may share them."""
 
     table: Table
+    settings: Settings
     events: EventMerger
     contents: ContentCache
     graph: FieldGraph
@@ -33,6 +34,21 @@ class StoreComponents:
     committer: RunCommitter
     requests: RequestedHorizons
     sealer: Sealer | None
+
+
+class Reader:
+    """Answers queries with the components of a store. Threads may share it."""
+
+    def __init__(self, components: StoreComponents) -> None:
+        self._table = components.table
+        self._settings = components.settings
+        self._events = components.events
+        self._contents = components.contents
+        self._graph = components.graph
+        self._windows = components.windows
+        self._times = components.times
+        self._catalogue = components.catalogue
+        self._requests = components.requests
 
 
 def build_components(
@@ -67,6 +83,7 @@ def build_components(
     )
     return StoreComponents(
         table=table,
+        settings=settings,
         events=events,
         contents=contents,
         graph=FieldGraph(contents),

@@ -82,35 +82,31 @@ class LineageStore:
     ) -> None:
         # Public, for views of this store.
         self.table = self._table = table
-        self.settings = self._settings = settings or Settings()
+        self.settings = settings or Settings()
         self.clock = clock
         # The rest are arguments of `build_components`, for views and the simulation.
-        self._components = build_components(table, self._settings, clock=clock, **parts)
-        self._contents = self._components.contents
-        self._windows = self._components.windows
-        self._datasets = DatasetLineageReader(self._windows, self._contents, self._settings)
-        self._field_graphs = FieldGraphReader(self._windows, self._contents, self._settings)
-        self._group_commit = GroupCommit(self._components.committer.record)
-        self.catalogue = self._components.catalogue
+        components = self._components = build_components(table, self.settings, clock=clock, **parts)
+        self._contents = components.contents
+        self._datasets = DatasetLineageReader(components)
+        self._field_graphs = FieldGraphReader(components)
+        self._group_commit = GroupCommit(components.committer.record)
+        self.catalogue = components.catalogue
         self.tags = TagStore(table, self.catalogue, clock=clock)
         self.policies = PolicyStore(table, self.catalogue, clock=clock)
         self.access = AccessStore(table, clock=clock)
-        self._reach = ReachReader(self._components, self._settings)
-        self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
-        self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
-        times, readers = self._components.times, (self._contents, self.catalogue, self._settings)
-        self._runs = RunReader(self._windows, times, *readers)
-        self._histories = FieldHistoryReader(times, *readers)
-        self._diffs = FieldDiffReader(self._field_graphs, *readers)
-        self._dataset_diffs = DatasetDiffReader(
-            self._windows, self._contents, self._diffs, self.catalogue, self._settings
-        )
-        self._derivations = DerivationReader(times, *readers)
-        self.retention = RetentionRequests(self._components, self._runs)
-        self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
-        self.summaries = FieldSummaryReader(self._windows, *readers)
-        self.field_writes = FieldWriteReader(self._components)
-        self.field_programs = FieldProgramReader(times, self._windows, self._contents, self.catalogue)
+        self._reach = ReachReader(components)
+        self._horizons = HorizonReader(components, clock=clock)
+        self._reporter = RetentionReporter(components, self.tags)
+        self._runs = RunReader(components)
+        self._histories = FieldHistoryReader(components)
+        self._diffs = FieldDiffReader(components)
+        self._dataset_diffs = DatasetDiffReader(components)
+        self._derivations = DerivationReader(components)
+        self.retention = RetentionRequests(components)
+        self._namespace_runs = NamespaceRunReader(components)
+        self.summaries = FieldSummaryReader(components)
+        self.field_writes = FieldWriteReader(components)
+        self.field_programs = FieldProgramReader(components)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs, or events of runs, in order. Returns one result each, durable when this returns.
@@ -187,7 +183,7 @@ class LineageStore:
         """
         reader = self._components.times
         readers: tuple[tuple[Sequence[WindowQuery], _FirstReader], ...] = (
-            (contents, self._windows.checksums_by_name),
+            (contents, self._components.windows.checksums_by_name),
             # What the budget cuts is not shared: each query reads it with a budget of its own.
             (times, lambda queries: reader.times(queries, reader.budget())),
         )
@@ -325,7 +321,7 @@ class LineageStore:
     def dataset(self, dataset: Dataset) -> tuple[DatasetSummary, RunBounds]:
         """Return what is known of a dataset and its first and last run. Raises NotFound."""
         summary = self.catalogue.summary(dataset)
-        return summary, RunBoundsReader(self._table, self._windows).bounds(summary.names)
+        return summary, RunBoundsReader(self._components).bounds(summary.names)
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
         """Return the retention horizon of a dataset if the window begins before it, see `HorizonReader`."""

@@ -33,9 +33,9 @@ class Affected:
 class RetentionRequests:
     """Counts, stores and applies requests. Threads may share it; methods raise StoreUnavailable."""
 
-    def __init__(self, components: StoreComponents, runs: RunReader) -> None:
+    def __init__(self, components: StoreComponents) -> None:
         self._components = components
-        self._runs = runs
+        self._runs = RunReader(components)
 
     def count(self, request: RetentionRequest) -> Affected:
         """Return how many runs the request is about that are shown now, within a part of the time left.

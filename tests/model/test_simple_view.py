@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -128,7 +127,6 @@ def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
         == forth.paths
         == {ends: OperationPath(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
     )
-    assert simple_view.derivation_signature(operations, DatasetField(B, "x"))
 
 
 @pytest.mark.slow
@@ -289,84 +287,3 @@ def test_one_way_is_complete_however_long() -> None:
         )
         assert len(view.paths) == 1
         assert not view.truncated
-
-
-@given(operation_sets(), st.data())
-def test_a_signature_ignores_the_order_of_operations(
-    operations: tuple[Operation, ...], data: st.DataObject
-) -> None:
-    shuffled = data.draw(st.permutations(operations))
-    for target in written_fields(operations):
-        assert simple_view.derivation_signature(shuffled, target) == simple_view.derivation_signature(
-            operations, target
-        )
-
-
-@given(operation_sets())
-def test_a_signature_changes_with_what_leads_into_the_field_alone(operations: tuple[Operation, ...]) -> None:
-    for target in written_fields(operations):
-        signature = simple_view.derivation_signature(operations, target)
-        leading = operation_graph.upstream_graph(operations, target).operations
-        for operation in operations:
-            changed = simple_view.derivation_signature(
-                with_other(operations, operation.name, with_other_description), target
-            )
-            assert (changed != signature) == (operation.name in leading)
-            beside = simple_view.derivation_signature(
-                with_other(operations, operation.name, with_a_column_more), target
-            )
-            assert beside == signature
-
-
-def with_other(
-    operations: tuple[Operation, ...], name: str, change: Callable[[Operation], Operation]
-) -> list[Operation]:
-    return [change(operation) if operation.name == name else operation for operation in operations]
-
-
-def with_other_description(operation: Operation) -> Operation:
-    return replace(operation, description=operation.description + "!")
-
-
-def with_a_column_more(operation: Operation) -> Operation:
-    """One more output, or one more field written."""
-    if isinstance(operation, Write):
-        return replace(operation, inputs=(*operation.inputs, *(more(t) for t in operation.inputs[:1])))
-    return replace(operation, outputs=(*operation.outputs, Field("a column beside it")))
-
-
-def more(input_field: InputField) -> InputField:
-    return InputField(input_field.origin, "a column beside it")
-
-
-def making(*input_field: InputField, end_point: object = A) -> list[Operation]:
-    assert end_point in FEW_END_POINTS
-    return [
-        Read("r", "", A if end_point is A else C, "", (Field("x"), Field("y"))),
-        Transform("t", "", input_field, (Field("z"),)),
-        Write("w", "", B, "", (InputField("t", "z"),)),
-    ]
-
-
-X, Y = InputField("r", "x"), InputField("r", "y")
-X_FILTERS = InputField("r", "x", Influence.INDIRECT, "filter")
-
-
-@pytest.mark.parametrize(
-    ("left", "other", "same"),
-    [
-        (making(X, Y), making(Y, X), True),
-        (making(X, X), making(X), True),
-        (making(X), making(Y), False),
-        (making(X), making(X, Y), False),
-        (making(X), making(X_FILTERS), False),
-        (making(X_FILTERS, X), making(X), True),
-        (making(X), making(X, end_point=C), False),
-    ],
-    ids=["order", "twice", "other field", "one more", "influence", "direct wins", "end point"],
-)
-def test_what_makes_a_way_another(left: list[Operation], other: list[Operation], same: bool) -> None:
-    target = DatasetField(B, "z")
-    assert (
-        simple_view.derivation_signature(left, target) == simple_view.derivation_signature(other, target)
-    ) == same

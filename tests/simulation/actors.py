@@ -153,7 +153,7 @@ class Reader:
         query = question.query
         began = self._scheduler.note(f"newest {_describe(question)}")
         checksums = day_checks.touching(query)
-        (ends,) = self.store._windows.newest_references({query: checksums})
+        (ends,) = self.store._components.windows.newest_references({query: checksums})
         states = self._states(began)
         cutoff_ms = self._policy.cutoff_ms(query.dataset)
         day_checks.check_ends(ends, query, checksums, states, cutoff_ms=cutoff_ms)

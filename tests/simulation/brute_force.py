@@ -51,7 +51,7 @@ def check_calendars(reader: Reader, question: Question, expected: Sequence[Recor
     admitted = sorted((d for d in expected if question.admits(d)), key=_tail_of)
     query = question.query
     checksums = {document.info.checksum for document in admitted}
-    (ends,) = reader.store._windows.newest_references({query: checksums})
+    (ends,) = reader.store._components.windows.newest_references({query: checksums})
     _check_equal(question, ends, {d.info.checksum: _tail_of(d) for d in reversed(admitted)})
     times = times_of(reader.store, query)
     for start_ms in EDGES_MS:

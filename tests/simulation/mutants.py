@@ -302,7 +302,7 @@ def ignoring_moved_runs(table: Table, clock: Callable[[], int]) -> LineageStore:
 
 def trusting_references(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._windows.__class__ = UnconfirmedReferences
+    store._components.windows.__class__ = UnconfirmedReferences
     return store
 
 

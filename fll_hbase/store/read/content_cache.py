@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from itertools import islice
@@ -110,13 +110,14 @@ class ContentCache:
         with self._lock:
             return {checksum for checksum in checksums if ("map", checksum) not in self._cache}
 
-    def load(self, checksums: Collection[str]) -> None:
-        """Read field maps into the cache, several in a call; contents without one are left out.
+    def load(self, checksums: Iterable[str]) -> None:
+        """Read field maps that are not cached, several in a call; contents without one are left out.
 
         Calls are of a bounded size: FIRST_MAPS, then as many as LOAD_BYTES take if they are as large as the
         field maps of the call before, at most twice as many and LOAD_MAX.
         """
-        keys = {layout.content_row(checksum): checksum for checksum in sorted(checksums)}
+        missing = sorted(self.find_missing(checksums))
+        keys = {layout.content_row(checksum): checksum for checksum in missing}
         remaining, count = iter(keys), FIRST_MAPS
         while chunk := list(islice(remaining, count)):
             rows = self._table.rows(chunk, columns=(layout.FIELD_MAP,))
@@ -162,6 +163,21 @@ class ContentCache:
             decode=content_decoding.decode_operations,
         )
 
+    def iter_touching(
+        self, contents: Sequence[FieldOfContent], direction: Direction
+    ) -> Iterator[tuple[Operation, ...]]:
+        """Yield for each content what `iter_operations` does, () if it does not mention its field.
+
+        Raises DeadlineExceeded.
+        """
+        self.load(content.checksum for content in contents)
+        touching = {content for content in contents if self.mentions_field(content, direction)}
+        stored = self.iter_operations([content for content in contents if content in touching], direction)
+        for content in contents:
+            # Here, because contents that are all cached never wait for the store.
+            deadline.check()
+            yield next(stored) if content in touching else ()
+
     def iter_all_operations(self, checksums: Sequence[str]) -> Iterator[dict[str, Operation]]:
         """Yield all operations of each content by name, read as by `iter_operations`.
 
@@ -195,7 +211,7 @@ class ContentCache:
     def contents(self, checksums: Iterable[str]) -> dict[str, Content]:
         """Return whole contents, read as by `iter_operations`."""
         distinct = list(dict.fromkeys(checksums))
-        self.load(self.find_missing(distinct))
+        self.load(distinct)
         operations = self._iter_cached(
             distinct,
             key=lambda checksum: ("content", checksum),

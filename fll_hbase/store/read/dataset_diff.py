@@ -8,12 +8,10 @@ from typing import TypeAlias
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.content_decoding import DatasetOfContent, FieldOfContent
 from fll_hbase.store.read.field_diff import ContentsOfWindows, FieldDiffReader
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
 
 _Contents: TypeAlias = frozenset[DatasetOfContent]
@@ -21,22 +19,12 @@ _Ways: TypeAlias = dict[str, FieldOfContent]
 """One content for each digest of how a field is derived; others with the digest have the same parts."""
 
 
-class DatasetDiffReader:
+class DatasetDiffReader(Reader):
     """Compares the derivations of all fields of a dataset in two windows. Threads may share it."""
 
-    def __init__(
-        self,
-        windows: WindowReader,
-        contents: ContentCache,
-        fields: FieldDiffReader,
-        catalogue: Catalogue,
-        settings: Settings,
-    ) -> None:
-        self._windows = windows
-        self._contents = contents
-        self._fields = fields
-        self._catalogue = catalogue
-        self._settings = settings
+    def __init__(self, components: StoreComponents) -> None:
+        super().__init__(components)
+        self._fields = FieldDiffReader(components)
 
     def diff(
         self, dataset: Dataset, window: Window, base: Window, *, indirect: bool, failed: bool

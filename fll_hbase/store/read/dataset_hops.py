@@ -10,23 +10,17 @@ from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.components import Reader
 from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult
 
 DATASETS_PER_READ = 128
 """Datasets of one hop that are read together: on HBase 32 on each of four connections."""
 
 
-class DatasetLineageReader:
+class DatasetLineageReader(Reader):
     """Reads field lineage between datasets. Threads may share it."""
-
-    def __init__(self, windows: WindowReader, contents: ContentCache, settings: Settings) -> None:
-        self._windows = windows
-        self._contents = contents
-        self._settings = settings
 
     def lineage(
         self,

@@ -10,9 +10,8 @@ from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.components import Reader
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ProgramRuns, WrittenField
 
 BATCH_RUNS = 500
@@ -34,13 +33,8 @@ class WriterQuery:
     failed: bool
 
 
-class WriterReader:
+class WriterReader(Reader):
     """Reads the writers of fields. Threads may share it."""
-
-    def __init__(self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue) -> None:
-        self._windows = windows
-        self._contents = contents
-        self._catalogue = catalogue
 
     def written(self, query: WriterQuery) -> Iterator[tuple[ProgramRun, frozenset[DatasetField]]]:
         """Yield each run that wrote any of the fields, by dataset, newest first. Raises DeadlineExceeded.

@@ -10,24 +10,22 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from fll_hbase.keys.codec import day_of
-from fll_hbase.model import simple_view, topology
+from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.derivation_digests import field_digest
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import DeadlineExceeded
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.components import Reader
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.run_times_reader import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Derivation, Derivations
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
-_ContentDerivation: TypeAlias = tuple[simple_view.DerivationSignature, tuple[Operation, ...]]
-"""Signature and sorted operations of a field in a content; no operations if the content lacks it."""
+_ContentDerivation: TypeAlias = tuple[str, tuple[Operation, ...]]
+"""Digest and sorted operations of a field in a content; no operations if the content lacks it."""
 
 
 class _Way:
@@ -86,16 +84,8 @@ class _Way:
         )
 
 
-class DerivationReader:
+class DerivationReader(Reader):
     """Reads the derivations of fields. Threads may share it."""
-
-    def __init__(
-        self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
-    ) -> None:
-        self._times = times
-        self._contents = contents
-        self._catalogue = catalogue
-        self._runs_max = settings.runs_max
 
     def derivations(
         self, field: DatasetField, window: Window, *, failed: bool, limit: int, skip: int = 0
@@ -110,17 +100,17 @@ class DerivationReader:
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
         times = self._times.field_times(query, field.name, budget)
-        ways: dict[simple_view.DerivationSignature, _Way] = {}
+        ways: dict[str, _Way] = {}
         # Those of the newest runs first: at the deadline these are known.
         newest_first = sorted(times, key=lambda content: reference_order(times[content].runs[0].runs[0]))
         derived = zip(newest_first, self._derivations(newest_first), strict=True)
-        for content, (signature, operations) in deadline.until_over(derived, truncated_by=budget.limits):
+        for content, (digest, operations) in deadline.until_over(derived, truncated_by=budget.limits):
             if operations:
-                ways.setdefault(signature, _Way(operations)).contents.append((content, times[content]))
+                ways.setdefault(digest, _Way(operations)).contents.append((content, times[content]))
         if not ways:
             self._catalogue.require_field(field)
         # One more than the page has shows whether there is a next page.
-        page = slice(skip, min(skip + limit, self._runs_max))
+        page = slice(skip, min(skip + limit, self._settings.runs_max))
         try:
             self._complete_newest(query, ways.values(), page.stop + 1, budget.limits)
         except DeadlineExceeded:
@@ -135,12 +125,12 @@ class DerivationReader:
         At most `runs_max` runs, then the limit is added. Raises DeadlineExceeded.
         """
         incomplete: dict[Dataset, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        left = self._runs_max
+        left = self._settings.runs_max
         for day, content, runs in chain.from_iterable(way.incomplete(count) for way in ways):
             left -= runs.total
             # The first one may have more: a page of a single day is always whole.
             if left < 0 and incomplete:
-                truncated_by.add(f"runs_max={self._runs_max}")
+                truncated_by.add(f"runs_max={self._settings.runs_max}")
                 break
             incomplete[content.field.dataset][content.checksum].add(day)
         times = {content: listed for way in ways for content, listed in way.contents}
@@ -156,32 +146,30 @@ class DerivationReader:
         listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
         listed.sort(key=lambda item: reference_order(item[0][0]))
         has_more = any(len(newest) > page.stop for newest, _ in listed)
-        if has_more and page.stop == self._runs_max:
-            truncated_by.add(f"runs_max={self._runs_max}")
+        if has_more and page.stop == self._settings.runs_max:
+            truncated_by.add(f"runs_max={self._settings.runs_max}")
             has_more = False
         derivations = tuple(way.build(run.run for run in newest[page]) for newest, way in listed)
         return Derivations(derivations, tuple(sorted(truncated_by)), page.stop if has_more else 0)
 
     def _derivations(self, contents: Sequence[FieldOfContent]) -> Iterator[_ContentDerivation]:
         """Yield the derivation of the field in each content. Raises DeadlineExceeded."""
-        self._contents.load(self._contents.find_missing(content.checksum for content in contents))
-        writing = [
-            content for content in contents if self._contents.mentions_field(content, Direction.BACKWARD)
-        ]
-        upstream = self._contents.iter_operations(writing, Direction.BACKWARD)
-        by_name = self._contents.iter_all_operations([content.checksum for content in writing])
-        for content in contents:
-            # Here, because contents that are all cached never wait for the store.
-            deadline.check()
-            if self._contents.mentions_field(content, Direction.BACKWARD):
-                yield _derivation(content.field, next(upstream), next(by_name))
-            else:
-                yield frozenset(), ()
+        self._contents.load(content.checksum for content in contents)
+        upstream = self._contents.iter_touching(contents, Direction.BACKWARD)
+        by_name = self._contents.iter_all_operations(
+            [
+                content.checksum
+                for content in contents
+                if self._contents.mentions_field(content, Direction.BACKWARD)
+            ]
+        )
+        for content, operations in zip(contents, upstream, strict=True):
+            yield _derivation(content.field, operations, next(by_name)) if operations else ("", ())
 
 
 def _derivation(
     field: DatasetField, upstream: Sequence[Operation], by_name: Mapping[str, Operation]
 ) -> _ContentDerivation:
-    """Return the signature of what leads into a field, and its operations, each after those it depends on."""
+    """Return the digest of what leads into a field, and its operations, each after those it depends on."""
     steps = topology.sort_operations([by_name[operation.name] for operation in upstream])
-    return simple_view.derivation_signature(upstream, field), steps
+    return field_digest(upstream, field, indirect=True), steps

@@ -10,8 +10,6 @@ from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.field_graphs import FieldGraphReader
@@ -84,16 +82,8 @@ class _IndexedContents:
         return operations
 
 
-class FieldDiffReader:
+class FieldDiffReader(FieldGraphReader):
     """Compares the derivations of a field in two windows. Threads may share it."""
-
-    def __init__(
-        self, graphs: FieldGraphReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
-    ) -> None:
-        self._graphs = graphs
-        self._contents = contents
-        self._catalogue = catalogue
-        self._settings = settings
 
     def diff(
         self, field: DatasetField, window: Window, base: Window, *, indirect: bool, failed: bool
@@ -107,7 +97,7 @@ class FieldDiffReader:
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
         ]
-        contents, base_contents = self._graphs.contents_of_field(queries, field.name)
+        contents, base_contents = self.contents_of_field(queries, field.name)
         if not contents | base_contents:
             self._catalogue.require_field(field)
         unions = _WindowUnion(contents), _WindowUnion(base_contents)

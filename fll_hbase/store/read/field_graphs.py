@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from fll_hbase.model import operation_graph, simple_view
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import OperationGraph
-from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.components import Reader
 from fll_hbase.store.read.content_decoding import FieldOfContent
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldLineageResult
 
 _AFTER_ALL_TAILS = b"~"
 """Sorts after every reference tail, which begins with a hex digit."""
 
+_BUILDERS: Mapping[tuple[Direction, bool], Callable[..., OperationGraph]] = {
+    (Direction.BACKWARD, False): operation_graph.upstream_graph,
+    (Direction.FORWARD, False): operation_graph.downstream_graph,
+    (Direction.BACKWARD, True): simple_view.upstream_simple_view,
+    (Direction.FORWARD, True): simple_view.downstream_simple_view,
+}
+"""What makes the graph of a field, by direction and whether it is the simple view."""
 
-class FieldGraphReader:
+
+class FieldGraphReader(Reader):
     """Reads and merges the operation graphs of a field. Threads may share it."""
-
-    def __init__(self, windows: WindowReader, contents: ContentCache, settings: Settings) -> None:
-        self._windows = windows
-        self._contents = contents
-        self._settings = settings
 
     def merged(self, query: WindowQuery, name: str, *, simple: bool, indirect: bool) -> FieldLineageResult:
         """Return the graph of the field `name` of the dataset; the contents are empty if none touches it.
@@ -118,29 +119,11 @@ class FieldGraphReader:
         self, contents: Sequence[FieldOfContent], direction: Direction, *, simple: bool, indirect: bool
     ) -> Iterator[tuple[str, OperationGraph]]:
         """Yield the graph of each content with its checksum. Raises DeadlineExceeded."""
+        limits = {"connections_max": self._settings.connections_max}
+        if simple:
+            limits["steps_max"] = self._settings.steps_max
+        build = _BUILDERS[direction, simple]
         operations = self._contents.iter_operations(contents, direction)
         for content, operations_of_field in zip(contents, operations, strict=True):
             deadline.check()
-            build = self._simple_view if simple else self._graph
-            yield content.checksum, build(operations_of_field, content.field, direction, indirect=indirect)
-
-    def _graph(
-        self, operations: Sequence[Operation], field: DatasetField, direction: Direction, *, indirect: bool
-    ) -> OperationGraph:
-        backward = direction is Direction.BACKWARD
-        walk = operation_graph.upstream_graph if backward else operation_graph.downstream_graph
-        limit = self._settings.connections_max
-        return walk(operations, field, indirect=indirect, connections_max=limit)
-
-    def _simple_view(
-        self, operations: Sequence[Operation], field: DatasetField, direction: Direction, *, indirect: bool
-    ) -> OperationGraph:
-        backward = direction is Direction.BACKWARD
-        view = simple_view.upstream_simple_view if backward else simple_view.downstream_simple_view
-        return view(
-            operations,
-            field,
-            indirect=indirect,
-            connections_max=self._settings.connections_max,
-            steps_max=self._settings.steps_max,
-        )
+            yield content.checksum, build(operations_of_field, content.field, indirect=indirect, **limits)

@@ -9,18 +9,17 @@ from typing import TypeAlias
 
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import day_of
-from fll_hbase.model import simple_view
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.derivation_digests import field_digest
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.components import Reader
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import overlap
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.run_times_reader import RunTimesReader, TimesByName
+from fll_hbase.store.read.run_times_reader import TimesByName
 from fll_hbase.store.read.stretches import RunGroup, StretchUnion
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldHistory
@@ -36,17 +35,8 @@ BATCH_CONTENTS = 100
 """Contents whose field maps are read in one call."""
 
 
-class FieldHistoryReader:
+class FieldHistoryReader(Reader):
     """Reads the history of fields. Threads may share it."""
-
-    def __init__(
-        self, times: RunTimesReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
-    ) -> None:
-        self._times = times
-        self._contents = contents
-        self._catalogue = catalogue
-        self._stretches_max = settings.list_limit_max
-        self._runs_max = settings.runs_max
 
     def history(self, field: DatasetField, window: Window, *, indirect: bool, failed: bool) -> FieldHistory:
         """Return the stretches of the runs of the window that wrote the field, the newest first.
@@ -61,12 +51,13 @@ class FieldHistoryReader:
         contents = _by_checksum(by_name)
         fields = [DatasetField(name, field.name) for name in by_name]
         digests = _Digests(self._contents, contents, fields, indirect=indirect)
-        union = StretchUnion(stretches_max=self._stretches_max)
+        stretches_max = self._settings.list_limit_max
+        union = StretchUnion(stretches_max=stretches_max)
         groups = self._groups(query, contents, digests, budget)
         derived = ((group, digests.digest(group.checksum)) for group in groups)
         for group, digest in deadline.until_over(derived, truncated_by=budget.limits):
             if not union.add(group, digest):
-                budget.limits.add(f"list_limit_max={self._stretches_max}")
+                budget.limits.add(f"list_limit_max={stretches_max}")
                 break
         stretches = union.build()
         if not stretches:
@@ -80,7 +71,7 @@ class FieldHistoryReader:
 
         Nothing follows the run at which reading ended, nor `runs_max` runs of days that are read again.
         """
-        left = self._runs_max
+        left = runs_max = self._settings.runs_max
         for day, listed in _days(contents):
             group = RunGroup.from_day(listed)
             is_complete = all(runs.is_complete for _, runs in listed)
@@ -93,8 +84,8 @@ class FieldHistoryReader:
                 continue
             if not is_complete:
                 # The first such day may have more.
-                if left < self._runs_max and group.total > left:
-                    budget.limits.add(f"runs_max={self._runs_max}")
+                if left < runs_max and group.total > left:
+                    budget.limits.add(f"runs_max={runs_max}")
                     return
                 left -= group.total
                 listed = self._complete(query, contents, day, listed)
@@ -120,10 +111,7 @@ class FieldHistoryReader:
 
 
 class _Digests:
-    """Digests of how contents derive a field, read as they are asked for.
-
-    A digest of 32 characters for each content: signatures have the size of operations.
-    """
+    """Digests of how contents derive a field, read as they are asked for."""
 
     def __init__(
         self, cache: ContentCache, contents: _Contents, fields: Sequence[DatasetField], *, indirect: bool
@@ -146,25 +134,14 @@ class _Digests:
     def _read(self, checksums: Sequence[str]) -> Iterator[tuple[str, str]]:
         for begin in range(0, len(checksums), BATCH_CONTENTS):
             batch = checksums[begin : begin + BATCH_CONTENTS]
-            self._cache.load(self._cache.find_missing(batch))
-            writing = {checksum: self._writing(checksum) for checksum in batch}
-            operations = self._cache.iter_operations(
-                [content for listed in writing.values() for content in listed], Direction.BACKWARD
-            )
-            for checksum, listed in writing.items():
-                # Here, because contents that are all cached never wait for the store.
-                deadline.check()
-                # Under all names of the dataset that the content writes.
-                signatures = [
-                    simple_view.derivation_signature(next(operations), content.field, indirect=self._indirect)
-                    for content in listed
+            # Under all names of the dataset that a content writes.
+            contents = [FieldOfContent(checksum, field) for checksum in batch for field in self._fields]
+            operations = self._cache.iter_touching(contents, Direction.BACKWARD)
+            for checksum in batch:
+                digests = [
+                    field_digest(next(operations), field, indirect=self._indirect) for field in self._fields
                 ]
-                members = frozenset[object]().union(*signatures)
-                yield checksum, simple_view.signature_digest(members) if members else ""
-
-    def _writing(self, checksum: str) -> list[FieldOfContent]:
-        contents = (FieldOfContent(checksum, field) for field in self._fields)
-        return [content for content in contents if self._cache.mentions_field(content, Direction.BACKWARD)]
+                yield checksum, " ".join(filter(None, digests))
 
 
 def _by_checksum(by_name: TimesByName) -> dict[str, tuple[Dataset, RunTimes]]:

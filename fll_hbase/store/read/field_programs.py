@@ -13,13 +13,12 @@ from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
+from fll_hbase.store.components import Reader
+from fll_hbase.store.read.content_cache import retry_on_missing_content
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_statistics import newest_first_key
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.run_times_reader import RunTimesReader
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.read.window_query import WindowQuery
 
 _Operations: TypeAlias = tuple[Operation, ...]
 
@@ -40,16 +39,8 @@ class FieldPrograms:
     truncated_by: tuple[str, ...]
 
 
-class FieldProgramReader:
+class FieldProgramReader(Reader):
     """Reads the operations that lead into a field (backward) or that it leads to. Threads may share it."""
-
-    def __init__(
-        self, times: RunTimesReader, windows: WindowReader, contents: ContentCache, catalogue: Catalogue
-    ) -> None:
-        self._times = times
-        self._windows = windows
-        self._contents = contents
-        self._catalogue = catalogue
 
     @retry_on_missing_content
     def read(self, field: DatasetField, window: Window, direction: Direction) -> FieldPrograms:
@@ -80,23 +71,13 @@ class FieldProgramReader:
         direction: Direction,
     ) -> Iterator[tuple[_Operations, ProgramRun]]:
         """Yield the operations of the field in each content that has any, with runs of all its programs."""
-        for content, operations in zip(contents, self._operations(contents, direction), strict=True):
+        select = operations_into if direction is Direction.BACKWARD else operations_from
+        stored = self._contents.iter_touching(contents, direction)
+        for content, listed in zip(contents, stored, strict=True):
+            operations = select(listed, content.field)
             if operations:
                 for _, run in self._windows.runs_by_program(times[content].runs):
                     yield operations, run
-
-    def _operations(self, contents: Sequence[FieldOfContent], direction: Direction) -> Iterator[_Operations]:
-        """Yield the operations of a field in each content, none where it is not mentioned."""
-        self._contents.load(self._contents.find_missing(content.checksum for content in contents))
-        select = operations_into if direction is Direction.BACKWARD else operations_from
-        touching = {content for content in contents if self._contents.mentions_field(content, direction)}
-        stored = self._contents.iter_operations(
-            [content for content in contents if content in touching], direction
-        )
-        for content in contents:
-            # Here, because contents that are all cached never wait for the store.
-            deadline.check()
-            yield select(next(stored), content.field) if content in touching else ()
 
 
 def _newest_first(

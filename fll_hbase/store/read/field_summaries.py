@@ -9,10 +9,9 @@ from fll_hbase.model.dataset_fields import read_fields, related_fields, written_
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.components import Reader
+from fll_hbase.store.read.content_cache import retry_on_missing_content
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 DATASETS_PER_READ = 64
@@ -49,19 +48,11 @@ class DatasetSummary:
     truncated_by: tuple[str, ...]
 
 
-class FieldSummaryReader:
+class FieldSummaryReader(Reader):
     """Reads summaries of windows, without failed runs. Threads may share it.
 
     Methods raise NotFound for an empty answer about a name that was never recorded.
     """
-
-    def __init__(
-        self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
-    ) -> None:
-        self._windows = windows
-        self._contents = contents
-        self._catalogue = catalogue
-        self._pairs_max = settings.pairs_max
 
     @retry_on_missing_content
     def written_fields(self, dataset: Dataset, window: Window) -> list[str]:
@@ -78,11 +69,12 @@ class FieldSummaryReader:
         At most `pairs_max`, and those that are read until the deadline.
         """
         fields: set[DatasetField] = set()
+        fields_max = self._settings.pairs_max
         truncated_by: set[str] = set()
         related = self._related(WindowQuery(direction, field.dataset, window), field.name)
         for other in deadline.until_over(related, truncated_by=truncated_by):
-            if len(fields) == self._pairs_max and other not in fields:
-                truncated_by.add(f"pairs_max={self._pairs_max}")
+            if len(fields) == fields_max and other not in fields:
+                truncated_by.add(f"pairs_max={fields_max}")
                 break
             fields.add(other)
         if not fields:

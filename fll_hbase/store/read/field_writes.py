@@ -15,10 +15,10 @@ from fll_hbase.model.run_events import EventLineage
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import NotFound
-from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.components import Reader
 from fll_hbase.store.read.catalogue import CatalogueField
 from fll_hbase.store.read.content_cache import retry_on_missing_content
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
+from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.rows.run_rows import CommittedRun
 
 NEWEST_RUNS = 16
@@ -68,18 +68,12 @@ class _Schema:
         return not any(name.startswith(prefix) for name in self.names) and self.has(column)
 
 
-class FieldWriteReader:
+class FieldWriteReader(Reader):
     """Reads when fields were written, without failed runs. Threads may share it.
 
     The cost follows the newest runs; that of fields which none of them wrote also the distinct contents
     since.
     """
-
-    def __init__(self, components: StoreComponents) -> None:
-        self._windows: WindowReader = components.windows
-        self._contents = components.contents
-        self._events = components.events
-        self._catalogue = components.catalogue
 
     @retry_on_missing_content
     def fields(self, dataset: Dataset) -> list[ListedField]:
@@ -124,7 +118,7 @@ class FieldWriteReader:
     def _starts(self, dataset: Dataset, newest: _Writes, wanted: Collection[str]) -> dict[str, int]:
         """Return the start of the last run that wrote each of the fields, as far as it is found."""
         starts: dict[str, int] = {}
-        self._contents.load(self._contents.find_missing(run.checksum for run, _ in newest))
+        self._contents.load(run.checksum for run, _ in newest)
         for run, name in newest:
             for field in written_fields(self._contents.field_map(run.checksum), name):
                 starts.setdefault(field, run.run.start_ms)
@@ -146,8 +140,7 @@ class FieldWriteReader:
         self, window: Window, by_name: Mapping[Dataset, Collection[str]], missing: Collection[str]
     ) -> dict[str, int]:
         """Return the start of the last run of a window that wrote each of the missing fields."""
-        checksums = {checksum for listed in by_name.values() for checksum in listed}
-        self._contents.load(self._contents.find_missing(checksums))
+        self._contents.load(checksum for listed in by_name.values() for checksum in listed)
         fields: dict[tuple[WindowQuery, str], set[str]] = {}
         for name, listed in by_name.items():
             query = WindowQuery(Direction.BACKWARD, name, window)

@@ -12,9 +12,8 @@ from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Window
 from fll_hbase.runtime.errors import in_row
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.requested_horizons import RequestedHorizons
-from fll_hbase.tables import Row, Table
+from fll_hbase.store.components import Reader, StoreComponents
+from fll_hbase.tables import Row
 
 HORIZONS_MAX = 10_000
 """Datasets whose horizon is cached."""
@@ -23,20 +22,11 @@ LIFETIME_MS = 60_000
 """How long a horizon is cached. Retention moves horizons once a day; a catalogue row may be wide."""
 
 
-class HorizonReader:
+class HorizonReader(Reader):
     """Reads the horizons of datasets. Threads may share it; `clock` returns milliseconds since 1970."""
 
-    def __init__(
-        self,
-        table: Table,
-        catalogue: Catalogue,
-        requests: RequestedHorizons,
-        *,
-        clock: Callable[[], int],
-    ) -> None:
-        self._table = table
-        self._requests = requests
-        self._catalogue = catalogue
+    def __init__(self, components: StoreComponents, *, clock: Callable[[], int]) -> None:
+        super().__init__(components)
         self._clock = clock
         self._cache: LRUCache[Dataset, tuple[int, int]] = LRUCache(HORIZONS_MAX)
         self._lock = threading.Lock()

@@ -17,12 +17,12 @@ from fll_hbase.model.runs import State
 from fll_hbase.model.window import Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
-from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
+from fll_hbase.store.components import Reader
+from fll_hbase.store.read.requested_horizons import restrict_window
 from fll_hbase.store.results import ListedRun, RunsPage
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedRun
-from fll_hbase.tables import Row, Scan, Table
+from fll_hbase.tables import Row, Scan
 
 BATCH_RUNS = 1_001
 """Rows of the run index, or run rows, of one call: those of a page of the usual size, and one more."""
@@ -75,13 +75,8 @@ class _Page:
         return RunsPage(tuple(listed), next_after, tuple(truncated_by))
 
 
-class NamespaceRunReader:
+class NamespaceRunReader(Reader):
     """Lists runs by the namespace of their programs. Threads may share it."""
-
-    def __init__(self, table: Table, events: EventMerger, requests: RequestedHorizons) -> None:
-        self._table = table
-        self._requests = requests
-        self._events = events
 
     def page(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.

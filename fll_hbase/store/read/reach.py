@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import DeadlineExceeded
-from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.field_graph import Node, Steps
 from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk
 from fll_hbase.store.read.run_times import RunTimes
@@ -29,9 +28,9 @@ DATASETS_PER_READ = 128
 class ReachReader:
     """Answers queries of field reach. Threads may share it."""
 
-    def __init__(self, components: StoreComponents, settings: Settings) -> None:
+    def __init__(self, components: StoreComponents) -> None:
         self._components = components
-        self._settings = settings
+        self._settings = components.settings
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return all that is within reach, up to the limits that `truncated_by` names.
@@ -98,15 +97,13 @@ class ReachReader:
                             return
 
 
-class _Walked:
+class _Walked(Reader):
     """Times of contents, and edges in them, that the walks of one query have read."""
 
     def __init__(self, components: StoreComponents, query: ReachQuery) -> None:
+        super().__init__(components)
         self.times: dict[Dataset, Mapping[str, RunTimes]] = {}
-        self.budget = components.times.budget()
-        self._reader = components.times
-        self._contents = components.contents
-        self._graph = components.graph
+        self.budget = self._times.budget()
         self._query = query
         self._by_dataset: dict[Dataset, TimesByName] = {}
 
@@ -116,17 +113,15 @@ class _Walked:
         Raises DeadlineExceeded.
         """
         missing = dict.fromkeys(item.dataset for item in expansions if item.dataset not in self._by_dataset)
-        read = self._reader.times([self._window_query(dataset) for dataset in missing], self.budget)
+        read = self._times.times([self._window_query(dataset) for dataset in missing], self.budget)
         for dataset, by_name in zip(missing, read, strict=True):
             self._by_dataset[dataset] = by_name
             self.times |= by_name
         self._contents.load(
-            self._contents.find_missing(
-                checksum for by_name in read for contents in by_name.values() for checksum in contents
-            )
+            checksum for by_name in read for contents in by_name.values() for checksum in contents
         )
         by_names = [self._by_dataset[item.dataset] for item in expansions]
-        self._reader.complete(
+        self._times.complete(
             [
                 (self._window_query(name), contents, item.bound)
                 for item, by_name in zip(expansions, by_names, strict=True)

@@ -10,8 +10,7 @@ from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.expired_runs import WriterQuery, WriterReader, WriterUnion
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
 from fll_hbase.store.read.reach import ReachReader
@@ -49,17 +48,14 @@ def expired_query(
     return RetentionQuery(policy, expired, indirect, failed)
 
 
-class RetentionReporter:
+class RetentionReporter(Reader):
     """Makes retention reports. Threads may share it."""
 
-    def __init__(
-        self, components: StoreComponents, reach: ReachReader, tags: TagStore, settings: Settings
-    ) -> None:
-        self._table = components.table
-        self._reach = reach
+    def __init__(self, components: StoreComponents, tags: TagStore) -> None:
+        super().__init__(components)
         self._tags = tags
-        self._settings = settings
-        self._writers = WriterReader(components.windows, components.contents, components.catalogue)
+        self._reach = ReachReader(components)
+        self._writers = WriterReader(components)
 
     def report(self, query: RetentionQuery) -> RetentionReport:
         """Return the fields that runs of the window wrote from the policy's fields, these included.

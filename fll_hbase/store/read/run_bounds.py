@@ -8,9 +8,10 @@ from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import BOTH, START_LIMIT_MS, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.components import Reader
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import RunBounds
-from fll_hbase.tables import Scan, Table
+from fll_hbase.tables import Scan
 
 REFERENCES_MAX = 100
 """References of one page. Those of a dataset with fewer in a direction are all read."""
@@ -24,12 +25,8 @@ SEARCHES_MAX = 5
 ALL_TIME = Window(0, START_LIMIT_MS)
 
 
-class RunBoundsReader:
+class RunBoundsReader(Reader):
     """Finds the first and the last run of a dataset, failed ones included. Threads may share it."""
-
-    def __init__(self, table: Table, windows: WindowReader) -> None:
-        self._table = table
-        self._windows = windows
 
     def bounds(self, names: Sequence[Dataset]) -> RunBounds:
         """Return the starts of the first and the last run of a dataset, given with its aliases.

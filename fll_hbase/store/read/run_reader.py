@@ -13,15 +13,12 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.config import Settings
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.components import Reader
 from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_statistics import BucketCounts, ProgramUnion
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.run_times_reader import RunTimesReader
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
+from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import ListedRun, Programs, RunCounts, RunsPage
 from fll_hbase.store.rows.run_rows import CommittedRun
 
@@ -49,26 +46,12 @@ class _ContentTimes(NamedTuple):
         return richer._replace(directions=self.directions | other.directions)
 
 
-class RunReader:
+class RunReader(Reader):
     """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
 
     With a `field`, only runs that wrote or read it count; "" is the dataset. Failed runs are listed, too.
     Methods raise NotFound for an empty answer about a name that was never recorded.
     """
-
-    def __init__(
-        self,
-        windows: WindowReader,
-        times: RunTimesReader,
-        contents: ContentCache,
-        catalogue: Catalogue,
-        settings: Settings,
-    ) -> None:
-        self._windows = windows
-        self._times = times
-        self._contents = contents
-        self._catalogue = catalogue
-        self._settings = settings
 
     def page(
         self,
@@ -172,11 +155,8 @@ class RunReader:
         queries = [WindowQuery(direction, dataset, window, True) for direction in directions]
         contents: dict[str, _ContentTimes] = {}
         for query, by_name in zip(queries, self._times.times(queries, budget), strict=True):
-            self._contents.load(
-                self._contents.find_missing(checksum for times in by_name.values() for checksum in times)
-                if field
-                else ()
-            )
+            if field:
+                self._contents.load(checksum for times in by_name.values() for checksum in times)
             for name, times in by_name.items():
                 content_field = DatasetField(name, field)
                 for checksum, listed in times.items():

@@ -226,7 +226,7 @@ class WindowReader:
         query = self._requests.restrict(query)
         committed = self._events.committed_runs(self._run_rows(tails))
         # Which datasets a run touches is in its field map: those of a page are read together.
-        self._contents.load(self._contents.find_missing(run.checksum for run in committed.values()))
+        self._contents.load(run.checksum for run in committed.values())
         for tail in tails:
             run = committed.get(layout.parse_reference_tail(tail).run)
             # References are hints: one with another start is left from a document that was replaced. The

@@ -81,9 +81,8 @@ class StoreView(LineageStore):
             public_checksum=self._visible.public_checksum,
             make_sealer=_no_sealer,
         )
-        readers = self._windows, self._contents, self.catalogue
-        self.summaries = NumberedSummaryReader(*readers, self.settings)
-        self.field_programs = NumberedProgramReader(self._components.times, *readers)
+        self.summaries = NumberedSummaryReader(self._components)
+        self.field_programs = NumberedProgramReader(self._components)
         self.retention = CheckedRetention(base, self.catalogue, principal)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:

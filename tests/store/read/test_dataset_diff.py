@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import State
-from fll_hbase.model.simple_view import derivation_signature
 from fll_hbase.model.window import Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
@@ -21,6 +20,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.results import DatasetDiff
 from tests.support.cancellation import cancelled_after
+from tests.support.derivation_signature import derivation_signature
 from tests.support.field_histories import (
     EVER,
     NAMES,
