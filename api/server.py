@@ -119,10 +119,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         return create_app(LineageStore(table, self.settings), self.settings)
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
-        """Count and log the end of a worker; gunicorn calls this in its main process.
-
-        An OSError is logged only.
-        """
+        """Count and log the end of a worker; gunicorn calls this. An OSError is only logged."""
         try:
             # Without listeners the server is stopping.
             if arbiter.LISTENERS:

@@ -85,8 +85,8 @@ def reader() -> DocumentReader:
 
 
 def _view() -> View:
-    # One view of a request: its parts number hidden names together.
     """Return the view of the store that the caller may see, selected once for each request."""
+    # One view of a request: its parts number hidden names together.
     if "view" not in g:
         # From the app and not a global: tests have many apps, each with a store of its own.
         views: Views = current_app.extensions["fll-views"]
@@ -96,10 +96,7 @@ def _view() -> View:
 
 
 def body() -> bytes:
-    """Return the body of the request as one document.
-
-    Raises TooLarge, UnreadableDocument and UnsupportedMediaType.
-    """
+    """Return the body of the request. Raises TooLarge, UnreadableDocument and UnsupportedMediaType."""
     limits = settings()
     return bodies.read_body(request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max)
 

@@ -176,8 +176,8 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 
 def _read(form: MessageFormat) -> ParsedMessage:
-    # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
     """Read the body as a DataHub message of this form."""
+    # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
     raw = body()
     with deadline.reading():
         return datahub.read(strict_json.parse_with_halves(raw), form=form, now_ms=now_ms())

@@ -57,8 +57,8 @@ class RetentionRequestParams(NoParams):
 
     @ma.post_load
     def _load_before(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        # Rounded up, as the bounds of windows are.
         """Convert `before_s` to `before_ms`. Raises ValidationError for a time in the future."""
+        # Rounded up, as the bounds of windows are.
         before_ms = ceil(data.pop("before_s") * 1000)
         if before_ms > min(now_ms(), START_LIMIT_MS):
             raise ValidationError({"before": ["is in the future: no run can have started since"]})

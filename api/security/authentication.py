@@ -120,10 +120,7 @@ class Authentication:
         return self._valid(cached, environ)
 
     def _valid(self, result: _Result, environ: WSGIEnvironment) -> Verified:
-        """Return the verified caller.
-
-        Raises Unauthenticated for a wrong token, which is an attempt, or an expired one.
-        """
+        """Return the caller. Raises Unauthenticated for a wrong token (it counts) or an expired one."""
         verified = result.verified
         if verified is None:
             self._attempts.take(peer(environ))

@@ -49,8 +49,8 @@ class FlagParam(ma.fields.Boolean):
     """`true` or `false`."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
-        # marshmallow's Boolean also accepts `1`, `yes` and `On`; values are case-sensitive in the contract.
         """Return the bool. Raises ValidationError for anything but `true` and `false`."""
+        # marshmallow's Boolean also accepts `1`, `yes` and `On`; values are case-sensitive in the contract.
         if value not in ("true", "false"):
             raise ValidationError(f"{str(value)[:100]!r} is neither `true` nor `false`")
         return bool(value == "true")

@@ -99,7 +99,7 @@ def install_once(spark: SparkSession) -> None:
 def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
     """Wait until the server has recorded all that was written until now; return whether it has.
 
-    `timeout` is in seconds, and for all applications of this process; None is no limit.
+    `timeout` is in seconds for all applications of this process together; None is no limit.
     """
     deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]
@@ -121,6 +121,7 @@ def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
 
 
 def _install(context: SparkContext, settings: CaptureSettings) -> bool:
+    """Start capture in a context, replacing one with other settings; return True."""
     with _lock:
         for captures in (_captures, _replaced):
             captures[:] = _unfinished(captures)
@@ -156,7 +157,7 @@ def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
 
 
 def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
-    """Open what the settings name. Raises ConfigurationError with every fault."""
+    """Open the server's session and the spool of plans. Raises ConfigurationError with every fault."""
     faults = []
     client = spool = None
     try:
@@ -183,7 +184,7 @@ def _running() -> list[_Capture]:
 
 
 def _unfinished(captures: Iterable[_Capture]) -> list[_Capture]:
-    """Return those of this process that are not recorded; those of its parent are not its own."""
+    """Return the captures that this process, not its parent, started and that still run."""
     return [capture for capture in captures if capture.process == os.getpid() and not capture.worker.is_done]
 
 

@@ -97,7 +97,7 @@ def read_settings(
 
 
 def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of plans where none is set: below that of XDG for state."""
+    """Return the directory of plans where none is set: `fll-capture` in XDG's state directory."""
     state = environment.get("XDG_STATE_HOME", "")
     # A relative path is not valid there (XDG base directory specification).
     base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
@@ -105,7 +105,7 @@ def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
-    """Return the directory of plans, None if there can be none of this name."""
+    """Return the directory of plans, the default for ""; None if the name cannot be a path."""
     if not path:
         return default_spool(environment)
     try:
@@ -146,6 +146,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
+    """Split a URL; None if it has blanks inside, an invalid port or cannot be split."""
     if _BLANKS.search(url.strip()):
         return None
     try:

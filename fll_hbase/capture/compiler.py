@@ -78,10 +78,7 @@ class Listener:
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
 
     def stop(self) -> None:
-        """Remove the listener from Spark, and end the plan file; what waits is dropped.
-
-        Calling it again does nothing.
-        """
+        """Remove the listener from Spark, end the plan file and drop what waits. Can be called again."""
         self._listener.stop()
 
     def disconnect(self) -> None:
@@ -181,6 +178,7 @@ def _load(gateway: Any, loader: Any, jar: Path) -> Any | None:
 
 
 def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
+    """Compile Java source in the JVM and return the loaded class; keep it in the jar if one is given."""
     compiler = _create(gateway, loader.loadClass(_COMPILER), ())
     compiler.setParentClassLoader(loader)
     compiler.cook(code)
@@ -192,7 +190,7 @@ def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
 
 
 def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
-    """Call the constructor of a class that has this number of parameters."""
+    """Call the constructor that has this number of parameters. Raises TypeError without one."""
     for constructor in java_class.getConstructors():
         if constructor.getParameterCount() == len(arguments):
             return constructor.newInstance(_array(gateway, "java.lang.Object", arguments))

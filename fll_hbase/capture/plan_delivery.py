@@ -75,7 +75,7 @@ class PlanDelivery:
         return True
 
     def finish(self) -> None:
-        """Add the events that waited for more lines, and that of executions that are in no line."""
+        """Add the events still waiting for lines, and one that counts executions missing from the file."""
         self._add(self._source.finish())
         losses = self.plan_file.losses()
         # Without the first line the application is unknown.
@@ -111,7 +111,7 @@ class PlanDelivery:
             self.plan_file.acknowledge(recorded)
 
     def complete(self) -> None:
-        """Remove the plan file, all of which is recorded. Raises PlanSpoolError."""
+        """Remove the plan file, whose lines are all recorded. Raises PlanSpoolError."""
         self.is_complete = True
         self.plan_file.remove()
 
@@ -136,7 +136,7 @@ class PlanDelivery:
         self._pending += (json.dumps(event).encode() for event in events)
 
     def _settle(self, batch: Sequence[bytes], refused: Sequence[tuple[bytes, LineageError]]) -> None:
-        """Set refused events aside, and forget those of a batch that was answered."""
+        """Count and forget a batch that was answered; set its refused events aside, or log their loss."""
         if refused:
             if not self.refused:
                 _log.warning(

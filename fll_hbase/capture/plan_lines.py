@@ -18,8 +18,7 @@ class PlanLines:
     def read(self, bytes_max: int) -> list[tuple[int, bytes]]:
         """Return lines that were not read before, each with the offset of its end.
 
-        Of more than `bytes_max` bytes the rest is left for later, but a single line is read at any length.
-        Raises PlanSpoolError.
+        Reads at most `bytes_max` bytes, but at least one line of any length. Raises PlanSpoolError.
         """
         content = b""
         try:

@@ -186,7 +186,7 @@ class PlanSpool:
                 yield plan_file
 
     def destinations(self) -> list[str]:
-        """Return where the files of the spool go, those of applications that run included."""
+        """Return the sorted URLs of the spool's plan files, also those of running applications."""
         heads = (_read_head(stem.with_name(stem.name + HEAD)) for stem in self._stems())
         return sorted({head.destination for head in heads if head})
 
@@ -247,6 +247,7 @@ def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
 
 
 def _is_locked(path: Path) -> bool:
+    """Return whether a running process locks a file; False if the file cannot be opened."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -155,6 +155,7 @@ class CaptureWorker:
         _call(self._listener.stop, None)
 
     def _run(self) -> None:
+        """Run cycles until the end; log what ends them early, and then release all resources."""
         try:
             while self._cycle():
                 pass
@@ -215,7 +216,7 @@ class CaptureWorker:
             self._delivery.report_losses(losses)
 
     def _waiting_lines(self) -> int:
-        """Return the number of lines that the JVM has not written yet; 0 if it has ended."""
+        """Return how many lines the JVM still has to write; 0 if it has ended."""
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:

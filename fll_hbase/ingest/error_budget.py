@@ -47,7 +47,7 @@ class ErrorBudget:
         )
 
     def _count(self, result: object | LineageError) -> None:
-        # A document may list a thousand errors itself; an error of the store counts once.
         """Subtract the errors of a result from the budget; any other result is free."""
+        # A document may list a thousand errors itself; an error of the store counts once.
         if isinstance(result, LineageError):
             self._left -= result.count if isinstance(result, InputError) else 1

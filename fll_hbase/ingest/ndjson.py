@@ -228,9 +228,9 @@ class _RawStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer from the bytes read ahead, then the stream; count the bytes and call `on_read`."""
         # `head` may be longer than the buffer: the rest of it is returned by the next call. A short one is
         # filled up, so that what begins a text can be looked at.
-        """Fill the buffer from the bytes read ahead, then the stream; count the bytes and call `on_read`."""
         data = self._head + self._read(max(0, len(buffer) - len(self._head)))
         self._head = data[len(buffer) :]
         buffer[: len(data)] = data[: len(buffer)]

@@ -80,8 +80,8 @@ def day_of(start_ms: int) -> int:
 
 
 def _number(segment: bytes, *, digits: int, largest: int) -> int:
-    # int() alone would also accept upper case, signs, blanks and underscores.
     """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow above `largest`, too."""
+    # int() alone would also accept upper case, signs, blanks and underscores.
     if len(segment) == digits and not segment.strip(b"0123456789abcdef"):
         number = int(segment, 16)
         if number <= largest:

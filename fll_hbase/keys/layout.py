@@ -326,10 +326,7 @@ def parse_tagged_field(key: bytes) -> DatasetField:
 
 
 def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
-    """Invert `tag_index_row`: return the tag and the field that has it.
-
-    Raises CorruptRow for any other key.
-    """
+    """Invert `tag_index_row`: return the tag and its field. Raises CorruptRow for any other key."""
     segments = key.split(SEPARATOR)
     if len(segments) != 5:
         raise CorruptRow(f"{key!r} is not the key of the tag index")

@@ -41,11 +41,8 @@ def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
 
 
 def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) -> FieldLineageInfo:
+    """Return the operations, sorted, with checksum and field map. Raises InvalidLineage for any error."""
     # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
-    """Return the operations, sorted by name, with checksum and field map.
-
-    Raises InvalidLineage for any error.
-    """
     if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
     # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).

@@ -184,8 +184,8 @@ class _Walk:
         return self._outputs[operation.name]
 
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
-        # Breadth first: a truncated graph contains what is nearest to the field (docs/decisions/0008).
         """Call `step` on each queued node until none is left or the bound is reached; return the graph."""
+        # Breadth first: a truncated graph contains what is nearest to the field (docs/decisions/0008).
         while self._queue and not self._truncated:
             step(self._queue.popleft())
         limits = frozenset([f"connections_max={self._connections_max}"] if self._truncated else [])

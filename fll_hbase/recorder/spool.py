@@ -149,10 +149,7 @@ class Spool:
         self._usable.bytes -= size
 
     def _find_space(self, size: int) -> _Space:
-        """Return a share of the space left, enough for a document of `size` bytes.
-
-        Raises SpoolError if full.
-        """
+        """Return a share of the space left, enough for `size` bytes. Raises SpoolError if full."""
         sizes = [entry.stat().st_size for entry in self._entries()]
         free_files, free_bytes = self._limits.files_max - len(sizes), self._limits.bytes_max - sum(sizes)
         if free_files < 1 or free_bytes < size:
@@ -175,10 +172,7 @@ class Spool:
                     yield entry
 
     def _write(self, document: bytes) -> Path:
-        """Write a document under a new name; it appears there only complete.
-
-        Raises OSError and leaves no file.
-        """
+        """Write a document durably under a new name, complete or not at all. Raises OSError."""
         unfinished = self.path / f"{self._new_stem()}{UNFINISHED}"
         try:
             write_durably(unfinished, document)

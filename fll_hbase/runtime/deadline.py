@@ -189,10 +189,7 @@ def _too_slow(budget: Budget | None) -> LineageError | None:
 
 
 def _exceeded(cause: str = "") -> DeadlineExceeded:
-    """Return the error of a request out of time; RequestCancelled if its client left.
-
-    `cause` ends the text.
-    """
+    """Return the error of a request out of time; RequestCancelled if its client left."""
     budget = _current.get()
     if budget is not None and budget.is_cancelled():
         return RequestCancelled(f"the client closed the connection{cause}")

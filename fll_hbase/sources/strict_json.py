@@ -61,7 +61,7 @@ def without_surrogate_escapes(raw: bytes) -> bytes:
 
 
 def parse_with_halves(raw: bytes) -> Any:
-    """Parse as `parse` does, but leave halves of surrogate pairs for the reader to report."""
+    """Parse as `parse` does, but keep lone surrogates for the reader. Raises UnreadableDocument."""
     try:
         return _DECODER.decode(raw.decode())
     except UnicodeDecodeError as error:
@@ -83,6 +83,7 @@ def _unreadable(detail: str) -> UnreadableDocument:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object. Raises UnreadableDocument for a name given twice."""
     members = dict(pairs)
     # dict keeps the last of equal keys and other parsers the first: such a document is ambiguous.
     if len(members) < len(pairs):

@@ -24,9 +24,6 @@ def worker_store(settings: Settings) -> StoreComponents:
 
 @lru_cache(maxsize=2)
 def worker_table(settings: Settings) -> Table:
-    """Return the table of the settings, of any release, opened once per process.
-
-    Raises ConfigurationError without one.
-    """
+    """Return the table of the settings, opened once per process. Raises ConfigurationError if absent."""
     # Never closed: Spark reuses worker processes for later tasks, and ends them without a notice.
     return open_store_table(settings, create=False)

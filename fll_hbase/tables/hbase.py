@@ -151,10 +151,7 @@ class HbaseTable:
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
     ) -> T:
-        """Call `operation` on a pooled connection; translates HBase's errors.
-
-        The first call checks the table.
-        """
+        """Call `operation` on a pooled connection, first checking the table once; translate its errors."""
         if not self._checked:
             self._check()
         try:

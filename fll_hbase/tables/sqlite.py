@@ -206,10 +206,7 @@ class SqliteTable:
         os.fdatasync(self._wal_file[1])
 
     def _prepare(self, *, create: bool) -> None:
-        """Create the schema in an empty file, and change no other.
-
-        Raises ConfigurationError unless `create`.
-        """
+        """Create the schema in an empty file, no other. Raises ConfigurationError unless `create`."""
         if self._has_schema():
             return
         if not create or self._read_only is not None:

@@ -62,10 +62,7 @@ class WriteLock:
                 self._thread_lock.release()
 
     def _wait_for_threads(self, deadline: float) -> None:
-        """Acquire the lock among this process's threads.
-
-        Raises TimeoutError, earlier if many threads wait.
-        """
+        """Acquire the lock among threads. Raises TimeoutError, early if too many wait without progress."""
         with self._waiting_lock:
             patient = self._waiting < PATIENT_THREADS_MAX
             if self._waiting == 0:
@@ -149,8 +146,8 @@ class _LockFile:
         return True
 
     def _wait(self) -> None:
-        # flock itself has no timeout.
         """Wait for the lock in a thread; wake `lock`, or unlock at once if it has given up meanwhile."""
+        # flock itself has no timeout.
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         with self._changed:
             self._waiting = False

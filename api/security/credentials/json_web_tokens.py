@@ -53,10 +53,7 @@ class JwtVerifier:
         return Verified(Principal(f"user:{claims['sub']}", tuple(grants)), until_ms)
 
     def _claims(self, credentials: str, key: Any, algorithm: str) -> dict[str, Any]:
-        """Return the claims of a token after checking signature, issuer, audience and times.
-
-        Raises Unauthenticated.
-        """
+        """Check signature, issuer, audience and times; return the claims. Raises Unauthenticated."""
         try:
             claims: dict[str, Any] = jwt.decode(
                 credentials,

@@ -112,7 +112,7 @@ def _kafka(row: dict[str, Any]) -> list[DatasetName]:
 def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> DatasetName:
     """Return a table of the database in a row of the kind `jdbc`, with the name that the agent gives it.
 
-    `parts` are those of its name as the database stores them, `written` is the name as the job has it.
+    `parts` is the name as the database stores it, split at its dots; `written` is the name in the job.
     """
     from fll_hbase.sources.sql.names.dataset_naming import name_in
 
@@ -136,7 +136,7 @@ def jdbc_dialect(row: dict[str, Any]) -> str | None:
 
 
 def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the tables of a JDBC relation; those of a query are read from its text without literals."""
+    """Return the tables of a JDBC relation; if it is a query, those in its text without literals."""
     from fll_hbase.capture.resolver.query_tables import query_tables, stored_parts
 
     if name := row.get("name"):

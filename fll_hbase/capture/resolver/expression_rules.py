@@ -107,7 +107,7 @@ def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve an edge of a time window: Spark computes it with CASE, which is no condition of the query."""
+    """Resolve an edge of a time window: Spark computes it with CASE, whose conditions are not the query's."""
     value = merge(operands[:1], least=Direct.TRANSFORMATION)
     conditions = {(source, CONDITIONAL) for source in value.fields()}
     return ColumnLineage(value.direct, value.indirect - conditions)

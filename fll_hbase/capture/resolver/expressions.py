@@ -200,7 +200,7 @@ class ExpressionResolver:
         return self._outer.get(number, NO_LINEAGE) if column is None else column
 
     def _combine(self, row: int) -> ColumnLineage:
-        """Return the lineage of an expression from that of its operands, which are all resolved."""
+        """Return the lineage of an expression whose operands are all resolved."""
         expression = self._expressions[row]
         kind = expression.kind
         if kind == "AttributeReference":
@@ -225,7 +225,7 @@ class ExpressionResolver:
         return merge(operands, least=Direct.TRANSFORMATION, masked=kind in MASKING)
 
     def _transparent(self, row: int, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the value of the last operand; remember that of a common expression by id."""
+        """Return the value of the last operand; remember a common expression's value by its id."""
         value = operands[-1] if operands else NO_LINEAGE
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
             self._common[expression.id] = value
@@ -322,7 +322,7 @@ class ExpressionResolver:
 
 
 def _unused(arrays: Operands, value: ColumnLineage) -> Operands:
-    """Return arrays of which a value uses no element: it depends on their number only."""
+    """Return the arrays whose elements a value does not use: it depends on their length only."""
     used = {(dataset, name.partition(".")[0]) for dataset, name in value.sources()}
     return [
         array

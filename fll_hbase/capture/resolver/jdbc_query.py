@@ -76,7 +76,10 @@ def query_lineage(row: Json) -> QueryLineage:
 
 @lru_cache(QUERIES_MAX)
 def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
-    """Read a query; `location` has the members of its row that name its database."""
+    """Read a query; log and return unknown lineage if it is too long or unreadable.
+
+    `location` has the members of its row that name its database.
+    """
     row = dict(location)
     database_dialect = jdbc_dialect(row)
     dialect = database_dialect or UNKNOWN_DIALECT
@@ -105,6 +108,7 @@ def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
 def _query_lineage(
     operations: Sequence[Operation], tables: Mapping[str, DatasetName], dialect: str, *, is_complete: bool
 ) -> QueryLineage:
+    """Return lineage by lower-case column; of a single table, unlisted columns are its own."""
     columns = {
         item.outputs[0].name.lower(): _column(item, tables, dialect)
         for item in operations
@@ -128,7 +132,7 @@ def _column(transform: Transform, tables: Mapping[str, DatasetName], dialect: st
 
 
 def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -> Iterator[NamedIndirect]:
-    """Yield those inputs by table that only influence a value."""
+    """Yield the indirect inputs, each as table, field and upper-case kind."""
     return (
         (tables[item.origin], item.name, item.kind.upper())
         for item in inputs

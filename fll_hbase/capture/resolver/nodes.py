@@ -52,6 +52,7 @@ class _PlanResolver:
         self._merge_rules = partial(merge_rows, stored=merge_targets(plan))
 
     def resolve(self) -> list[Relation]:
+        """Return the result of every node, in order; recursive unions are repeated until stable."""
         for number, node in enumerate(self._plan.nodes):
             self._relations.append(self._resolve_node(number, node))
             if node.kind == "UnionLoop":
@@ -68,7 +69,7 @@ class _PlanResolver:
                 return
 
     def _resolve_node(self, number: int, node: Node) -> Relation:
-        """Return the result of a node, whose children are resolved; one without a rule as `_other` does."""
+        """Return the result of a node, whose children are resolved, by its rule or by `_other`."""
         children = [self._relations[child] for child in self._inputs(node)]
         if self._is_pivot(node):
             # Below it is an aggregate by the key, too, which is no grouping of the query.
@@ -149,7 +150,7 @@ class _PlanResolver:
         return Relation(columns, source.rows)
 
     def _other(self, node: Node, children: list[Relation]) -> Relation:
-        """Resolve a node without a rule: new columns depend on all columns, as those of a function do."""
+        """Resolve a node without a rule: each new column depends on all columns of its children."""
         columns = _all_columns(children)
         rows = _all_rows(children)
         if "output" not in node.members:
@@ -224,7 +225,7 @@ def _distinct(_: Node, children: list[Relation], __: ExpressionResolver) -> Rela
 
 
 def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a dropDuplicates: its keys influence all rows, as those of a GROUP BY do."""
+    """Resolve a dropDuplicates: its keys influence all rows, like GROUP BY keys."""
     keys = expressions.resolve_all(node.rows("keys"))
     return Relation(children[0].columns, children[0].rows | influences(keys, GROUP_BY))
 
@@ -253,7 +254,7 @@ def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionR
 
 
 def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a generator: new columns have all of its inputs, those of STACK and INLINE are by position."""
+    """Resolve a generator: new columns have all of its inputs, but STACK and INLINE work by position."""
     output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
     columns = dict(children[0].columns)
     for generator in node.rows("generator")[:1]:
@@ -296,7 +297,7 @@ def _union(node: Node, children: list[Relation], expressions: ExpressionResolver
 
 
 def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve INTERSECT and EXCEPT: values are those of the left side, the right one selects them."""
+    """Resolve INTERSECT and EXCEPT: values come from the left side, and the right side filters them."""
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
     columns = columns_by_position(output, [children[0].by_position()])
     return Relation(columns, _all_rows(children) | influences(children[1].by_position(), FILTER))

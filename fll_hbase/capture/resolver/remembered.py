@@ -72,7 +72,7 @@ class RddMemory:
         return self._columns.get(number, (NO_COLUMN, NO_ROWS))[0]
 
     def rows(self, ids: Iterable[int]) -> NamedRows:
-        """Return what influences the rows of an RDD: that of its first known column, nothing without one."""
+        """Return what influences the rows of an RDD, by its first known column; nothing without one."""
         return next((self._columns[number][1] for number in ids if number in self._columns), NO_ROWS)
 
 
@@ -108,7 +108,7 @@ class LineageNames:
         self._queries = {number: _query_lineage(row) for number, row in enumerate(rows) if row.get("query")}
 
     def datasets(self, number: int) -> Sequence[DatasetName]:
-        """Return the datasets of a number; none for a query, whose columns are not those of its tables."""
+        """Return the datasets of a number; empty for a query, since its columns differ from its tables'."""
         return self._names[number] if number < len(self._names) and number not in self._queries else ()
 
     def column(self, column: ColumnLineage) -> NamedColumn:
@@ -119,7 +119,7 @@ class LineageNames:
         return result
 
     def single(self, column: ColumnLineage) -> NamedDirect | None:
-        """Return the only input of a column that has one; most columns of wide tables have."""
+        """Return a column's only input, as most columns of wide tables have; None for any other column."""
         if len(column.direct) != 1 or column.indirect:
             return None
         (((dataset, field), kind, masked),) = column.direct
@@ -129,6 +129,7 @@ class LineageNames:
         return (names[0], field, kind, masked) if len(names) == 1 else None
 
     def _replace(self, column: ColumnLineage) -> NamedColumn:
+        """Return the lineage of a column by names, through columns remembered from earlier plans."""
         direct: set[NamedDirect] = set()
         indirect = set(self.influences(column.indirect))
         for (dataset, field), kind, masked in column.direct:
@@ -144,7 +145,7 @@ class LineageNames:
         return NamedColumn(frozenset(direct), frozenset(indirect))
 
     def influences(self, inputs: Iterable[IndirectInput]) -> Iterable[NamedIndirect]:
-        """Yield indirect inputs by name."""
+        """Yield indirect inputs by name; a remembered column yields its own inputs instead."""
         for (dataset, field), kind in inputs:
             remembered = self._remembered(dataset, field)
             if remembered is None:
@@ -166,7 +167,7 @@ class LineageNames:
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
-        """Return the lineage of a column that is no field of a dataset; None for one that is."""
+        """Return the lineage of a column of a query or RDD; None for a field of a dataset."""
         query = self._queries.get(dataset)
         if query is not None:
             return query.column(field)

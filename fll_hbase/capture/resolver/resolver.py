@@ -74,7 +74,7 @@ class Resolver:
             return []
 
     def finish(self) -> list[Json]:
-        """Return the events of executions whose root did not end; call it at the end of the application."""
+        """Return, and forget, the events of executions whose root did not end; call it at the very end."""
         groups = list(self._groups.values())
         self._groups.clear()
         return [event for lines in groups for event in self._group_events(lines)]
@@ -82,7 +82,7 @@ class Resolver:
     def _process(self, line: Line) -> list[Json]:
         """Return the events of the executions that a line completes; they wait for the end of their root.
 
-        Beyond GROUPS_MAX roots the oldest one counts as ended.
+        Beyond GROUPS_MAX roots the oldest one counts as ended. Logs what the listener could not read.
         """
         if line.application is not None:
             self._application = line.application
@@ -106,7 +106,7 @@ class Resolver:
         return []
 
     def _group_events(self, lines: list[Line]) -> list[Json]:
-        """Return the events of a root, and of the executions that it started."""
+        """Return the events of a root and the executions it started; log those that cannot be resolved."""
         # The root is first: executions inside a batch of a stream read the columns of the batch.
         ordered = sorted(
             lines, key=lambda line: line.execution is not None and line.execution.id != line.execution.root
@@ -195,6 +195,7 @@ class Resolver:
         output: DatasetName,
         lineage: LineageNames,
     ) -> WriteEvent:
+        """Return the event of one write; fields are None if they are unknown or only the table changes."""
         rows = lineage.rows(write.rows, plan.sources_of(write))
         fields = {
             name: tuple(_field_inputs(column, plan.texts.get(column.row, ""), lineage))

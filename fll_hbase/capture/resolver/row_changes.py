@@ -116,7 +116,7 @@ def _tested(
 
 
 def _is_same(name: str, value: ColumnLineage | None) -> bool:
-    """Return whether a value is that of a column of the same name."""
+    """Return whether a value is the unchanged column of this name; None counts as unchanged."""
     if value is None or value.indirect:
         return value is None
     return {(field, kind) for (_, field), kind, _ in value.direct} == {(name, Direct.IDENTITY)}

@@ -77,7 +77,7 @@ def with_elements(
 ) -> ColumnLineage:
     """Merge values into one whose structs have the fields of `structs`; each depends on `others`, too.
 
-    Fields of structs that the plan builds are known by name, those of other ones are paths. NULL has none.
+    Fields of structs that the plan builds are known by name, other fields are paths. NULL has no fields.
     """
     value = merge([*structs, *others], least=least, indirect=indirect)
     structs = [item for item in structs if item.parts is not None or item.direct or item.indirect]

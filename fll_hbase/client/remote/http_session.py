@@ -187,11 +187,8 @@ class HttpSession:
     def _request(
         self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
     ) -> requests.Response:
+        """Send a request with retries; return a response below 300. Raises Unanswered or its error."""
         # By default quote() keeps `/`: the name `a/b` would become two segments (docs/decisions/0009).
-        """Send a request with retries; return a successful response.
-
-        Raises Unanswered or the problem's error.
-        """
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
         retrying = self._policy.retrying(_Unanswered)
         try:

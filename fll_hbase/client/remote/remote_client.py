@@ -62,8 +62,8 @@ class HttpClient(Connection):
     def _record(
         self, documents: Sequence[LocatedDocument], params: Mapping[str, str]
     ) -> list[RecordResult | LineageError]:
-        # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
         """Record documents, those of one namespace in one request; return their results in order."""
+        # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
         results: dict[int, RecordResult | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
         for index, document in enumerate(documents):

@@ -25,9 +25,9 @@ from fll_hbase.sources.validation import Validator, child_path
 def read_document(document: object, *, namespace: str | None) -> Reading:
     """Read the run of a document with all stages of its pipeline flattened into operations.
 
-    `namespace` is that of the URL; without one the document must have its own. Warnings report what is not
-    known of the pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error
-    of shape, else InvalidLineage with every error of the pipeline, else TooLarge.
+    Without `namespace`, that of the URL, the document must have its own. Warnings report unknown parts of the
+    pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error of shape,
+    else InvalidLineage with every error of the pipeline, else TooLarge.
     """
     validator = Validator()
     members = validator.members(document, "", ("run", "config", "arguments", "namespace"))

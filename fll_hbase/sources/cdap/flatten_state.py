@@ -86,6 +86,7 @@ def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
 
 
 def _merge_origins(flows: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]:
+    """Return the origins of each field in several flows; where they differ, the union in order."""
     first: dict[str, Origins] = {}
     several: dict[str, dict[InputField, None]] = {}
     for origins_by_name in flows:

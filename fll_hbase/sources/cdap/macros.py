@@ -58,6 +58,7 @@ class Macros:
         return ResolvedText(text) if "$" not in text else self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
+        """Replace the macros of a text, the innermost first; those without a value become ""."""
         stack = [_Macro()]
         unresolved: dict[str, None] = {}
         start = 0
@@ -94,6 +95,7 @@ class Macros:
         return self._resolve(value, depth=depth + 1) if "$" in value else ResolvedText(value)
 
     def _limit(self, text: str, unresolved: tuple[str, ...]) -> ResolvedText:
+        """Return a resolved text, or "" and a note if it is too long or the texts are together."""
         # Nested macros can multiply the text at every level.
         self._chars_left -= len(text)
         if len(text) > TEXT_CHARS_MAX or self._chars_left < 0:
@@ -150,6 +152,7 @@ class MacroValues:
             return InvalidSchema(str(error))
 
     def _parse(self, text: str) -> Schema | InvalidSchema:
+        """Parse a schema; fields beyond what its text has room for use up the document's spare ones."""
         try:
             schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
         except InvalidSchema as error:

@@ -61,7 +61,7 @@ class _Resolution:
         self._has_reordered = False
 
     def add(self, operation: StageOperation) -> None:
-        """Add the next operation."""
+        """Add the next operation with its present inputs; an open operation gets its outputs later."""
         if operation.name_change is not None:
             self._change_names(operation, operation.name_change)
             return
@@ -79,7 +79,7 @@ class _Resolution:
         self._apply(resolved)
 
     def require(self, name: str) -> bool:
-        """Return whether a field is there; one that is not is an output of an open operation, if any."""
+        """Return whether a field is present; an absent one becomes an output of an open operation, if any."""
         if name in self._seen:
             return True
         source = self._source(name)
@@ -103,6 +103,7 @@ class _Resolution:
         )
 
     def _apply(self, operation: StageOperation) -> None:
+        """Append an operation; remove the fields that it drops, and add its outputs."""
         self._resolved.append(operation)
         for name in operation.dropped:
             self._present.pop(name, None)
@@ -126,6 +127,7 @@ class _Resolution:
         return candidates[0] if candidates else None
 
     def _change_names(self, operation: StageOperation, change: NameChange) -> None:
+        """Rename the present fields as a directive does. Raises NotImplied if new names depend on data."""
         if change.headers:
             renames = self._header_renames(change)
         elif change.rename is not None:
@@ -140,7 +142,7 @@ class _Resolution:
             self._apply(rename_operation(old, new, operation.path))
 
     def _header_renames(self, change: NameChange) -> list[tuple[str, str]]:
-        """Return the renames of the fields at the first positions; an open operation makes the others."""
+        """Return the renames of the first fields; an open operation outputs the rest. Raises NotImplied."""
         is_ordered = not self._has_reordered and not any(source.outputs for source in self._open)
         if not is_ordered or not self._is_complete:
             raise NotImplied("set-headers behind directives that change the order of columns")

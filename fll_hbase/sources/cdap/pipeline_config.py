@@ -167,6 +167,7 @@ class _ConfigReader:
     def _read_named_dataset(
         self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
     ) -> tuple[Dataset, str]:
+        """Return dataset and description by `endPoint`, else the plugin's `referenceName`, else the stage."""
         values, path = self._values, child_path(stage_path, "endPoint")
         if isinstance(members.get("endPoint"), dict):
             dataset, description = read_dataset(
@@ -185,7 +186,7 @@ class _ConfigReader:
         return Dataset(self._namespace, name or stage_name), ""
 
     def _read_schema(self, members: dict[str, Any], properties: dict[str, Any], path: str) -> Schema | None:
-        """Read the first readable schema: of `outputSchema`, or of the plugin's properties."""
+        """Read the first readable schema, of `outputSchema` or the plugin's properties; None without."""
         output, output_path = members.get("outputSchema"), child_path(path, "outputSchema")
         if isinstance(output, list):
             candidates = [(item.get("schema"), output_path) for item in output if isinstance(item, dict)][:1]
@@ -206,7 +207,7 @@ def _role(plugin_type: str, plugin: object) -> Role:
 
 
 def _object(validator: Validator, item: object, path: str) -> dict[str, Any]:
-    """Return an object, of which any member is allowed; empty with an error for another value."""
+    """Return an object with any members; {} with an error for another value."""
     return item if isinstance(item, dict) else validator.members(item, path, ())
 
 

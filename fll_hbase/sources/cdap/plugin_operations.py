@@ -37,7 +37,7 @@ def implied_operations(plugin: str, properties: Mapping[str, str], path: str) ->
 
 
 def _projection(properties: Properties) -> Iterator[StageOperation]:
-    """Drop or keep, then convert, then rename, as the plugin does."""
+    """Drop or keep, then convert, then rename, as the plugin does. Raises NotImplied for exchanged names."""
     renames = properties.pairs("rename")
     if {old for old, _ in renames} & {new for _, new in renames}:
         raise NotImplied("`rename` exchanges names")
@@ -51,7 +51,7 @@ def _projection(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _joiner(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each selected field; the keys decide which rows there are."""
+    """Yield one operation for each selected field; the join keys influence all. Raises NotImplied."""
     selected = [_selected_field(item) for item in properties.names("selectedFields")]
     stages = {source.partition(".")[0] for source, _ in selected}
     keys = [StageInput(key, Influence.INDIRECT, "join") for key in _join_keys(properties, stages)]
@@ -88,7 +88,7 @@ def _join_keys(properties: Properties, stages: set[str]) -> list[str]:
 
 
 def _group_by(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each aggregate; of the other fields, those that are grouped by are retained."""
+    """Yield one operation for each aggregate, then keep these and the grouping fields. Raises NotImplied."""
     group_fields = properties.names("groupByFields")
     aggregates = [
         _AGGREGATE.fullmatch(item) for item in _split_outside_brackets(properties.text("aggregates"))
@@ -130,7 +130,7 @@ def _distinct(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _denormalize(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each output: a value of the rows of a key that have its name."""
+    """Yield one operation for each output: the value of the row that has its name. Raises NotImplied."""
     key = properties.text("keyField")
     name = properties.text("nameField") or properties.text("fieldName")
     value = properties.text("valueField") or properties.text("fieldValue")
@@ -150,7 +150,10 @@ def _denormalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _normalize(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each mapped field, and one for the values of the others, which become rows."""
+    """Yield one operation for each mapped field, and for the names and values that become rows.
+
+    Raises NotImplied if an output has the name of another input.
+    """
     mapped = properties.pairs("fieldMapping")
     normalized = properties.tuples("fieldNormalizing", length=3)
     outputs = [new for _, new in mapped] + [name for _, *names in normalized for name in names]
@@ -172,7 +175,10 @@ def _normalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _parser(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the parsing of one field: it makes the fields of the schema that the input does not have."""
+    """Yield the parsing of one field: it makes the schema's fields missing in the input.
+
+    Raises NotImplied.
+    """
     field = properties.text("field") or properties.text("inputName")
     if not field:
         raise NotImplied("without the field that is parsed")

@@ -96,7 +96,7 @@ class InputResolver:
         return self.flow, name if name in self.flow.origins else qualified[1]
 
     def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
-        """Return the preceding stage that a name begins with, and the rest; both may contain dots."""
+        """Split a name into a preceding stage's flow and a field, both maybe with dots; None if none fits."""
         match = None
         dot = name.find(".")
         while dot != -1:
@@ -142,7 +142,7 @@ class StagePropagation:
             self._restrict_to(stage.schema)
 
     def _list_open_outputs(self) -> None:
-        """Replace operations whose inputs or outputs the fields of the stage decide; none if they do not."""
+        """Resolve the operations that depend on the stage's fields; drop all with a warning if unknown."""
         stage, flow = self._stage, self.flow
         if self._inputs.joins or not any(item.depends_on_fields for item in stage.operations):
             return
@@ -160,6 +160,7 @@ class StagePropagation:
         self._stage = replace(stage, operations=operations)
 
     def _check(self) -> None:
+        """Lint the stage's operations; warn of outputs that are made twice before use."""
         # Before the operations are applied, since it needs the fields as they enter.
         self._lint = lint(self._stage.operations, is_available=self._inputs.is_available)
         for name, producers in self._lint.redundant_outputs.items():
@@ -168,6 +169,7 @@ class StagePropagation:
             )
 
     def _apply(self, operation: StageOperation) -> None:
+        """Add an operation of the stage to the run and to the fields that flow on."""
         stage, name, text = self._stage, operation.name, operation.description
         dataset, description = stage.dataset, stage.dataset_description
         if operation.dataset:
@@ -187,6 +189,7 @@ class StagePropagation:
                 self._state.add_operation(write)
 
     def _add_read(self, read: Read) -> None:
+        """Add a READ and its outputs; without outputs, warn that its fields are unknown."""
         name = self._state.add_operation(read)
         self.flow.reads = (*self.flow.reads, name)
         if not read.outputs:
@@ -206,6 +209,7 @@ class StagePropagation:
             self.flow.records = stage.schema.records
 
     def _add_transform(self, operation: StageOperation) -> None:
+        """Add a TRANSFORM and remove dropped fields; outputs of unknown inputs alone have no origin."""
         inputs, outputs = self._resolve_inputs(operation), self._typed(operation.outputs)
         for dropped in operation.dropped:
             for name in (dropped, *self.flow.records.get(dropped, ())):

@@ -35,10 +35,7 @@ class TooManyFields(InvalidSchema):
 
 
 def parse_schema(text: str, *, spare_fields: int) -> Schema:
-    """Parse the fields of a schema, at most `spare_fields` more than its text has room for.
-
-    Raises InvalidSchema.
-    """
+    """Parse a schema's fields, at most `spare_fields` beyond the room of its text. Raises InvalidSchema."""
     try:
         record = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:
@@ -93,7 +90,10 @@ class _Expansion:
     by_name: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_record(self, record: dict[str, Any], path: str, ancestors: frozenset[int]) -> None:
-        """Add the fields of a record at a path; `ancestors` are the ids of the records around it."""
+        """Add the fields of a record at a path. Raises InvalidSchema.
+
+        `ancestors` are the ids of the records around it.
+        """
         name, fields, count = record.get("name"), record.get("fields"), len(self.types)
         if not isinstance(fields, list):
             raise InvalidSchema(f"the record at {path or 'the top'!r} lists no fields")
@@ -134,7 +134,10 @@ class _Expansion:
                 self.records[ancestor][path] = None
 
     def _records_of(self, schema: object, depth: int = 0) -> Iterator[dict[str, Any]]:
-        """Yield the records in a type: itself, the item of an array, the value of a map, union branches."""
+        """Yield the records inside a type, through arrays, maps and unions.
+
+        Raises InvalidSchema if too deep.
+        """
         if depth > DEPTH_MAX:
             raise InvalidSchema(f"types nest deeper than {DEPTH_MAX}")
         match schema:

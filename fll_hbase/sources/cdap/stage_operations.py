@@ -232,7 +232,7 @@ def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[St
 def _read_one_or_many(
     validator: Validator, members: dict[str, Any], member: str, path: str
 ) -> Iterator[Field]:
-    """Read the fields of a member such as `inputField`, and those of its plural."""
+    """Read the fields of a member such as `inputField`, then of its plural."""
     if member in members:
         yield _read_field(validator, members[member], child_path(path, member))
     plural = f"{member}s"

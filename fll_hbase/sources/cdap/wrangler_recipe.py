@@ -107,6 +107,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
+    """Yield the operations of a directive: `verb` and its arguments. Raises NotImplied."""
     match verb, len(words):
         case "drop", count if count:
             yield from map(properties.drop, words)
@@ -129,7 +130,7 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
 
 
 def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation:
-    """Return the operation of a directive that is one of a kind."""
+    """Return the single operation of a directive. Raises NotImplied for unknown ones."""
     if verb in _DERIVED and len(words) > _DERIVED[verb][1]:
         sources, target = _DERIVED[verb]
         inputs = [StageInput(words[source]) for source in sources]
@@ -173,7 +174,10 @@ def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | 
 
 
 def _replacement(old: str, new: str) -> Callable[[str], str]:
-    """Return the replacement of a text, at the start for `^`, at the end for `$`, else wherever it is."""
+    """Return a function that replaces `old` in names: only at the start after `^`, at the end before `$`.
+
+    Raises NotImplied for other patterns.
+    """
     plain = old.removeprefix("^").removesuffix("$")
     if "." in plain:
         raise NotImplied(f"{old[:100]!r} of columns-replace is no plain text")

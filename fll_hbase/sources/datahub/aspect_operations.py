@@ -58,10 +58,10 @@ def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> Parsed
 
 
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
-    """Build the READs, sorted by dataset, those with fields first; no lineage has none.
+    """Build the READs, sorted by dataset, those with fields first.
 
-    A dataset of which fields are used has a READ of these fields, sorted. One without known fields, or that
-    is also used as a whole, has a READ without fields: a dataset may have both.
+    A dataset with used fields has a READ of these fields, sorted. One without known fields, or that is also
+    used as a whole, has a READ without fields: a dataset may have both.
     """
     used: dict[Dataset, set[str]] = {}
     blind: set[Dataset] = set(edges.sources)

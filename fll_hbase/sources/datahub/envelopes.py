@@ -49,7 +49,7 @@ def proposals(validator: MessageValidator, document: object, form: MessageFormat
 
 
 def _proposal(validator: MessageValidator, document: object) -> Iterator[Proposal]:
-    """Yield the proposal in an object with the member `proposal`."""
+    """Yield the proposal in the member `proposal` of an object; an error if it is missing."""
     data = object_without_nulls(validator, document, "")
     if "proposal" not in data:
         validator.error("proposal", "missing")
@@ -111,7 +111,7 @@ def _change(validator: MessageValidator, item: object, path: str) -> Iterator[Pr
 
 
 def _parse_aspect(validator: MessageValidator, holder: dict[str, Any], path: str) -> object:
-    """Parse the aspect of an envelope, which is JSON inside a string."""
+    """Parse the JSON text in the `value` of an aspect; {} with errors if it is unreadable."""
     errors_before = validator.errors.count
     text = validator.required(holder, "value", path)
     # The error is reported; parsing the placeholder would add a false one.
@@ -188,7 +188,7 @@ def _ingested(validator: MessageValidator, document: object, path: str) -> Itera
 def _aspects(
     validator: MessageValidator, snapshots: dict[str, Any], path: str, observed_ms: int
 ) -> Iterator[Proposal]:
-    """Iterate over the aspects of a snapshot, whose member name is its class."""
+    """Yield the aspects of a snapshot, whose member name is its class; errors for other shapes."""
     if len(snapshots) != 1:
         validator.error(path, "must hold one snapshot under the name of its class")
     for name, snapshot in snapshots.items():
@@ -220,7 +220,7 @@ def _file(validator: MessageValidator, document: object) -> Iterator[Proposal]:
 
 
 def _file_item(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
-    """Yield the proposals of a change proposal, a change event or an entity in a file."""
+    """Yield the proposals of a change proposal, change event or entity in a file; else an error."""
     data = object_without_nulls(validator, item, path)
     if "proposedSnapshot" in data:
         where = child_path(path, "proposedSnapshot")

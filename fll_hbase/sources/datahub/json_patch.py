@@ -41,7 +41,10 @@ class PatchResult:
 
 
 def apply_patch(validator: Validator, value: object, value_path: str) -> PatchResult:
-    """Parse a patch at `value_path`: a list of operations, or an object with the list as `patch`."""
+    """Apply a patch to an empty aspect: a list of operations, or an object with the list as `patch`.
+
+    Errors are added at `value_path`; removals are counted only.
+    """
     operations, item_path = value, value_path
     if isinstance(value, dict):
         operations, item_path = (
@@ -90,7 +93,7 @@ def _add_edges(
 ) -> None:
     """Append what an operation adds or replaces to the lists of `aspect`; only `description` is replaced.
 
-    `steps` are those of the operation's path. One that leads to no list of edges is ignored. Errors are
+    `steps` are the keys of the operation's path; one that leads to no list of edges is ignored. Errors are
     added at `path`, the JSON path of the operation.
     """
     name, keys = steps[0] if steps else "", steps[1:]

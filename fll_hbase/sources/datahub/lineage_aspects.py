@@ -216,7 +216,7 @@ def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
 def _edges(
     validator: Validator, data: dict[str, Any], name: str, path: str
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """Iterate over edges: objects, or bare urns as in lists of fields."""
+    """Yield edges with their paths: objects, or bare urns as objects; warn of other values."""
     for item, item_path in list_items(validator, data, name, path):
         if isinstance(item, str):
             yield {"destinationUrn": item}, item_path

@@ -100,6 +100,7 @@ class _MessageCollector:
         )
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
+        """Record a lineage aspect as a run, unless it has errors; count its removals; return the outcome."""
         errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
         value, removals = self._upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
@@ -147,6 +148,7 @@ class _MessageCollector:
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
+        """Keep the metadata of a describing aspect, unless it has errors."""
         errors_before = self.checks.errors.count
         dataset = _dataset(self.checks, proposal).dataset
         value, _ = self._upserted(proposal)
@@ -178,6 +180,7 @@ def _dataset(validator: Validator, proposal: Proposal) -> _Program:
 
 
 def _job(validator: Validator, proposal: Proposal) -> _Program:
+    """Return namespace and flow of a job's urn; `?` with an error for any other urn."""
     try:
         job = urns.parse_job(proposal.urn)
     except ValueError as error:

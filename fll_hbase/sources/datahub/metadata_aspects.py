@@ -47,7 +47,7 @@ def schema(validator: Validator, value: object, value_path: str, dataset: Datase
 
 
 def edited_schema(validator: Validator, value: object, value_path: str, dataset: Dataset) -> DatasetMetadata:
-    """Read the tags of `editableSchemaMetadata`, which people put beside those of the schema."""
+    """Read the tags of `editableSchemaMetadata`, which people add to those of the schema."""
     data = object_without_nulls(validator, value, value_path)
     tags: dict[DeclaredTag, None] = {}
 

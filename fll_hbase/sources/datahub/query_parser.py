@@ -26,7 +26,7 @@ def is_query_parser_output(document: object) -> bool:
 
 
 def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
-    """Yield a proposal per written table, sorted by urn, with the aspect `fineGrainUpstreamLineage`."""
+    """Yield a `fineGrainUpstreamLineage` proposal per written table, sorted by urn; warn of other items."""
     pairs = [document] if _is_pair(document) else document
     # Pairs of one table may be apart in the list; grouped, they are one run.
     written: dict[str, dict[str, dict[str, Any]]] = {}
@@ -79,7 +79,7 @@ def _add_pair(
 def _merge_pair(
     written: dict[str, dict[str, dict[str, Any]]], pair_written: dict[str, dict[str, dict[str, Any]]]
 ) -> None:
-    """Add the upstreams of one pair to those of all pairs, in place."""
+    """Add the upstreams of one pair to `written`, the upstreams of all pairs."""
     for urn, upstreams in pair_written.items():
         for dataset, members in upstreams.items():
             upstream = written.setdefault(urn, {}).setdefault(dataset, _empty_upstream())

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"(?:^|\.)\[(?:version|key|type)=[^\]]*\](?=\.|$)")
 
 
 def field_name(path: str) -> str:
-    """Return the field name; a path without names, such as that of a bare string, is returned unchanged."""
+    """Return the field name; a path without names, such as of a bare string, is returned unchanged."""
     if not path.startswith("[version="):
         return path.replace(".", "/")
     # Splitting at types instead of dots leaves the dots inside names alone.

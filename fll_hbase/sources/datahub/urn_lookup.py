@@ -35,12 +35,12 @@ def read_field(validator: Validator, value: object, path: str) -> DatasetField:
 
 
 def list_items(validator: Validator, data: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
-    """Iterate over the items of a member with their paths; one that is no array is left out."""
+    """Yield the items of a member with their paths; none, with a warning, if it is not an array."""
     return items_with_path(json_access.list_items(validator, data, name, path), child_path(path, name))
 
 
 def read_dataset_member(validator: Validator, holder: dict[str, Any], name: str, path: str) -> Dataset:
-    """Return the dataset whose urn is a required member."""
+    """Return the dataset whose urn is a required member; NOWHERE with an error if it is missing."""
     if name not in holder:
         validator.error(child_path(path, name), "missing")
         return NOWHERE

@@ -67,6 +67,7 @@ def read_artifact(validator: Validator, document: dict[str, Any], kind: Artifact
 
 
 def _check_version(validator: Validator, metadata: dict[str, Any], kind: ArtifactKind, path: str) -> None:
+    """Add an error for another schema or one that is too old, a warning for a newer one."""
     errors_before = validator.errors.count
     url = text(validator, metadata, "dbt_schema_version", path, required=True)
     if validator.errors.count > errors_before:

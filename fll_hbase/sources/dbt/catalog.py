@@ -27,6 +27,7 @@ def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Fi
 
 
 def _fields(validator: Validator, columns: dict[str, Any], path: str) -> tuple[Field, ...]:
+    """Return a table's readable columns, sorted by their `index`; the others are left out."""
     indexed: list[tuple[int, Field]] = []
     for key, value in columns.items():
         column_path = child_path(path, key)

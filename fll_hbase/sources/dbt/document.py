@@ -110,7 +110,7 @@ def _read_document(validator: Validator, document: object, namespace: str | None
 
 
 def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: str, namespace: str) -> str:
-    """Return the namespace of datasets: as given, else fixed for the adapter, else that of the runs."""
+    """Return the namespace of datasets: given, else fixed by adapter, else `namespace` with a warning."""
     # OpenLineage's dbt integration derives it from the connection, which no artifact contains.
     given = ""
     if members.get(DATASET_NAMESPACE) is not None:
@@ -126,6 +126,7 @@ def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: s
 
 
 def _dialect(validator: Validator, adapter: str) -> str:
+    """Return the SQL dialect of an adapter; standard SQL with a warning if it is unknown."""
     dialect = dialect_of(adapter)
     if dialect is None:
         path = f"{MANIFEST.member}.metadata.adapter_type"

@@ -201,7 +201,7 @@ def _identity(validator: Validator, data: dict[str, Any], name: str, path: str) 
 
 
 def _application(validator: Validator, data: dict[str, Any], name: str, path: str) -> str:
-    """Return a name that can be that of an application; "" with a warning if it is too long."""
+    """Return a name for an application; "" with a warning if it is too long."""
     given = text(validator, data, name, path)
     if len(given.encode()) <= NAME_BYTES_MAX:
         return given

@@ -118,6 +118,8 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
 
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
+    """Read a model's SQL; for a snapshot with dbt's version columns, or a warning if these are unknown."""
+
     def read(query: str) -> ReadOperations:
         return sql.read_query(
             query,

@@ -34,7 +34,7 @@ def read_invocation(
     """Return the invocation of the run results, or of the manifest if there are none or they only compiled.
 
     In the manifest's, every compiled node and every seed counts as built when the manifest was written. Every
-    result has a start: `now_ms` if the artifacts have none that can be read.
+    result has a start: `now_ms`, with a warning, if the artifacts have none that can be read.
     """
     invocation = _read_invocation(validator, manifest, run_results)
     without_time = [result for result in invocation.results.values() if not result.start_ms]
@@ -59,7 +59,7 @@ def _written_ms(manifest: Manifest, run_results: RunResults | None, invocation: 
 
 
 def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
-    """Return the invocation with the starts that its nodes have."""
+    """Return the invocation, whose starts may be 0; warn of results that do not fit the manifest."""
     if run_results is None or not run_results.builds:
         if run_results is not None:
             detail = (

@@ -54,6 +54,7 @@ def read_target(
 
 
 def _read_file(path: Path, bytes_max: int) -> Any:
+    """Parse a file of at most `bytes_max` bytes. Raises UnreadableDocument with its path, TooLarge."""
     try:
         with path.open("rb") as file:
             # One byte more than allowed shows that a file is too large without reading all of it.
@@ -70,6 +71,7 @@ def _read_file(path: Path, bytes_max: int) -> Any:
 
 
 def _prune(manifest: Any) -> None:
+    """Remove, in place, the members of a manifest that are never read."""
     # Any JSON can be in the file; `read` reports what is no manifest.
     if not isinstance(manifest, dict):
         return

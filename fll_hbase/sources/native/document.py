@@ -60,9 +60,9 @@ class Reading:
 def read(document: object, *, namespace: str | None, operations: ReadOperations | None = None) -> Reading:
     """Read a document and return its run.
 
-    `namespace` is that of the URL; if it is None, the document must contain one. `operations` are those of
-    the document if they are already parsed. Raises UnreadableDocument with every error of shape, else
-    InvalidLineage with every error of lineage, else TooLarge.
+    If `namespace`, that of the URL, is None, the document must contain one. `operations` are the document's
+    if they are already parsed. Raises UnreadableDocument with every error of shape, else InvalidLineage with
+    every error of lineage, else TooLarge.
     """
     validator = Validator()
     members = validator.members(document, "", ("run", "operations", "namespace", "destination"))
@@ -97,7 +97,7 @@ def read_operations(
 
 
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
-    """Return the errors of shape in the operations; those of lineage are listed only without any of shape."""
+    """Return the errors of shape in the operations; empty if they have errors of lineage only."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
         _parse_operations(validator, members, namespace)
@@ -118,7 +118,10 @@ def _parse_operations(
 
 
 def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:
-    """Return the namespace of the program: from the URL, which the document may repeat, or the document's."""
+    """Return the program's namespace: from the URL, which the document may repeat, else the document's.
+
+    Adds an error, and returns `?`, if it is missing or invalid.
+    """
     if namespace is None:
         return validator.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
     if members.get("namespace", namespace) != namespace:
@@ -127,7 +130,7 @@ def read_namespace(validator: Validator, members: dict[str, Any], namespace: str
 
 
 def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> ProgramRun:
-    """Read the program run of a document."""
+    """Read the program run of a document; add errors, and a warning for a start before March 1973."""
     if "run" not in members:
         validator.error("run", "missing")
     member_names = ("application", "version", "type", "program", "run", "startTime", "state")
@@ -151,6 +154,7 @@ def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> P
 
 
 def _operation(validator: Validator, item: object, path: str, namespace: str) -> Operation:
+    """Read an operation by its `type`; add errors for missing members and those of other types."""
     member_names = {"type", "name", "description"}
     kind = item.get("type") if isinstance(item, dict) else None
     match kind:

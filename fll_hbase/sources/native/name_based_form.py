@@ -59,6 +59,7 @@ class _Flow:
 
 
 def _add(validator: Validator, flow: _Flow, item: object, path: str, namespace: str) -> None:
+    """Add an operation to the flow: a READ if its only input is a source, else a TRANSFORM."""
     data = validator.members(item, path, ("name", "description", "inputs", "outputs"))
     if not isinstance(item, dict):
         return
@@ -111,6 +112,7 @@ class _OperationInputs:
 def _read_inputs(
     validator: Validator, flow: _Flow, items: list[Any], path: str, namespace: str
 ) -> _OperationInputs:
+    """Read the inputs of an operation: sources, and fields that earlier operations output."""
     operation_inputs = _OperationInputs()
     for item, item_path in items_with_path(items, path):
         members = validator.members(item, item_path, ("source", "field"))

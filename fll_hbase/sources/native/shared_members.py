@@ -51,7 +51,7 @@ def read_field(validator: Validator, item: object, path: str) -> Field:
 
 
 def read_influence(validator: Validator, data: dict[str, Any], path: str) -> tuple[Influence, str]:
-    """Read the influence of an input, and its kind if it is indirect."""
+    """Return an input's influence and its kind, "" unless indirect; add an error for a direct one's kind."""
     influence = Influence(validator.choice(data, "influence", path, _INFLUENCES, Influence.DIRECT.value))
     if "kind" not in data:
         return influence, ""

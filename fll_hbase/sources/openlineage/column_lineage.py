@@ -97,6 +97,7 @@ def _read_inputs(
     source: SourceLookup,
     field_description: str,
 ) -> Iterator[InputColumn]:
+    """Yield each readable input of a column, once for each of its transformations."""
     for item, item_path in items_with_path(list_items(validator, holder, name, path), child_path(path, name)):
         data = members(validator, item, item_path, optional=True)
         located = source(data, item_path) if isinstance(item, dict) else None
@@ -120,6 +121,7 @@ def _read_inputs(
 def _read_transformation(
     validator: Validator, item: object, path: str, dataset_index: int, field: str
 ) -> InputColumn | None:
+    """Return an input with one transformation; None, with a warning, if that has no type."""
     data = members(validator, item, path, optional=True)
     errors_before = validator.errors.count
     type_ = text(validator, data, "type", path, required=True).upper()

@@ -43,7 +43,7 @@ class ParsedEvent:
 
     @property
     def schemas(self) -> tuple[DatasetMetadata, ...]:
-        """All metadata of the datasets; the store finds that of a run in the lineage of its events."""
+        """Return the metadata of the event's datasets, with the tags of their fields."""
         return (*event_operations.dataset_metadata(self.lineage), *self.tags)
 
 
@@ -110,6 +110,7 @@ def _job_namespace(data: dict[str, Any]) -> str:
 def _run_event(
     validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent]:
+    """Return the lineage of an event of a run, and the event; an exported one as the run it is of."""
     errors_before = validator.errors.count
     kind = EventType(validator.choice(data, "eventType", "", KINDS, EventType.OTHER.value))
     validator.leave_out("eventType", errors_before=errors_before)
@@ -128,6 +129,7 @@ def _run_event(
 def _job_event(
     validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
+    """Return the lineage of a job, and its event; None if it names no datasets."""
     part = _event_lineage(validator, data, datasets, "")
     # Without datasets the event describes the job only, and there is nothing to record.
     return part, _static_event(part, time_ms, datasets) if part.mentions else None
@@ -138,7 +140,7 @@ def _dataset_event(
 ) -> tuple[EventLineage, IncomingEvent | None]:
     """Convert static lineage of a dataset to a write by a job of the same name.
 
-    The event is None if it has a schema and other metadata only.
+    The event is None if it has only metadata. Raises UnreadableDocument for an unreadable name.
     """
     datasets.add(data["dataset"], "dataset", written=True)
     if datasets.first is None:
@@ -153,7 +155,7 @@ def _dataset_event(
 def _input_statements(
     datasets: DatasetCollector, stating: EventLineage, run: str, time_ms: int
 ) -> Iterator[IncomingEvent]:
-    """Yield an event for each input of which an event of `run` has lineage: of a run of type DATASET."""
+    """Yield an event of a DATASET run for each input whose own lineage an event of `run` states."""
     for collector in datasets.input_statements():
         mentions, names = collector.mentions(), collector.dataset_names()
         if collector.first is None or not _has_lineage(mentions):
@@ -179,6 +181,7 @@ def _has_lineage(mentions: Sequence[DatasetMention]) -> bool:
 def _event_lineage(
     validator: Validator, data: dict[str, Any], datasets: DatasetCollector, operations: str
 ) -> EventLineage:
+    """Collect the datasets of an event; return its lineage, completed by the columns of its SQL."""
     job = members(validator, data.get("job"), "job")
     namespace = validator.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
     name = validator.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)

@@ -77,7 +77,7 @@ class DatasetCollector:
         return self._listed[0].name if self._listed else None
 
     def add(self, item: object, path: str, *, written: bool) -> None:
-        """Add a dataset of `inputs` or `outputs`."""
+        """Add a dataset of `inputs` or `outputs`; warn of one without readable name, and leave it out."""
         data = members(self._validator, item, path, optional=True)
         if not isinstance(item, dict):
             if item is None:
@@ -139,9 +139,9 @@ class DatasetCollector:
         return tuple(sorted(moved, key=lambda item: (item.dataset_index, item.written)))
 
     def input_statements(self) -> Iterator[DatasetCollector]:
-        """Yield a collector for each input of which the event has lineage, with that input as written.
+        """Yield a collector for each input whose lineage the event states, with that input as written.
 
-        The lineage of an input states how other runs made it, so it is none of this run.
+        The lineage of an input states how other runs made it, so it does not belong to this run.
         """
         stated: dict[Name, list[_ListedDataset]] = {}
         for dataset in self._listed:
@@ -166,7 +166,7 @@ class DatasetCollector:
             yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
 
     def catalogue_metadata(self) -> Iterator[DatasetMetadata]:
-        """Yield the fields and description of each dataset of which an export has those of the catalogue."""
+        """Yield the fields and description of each dataset with the facet of an exported catalogue."""
         for dataset in self._listed:
             if dataset.has_catalogue_facet:
                 fields = tuple(Field(*item) for item in sorted((dataset.fields or {}).items()))
@@ -209,6 +209,8 @@ class DatasetCollector:
         data: dict[str, Any],
         path: str,
     ) -> column_lineage.OutputLineage:
+        """Read a facet of column lineage; its inputs are dataset indexes and the paths of nested fields."""
+
         def source(data: dict[str, Any], path: str) -> tuple[int, str] | None:
             # A dependency between jobs has no fields, so it is not recorded.
             if data.get("type") == JOB:
@@ -268,6 +270,7 @@ class DatasetCollector:
         return self._namespace
 
     def _fields(self, facets: dict[str, Any], path: str) -> dict[str, str] | None:
+        """Return types by field, nested ones as `a/b`; None without a readable schema."""
         data = facet(self._validator, facets, "schema", path, member="fields", member_type=list)
         if data is None:
             return None
@@ -275,6 +278,7 @@ class DatasetCollector:
         return dict(self._typed(data, child_path(path, "schema"), "", DEPTH_MAX))
 
     def _typed(self, holder: dict[str, Any], path: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+        """Yield name and type of fields and those inside them, down to `depth`; warn of deeper ones."""
         items = list_items(self._validator, holder, "fields", path)
         if items and not depth:
             self._validator.warning(
@@ -357,9 +361,9 @@ def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMen
 
 
 def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColumn, ...]:
-    """Return the columns of all lists, each once with the inputs of all of that name, sorted.
+    """Return each column of all lists once, with all its inputs, sorted.
 
-    A single tuple is that of one facet, which is sorted.
+    A single tuple is returned as it is.
     """
     lists = list(lists)
     if len(lists) == 1 and isinstance(lists[0], tuple):

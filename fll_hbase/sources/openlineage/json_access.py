@@ -35,10 +35,10 @@ def facet(
     member: str = "",
     member_type: type[dict[str, Any]] | type[list[Any]] = dict,
 ) -> dict[str, Any] | None:
-    """Return a facet; None if it is missing or no object, an empty object if it is deleted.
+    """Return a facet; None if it is missing or invalid (with a warning), {} if it is deleted.
 
-    A facet whose `member` is present and not of `member_type` is left out, too: an empty one would replace
-    that of an earlier event.
+    A facet whose `member` has another type than `member_type` is invalid: an empty one would replace that of
+    an earlier event.
     """
     data = facets.get(name)
     if data is None:
@@ -76,7 +76,7 @@ def text(
 
 
 def list_items(validator: Validator, holder: dict[str, Any], name: str, path: str) -> list[Any]:
-    """Return an array; [] if it is missing or null, and with a warning if it is no array."""
+    """Return an array; [] if it is missing or null, also, with a warning, for any other value."""
     value = holder.get(name)
     if value is None:
         return []

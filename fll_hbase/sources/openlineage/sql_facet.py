@@ -83,7 +83,7 @@ def with_derived_columns(
 
 
 def _lacks_columns(mention: DatasetMention) -> bool:
-    """Return whether an output has no columns, numbers for their names, or names that its schema has not."""
+    """Return whether an output has no columns, or names that are numbers or missing in its schema."""
     is_plain = mention.written and mention.lifecycle not in ("DROP", "RENAME", "TRUNCATE")
     return is_plain and (not mention.columns or _has_wrong_names(mention))
 
@@ -93,9 +93,9 @@ def _has_wrong_names(mention: DatasetMention) -> bool:
 
 
 def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
-    """Return whether derived columns are no better named than those that the event gives.
+    """Return whether SQL gives columns missing in the schema, while the event gives named ones.
 
-    The schema of a table that the run replaces is that of the table before.
+    If the run replaces the table, the schema is that of the table before.
     """
     is_named = bool(mention.columns) and not run_events.has_numbered_columns(mention)
     return is_named and run_events.has_misnamed_columns(derived)
@@ -134,7 +134,7 @@ def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[t
 
 
 def _with_table_names(detail: str, tables: Sequence[_Table]) -> str:
-    """Replace the names under which the SQL is read by those of the datasets."""
+    """Replace the placeholder table names, under which SQL is read, by the datasets' names."""
     for index, (names, _, _) in enumerate(tables):
         detail = detail.replace(repr(_TABLE.format(index)), repr(names[0]))
     return detail
@@ -184,6 +184,7 @@ def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
 
 
 def _outputs(operations: Sequence[Operation], outputs: set[int]) -> list[_Output]:
+    """Return index, columns and dataset-wide inputs of each written output with known columns."""
     reads = {item.name: _index(item.source.name) for item in operations if isinstance(item, Read)}
     transforms = {item.name: item for item in operations if isinstance(item, Transform)}
     result: list[_Output] = []

@@ -212,8 +212,8 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
-        # Most of the time of a long script goes into parsing.
         """Parse one part of a script; None if it has no effect on lineage. Raises DeadlineExceeded."""
+        # Most of the time of a long script goes into parsing.
         deadline.check()
         if isinstance(part, ProcedureTokens):
             # The body of a procedure of PostgreSQL or Snowflake is mostly a string of its own.

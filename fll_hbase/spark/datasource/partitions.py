@@ -111,7 +111,7 @@ def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
 def _reference_ranges(
     table: Table, direction: Direction, dataset_filter: DatasetFilter, request: ReadRequest
 ) -> Iterator[Range]:
-    """Yield ranges of references; in those of a namespace the reader still has to apply the window."""
+    """Yield ranges of references; for a namespace, the reader still has to apply the window."""
     dataset = dataset_filter.dataset
     if dataset is not None:
         rows = layout.window_range(direction, dataset, request.bounds.window)

@@ -38,6 +38,7 @@ def push_down(bounds: ScanBounds, filters: Iterable[Filter], table: TableName) -
 
 
 def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanBounds:
+    """Return the bounds narrowed by a filter; unchanged if the filter cannot narrow them."""
     match column_filter:
         case EqualTo((column,), value) | EqualNullSafe((column,), value):
             # Key ranges follow equality of names, and equality or order of starts.

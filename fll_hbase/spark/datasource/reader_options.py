@@ -59,7 +59,7 @@ class DatasetFilter:
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
     def narrow(self, other: DatasetFilter) -> DatasetFilter:
-        """Return a filter with the members of this one, and those of the other where they are missing."""
+        """Return a filter with the members of this one, and the other's where they are missing."""
         # Contradictions need no care: bounds may select too much, and Spark applies every filter again.
         return DatasetFilter(self.namespace or other.namespace, self.name or other.name)
 
@@ -160,6 +160,7 @@ def _parse_table(name: str) -> TableName:
 
 
 def _parse_window(options: Mapping[str, str], table: TableName) -> Window:
+    """Parse the options `start` and `end`. Raises ConfigurationError for a table without a window."""
     bounds = [name for name in ("start", "end") if options.get(name)]
     if bounds and table in _NO_WINDOW:
         raise ConfigurationError(f"table {table.value} has no option {bounds[0]}: {_NO_WINDOW[table]}")

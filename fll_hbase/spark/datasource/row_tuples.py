@@ -51,6 +51,7 @@ def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition
 
 
 def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
+    """Yield each run of a partition once, if an edge of its content may be within the bounds."""
     for hit in run_scan.scan_runs(store, partition, bounds):
         run, checksum = hit.run.run, hit.run.checksum
         if bounds.either_end.matches_all or _is_first_hit(
@@ -84,6 +85,7 @@ def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -
 
 
 def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
+    """Yield the edges of the runs of a partition, each once; edges of equal contents are cached."""
     cache = EdgeCache()
     single_direction = not isinstance(partition, ReferencePartition) or partition.single_direction
     for hit in run_scan.scan_runs(store, partition, bounds):

@@ -65,6 +65,7 @@ def _committed_runs(store: StoreComponents, rows: Mapping[str, Row], bounds: Sca
 
 
 def _starts_in_window(run: str, row: Row, bounds: ScanBounds) -> bool:
+    """Return whether a run is committed and starts in the window. Raises CorruptRow."""
     value = run_rows.commit_value(row)
     if value is None:
         return False

@@ -53,6 +53,7 @@ def digested_fields(spark: SparkSession, settings: Settings) -> DataFrame:
 def _read_runs(
     table: Table, start: bytes, stop: bytes, *, settings: Settings, since_ms: int
 ) -> Iterator[tuple[Any, ...]]:
+    """Yield the runs of a key range committed since `since_ms`, each with its commit."""
     events = worker_store(settings).events
     scan = table.scan(start, stop, columns=(layout.LIGHT,))
     while page := list(islice(scan, run_scan.BATCH_RUNS)):

@@ -68,7 +68,7 @@ class SeenRows:
         return runs if self._runs is None else runs.join(self._runs, ["run", COMMIT], "left_anti")
 
     def new_fields(self, fields: DataFrame) -> DataFrame:
-        """Return the rows of the datasets of which no earlier batch has the same rows."""
+        """Return the rows of the datasets whose rows differ from those of every earlier batch."""
         return fields if self._fields is None else fields.join(self._fields, [*_DATASET, DIGEST], "left_anti")
 
     def write_next(self, runs: DataFrame, fields: DataFrame, directory: str, *, until_ms: int) -> None:

@@ -56,14 +56,11 @@ class HadoopDirectory:
         return bool(self._files.exists(self._path(path)))
 
     def names(self, path: str = "") -> Iterator[str]:
-        """Yield the names in a directory, in no order; none if there is no directory."""
+        """Yield the names in a directory, unordered; none if the directory is absent."""
         return (name for name, _ in self._entries(path))
 
     def walk(self, path: str = "", *, skip: Callable[[str], bool] = lambda _: False) -> Iterator[FileStatus]:
-        """Yield the files of a directory and of those below it.
-
-        Directories that `skip` returns True for are left out.
-        """
+        """Yield the files of a directory and of those below it, except below paths that `skip` accepts."""
         for name, status in self._entries(path):
             below = _join(path, name)
             if not status.isDirectory():
@@ -72,7 +69,7 @@ class HadoopDirectory:
                 yield from self.walk(below, skip=skip)
 
     def status(self, path: str) -> FileStatus | None:
-        """Return the status of a file, or None if there is no such file."""
+        """Return the status of a file, or None if it is absent or a directory."""
         if not self.exists(path):
             return None
         status = self._files.getFileStatus(self._path(path))
@@ -122,7 +119,10 @@ class HadoopDirectory:
         self._files.delete(self._path(path), True)
 
     def _merge(self, source: str, target: str) -> None:
-        """Complete a move that was interrupted, which happens where a rename copies file by file."""
+        """Complete a move that was interrupted, which happens where a rename copies file by file.
+
+        Raises LineageError if the target is a different file.
+        """
         moved, present = self.status(source), self.status(target)
         if moved is None and present is None:
             for name in list(self.names(source)):

@@ -47,7 +47,7 @@ class LakeTables(Protocol):
     """The tables of one export. Methods raise ConfigurationError."""
 
     def claim(self, log: str) -> None:
-        """Make the target that of the log. Raises ConfigurationError if it is somebody else's."""
+        """Mark the target as the log's. Raises ConfigurationError if another log or other files are there."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
         """Append the prepared rows of a batch to a table; nothing where that was done before."""
@@ -120,7 +120,7 @@ class IcebergTables:
         self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self._out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Replace the rows of the batch, of which there are none unless it is repeated."""
+        """Write the rows of the batch; if it is repeated, replace them. Raises ConfigurationError."""
         name = f"{_quoted(self._out)}.{table}"
         rows = _published_rows(stage, table, batch)
         if not self._spark.catalog.tableExists(name):
@@ -138,7 +138,7 @@ class IcebergTables:
 
 
 def claim_directory(spark: SparkSession, out: str, log: str) -> None:
-    """Mark a directory as that of a log. Raises ConfigurationError if it has other files or another mark."""
+    """Mark a directory as a log's. Raises ConfigurationError if it has other files or another mark."""
     directory = HadoopDirectory(spark, out)
     if not directory.exists(_MARKER):
         names = sorted(name for name in directory.names() if TEMPORARY not in name)

@@ -104,6 +104,7 @@ class OutputDirectory:
         return sorted(file for output in self._manifest_ids() for file in self._manifest(output).files)
 
     def _begin(self) -> str:
+        """Create the directory of a new output, with its start time; return the output's id."""
         output = uuid4().hex
         self._directory.create(f"{NEW}{output}")
         self._directory.write(f"{NEW}{output}/{_STARTED}", str(now_ms()).encode())
@@ -199,6 +200,7 @@ class OutputDirectory:
         return {file for manifest in manifests for file in manifest.files}
 
     def _is_own_name(self, path: str) -> bool:
+        """Return whether a path is the marker, a manifest or a temporary file of this directory."""
         return path == self._owner.marker or (path.startswith((MANIFEST, TEMPORARY)) and "/" not in path)
 
     def _check_unchanged(self) -> None:
@@ -218,7 +220,7 @@ class OutputDirectory:
         return self._read_manifest(path) if self._directory.exists(path) else _Manifest((), ())
 
     def _read_manifest(self, path: str) -> _Manifest:
-        """Parse a manifest. Raises ConfigurationError."""
+        """Parse the list of the files of an output. Raises ConfigurationError for any other file."""
         try:
             if self._directory.status(path) is None:
                 raise ValueError("a directory")
@@ -276,6 +278,7 @@ def _check_owner(directory: HadoopDirectory, path: str, owner: Owner) -> None:
 
 
 def _marker_source(directory: HadoopDirectory, path: str, marker: str) -> str:
+    """Return the source in a marker. Raises ConfigurationError for another file or a later version."""
     try:
         members = json.loads(directory.read(marker))
         version, source = members["version"], members["source"]

@@ -65,7 +65,7 @@ def read_partitions(spark: SparkSession, request: ReadRequest, planned: Sequence
 def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFilter) -> int:
     """Return the latest retention horizon of datasets in milliseconds since 1970, 0 without any.
 
-    The workers read the catalogue: that of a namespace may have millions of rows.
+    The workers read the catalogue: a namespace may have millions of rows there.
     """
     key_range = partitions.catalogue_range(datasets)
     horizons = range_scan.scan_ranges(

@@ -54,10 +54,7 @@ class Audit:
 
 
 def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audit:
-    """Audit the whole table once. The findings are unpersisted when `persisted` closes.
-
-    Raises StoreUnavailable.
-    """
+    """Audit the whole table once; closing `persisted` frees the findings. Raises StoreUnavailable."""
     started = time.monotonic()
     hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=_hash_rows)
     with ExitStack() as temporary:
@@ -151,6 +148,7 @@ def _examples(findings: DataFrame) -> list[Finding]:
 def _recheck(
     table: Table, start: bytes, stop: bytes, *, suspected: HashFilter
 ) -> Iterator[tuple[int, int, bytes, str, bytes, str]]:
+    """Yield the mismatches that a second read confirms, as hash, mismatch and finding."""
     rechecker = Rechecker(table, suspected)
     for page in pages(table.scan(start, stop)):
         for number, mismatch, finding in rechecker.findings(page):

@@ -104,7 +104,7 @@ def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
 
 
 def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the log is that of another store, place or format."""
+    """Raise ConfigurationError if the log belongs to another store, place or format."""
     if last and last.target != spec.target:
         raise ConfigurationError(
             f"{spec.log!r} is the state of an export of {last.target.store} to {last.target.out} as"
@@ -151,7 +151,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:
-    """Append the tables of a committed batch, and remove what is no longer needed. May be repeated."""
+    """Append the tables of a committed batch, then remove its attempts and stage. May be repeated."""
     root = _stage_root(batch, log.path)
     stage = StagedTables(spark, f"{root}/{batch.stage}")
     for table, rows in batch.rows.items():
@@ -163,5 +163,5 @@ def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog
 
 
 def _stage_root(batch: Batch, log: str) -> str:
-    """Return the directory in which a batch is prepared: that of Parquet tables, since files are moved."""
+    """Return the directory in which a batch is prepared: for Parquet the target, since files are moved."""
     return batch.target.out if batch.target.format == LakeFormat.PARQUET.value else log

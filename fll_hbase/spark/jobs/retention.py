@@ -132,6 +132,7 @@ def _purge_range(
     grace_ms: int,
     dry_run: bool,
 ) -> Iterator[Removed]:
+    """Yield what expired in each page of runs; delete it unless `dry_run`."""
     scanner = LivenessScanner(table, policy)
     for page in garbage_collection.pages(table, start, stop):
         expired = list(scanner.expired_runs(page, until_ms=until_ms))
@@ -205,9 +206,9 @@ def _count_waiting(
 
 
 def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
-    """Return the key prefixes that have garbage, none if there is no garbage.
+    """Return the key prefixes that have garbage, empty without garbage.
 
-    That of the catalogue is one of them if a dataset loses references.
+    The catalogue's prefix is included if a dataset loses references.
     """
     # Nightly there is often no garbage of a kind: its range is then not scanned again.
     row = garbage.agg(f.bit_or("flags")).first()
@@ -234,6 +235,7 @@ def _read_garbage(
 
 
 def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
+    """Return the numbers of cells or rows by kind, and the bytes of all."""
     prefix = f.substring("row", 1, 2).alias("prefix")
     rows = cells.groupBy(prefix).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(KINDS.values(), 0)
@@ -244,6 +246,7 @@ def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
 
 
 def _delete(collection: Collection, cells: DataFrame, datasets: DataFrame | None) -> None:
+    """Delete garbage in the order that leaves no dangling reference; first write the horizons."""
     # The order of garbage_collection.remove, each step complete before the next: horizon markers, hints,
     # catalogue rows, contents. An interruption then leaves only garbage that the next collection finds.
     prefix = f.substring("row", 1, 2)

@@ -57,8 +57,7 @@ class Collection:
 def find_garbage(spark: SparkSession, collection: Collection) -> DataFrame:
     """Return the hashes of old cells that are not live, and of datasets that lose references.
 
-    For a dry run also those of younger cells, with WAITS, and cells of expired runs are garbage, too: it has
-    not deleted them.
+    A dry run deletes no expired runs, so it counts their cells as garbage; younger cells have WAITS.
     """
     hash_range = partial(_hash_range, collection=collection)
     hashes = cell_hashes.merge_flags(
@@ -75,7 +74,7 @@ def key_ranges(prefixes: Iterable[bytes]) -> list[Range]:
 def cell_hash(row: bytes, column: bytes = b"") -> int:
     """Return the unsigned 64-bit hash of a cell, or without a column of a row.
 
-    Cells of the run index have that of the cell by which a run names them.
+    A cell of the run index has the hash of the cell by which a run names it.
     """
     row, column = liveness.needed_cell(row, column)
     return xxhash.xxh3_64_intdigest(row + b"\0" + column)

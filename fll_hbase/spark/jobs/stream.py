@@ -101,7 +101,7 @@ def stream(
 def claim_paths(
     spark: SparkSession, source: StreamSource, target: Target, paths: StreamPaths
 ) -> BatchRejects:
-    """Check that the directories belong to this source and store, and return that of rejected lines.
+    """Check that the directories belong to this source and store; return the directory of rejects.
 
     Reads and records nothing. Raises ConfigurationError.
     """
@@ -205,6 +205,7 @@ class _BatchRecorder:
             raise
 
     def _record(self, batch: DataFrame, number: int) -> None:
+        """Record a micro-batch and its rejects, and keep its report; raise _Stopped once stopped."""
         context = batch.sparkSession.sparkContext
         if self._stop.is_set:
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
@@ -233,7 +234,7 @@ class _BatchRecorder:
         return outcomes.unionByName(self._source.refused_lines(batch))
 
     def _reject(self, outcomes: DataFrame, batch: DataFrame, number: int, counts: LineCounts) -> None:
-        """Write the rejected lines in place of those of an earlier attempt at the batch, and send them."""
+        """Write the rejected lines, replacing those of an earlier attempt at the batch, and send them."""
         if not counts.rejected:
             self._rejects.replace(number, None)
             return

@@ -154,6 +154,7 @@ def _ingest(
 
 
 def _read(reader: DocumentReader, line: bytes, time_ms: int, target: Target) -> ParsedDocument | LineageError:
+    """Read a line with the target's default namespace; return its error, if it has one."""
     bytes_max = target.settings.document_bytes_max
     # The carriage return of a CRLF ending is not part of the document.
     if len(line.rstrip(b"\r")) > bytes_max:

@@ -23,7 +23,7 @@ def connector_package(jars: Iterable[str]) -> str:
 
 
 def installed_jars() -> list[str]:
-    """Return the file names of the jars of the installed Spark: that of SPARK_HOME, else that of PySpark."""
+    """Return the file names of the jars of the installed Spark, in SPARK_HOME or else in PySpark."""
     pyspark = find_spec("pyspark")
     homes = [os.environ.get("SPARK_HOME", ""), *(pyspark.submodule_search_locations or () if pyspark else ())]
     home = next((home for home in homes if home), "")

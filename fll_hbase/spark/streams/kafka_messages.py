@@ -40,7 +40,7 @@ def document(value: Column, value_format: ValueFormat) -> Column:
 
 
 def fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
-    """Return why a value cannot be a document; null without value, and if only its reader can judge."""
+    """Return why a value cannot be a document; null if absent, or if only its reader can judge."""
     header = HEADER_BYTES if value_format is ValueFormat.CONFLUENT_JSON else 0
     size = f.octet_length(value)
     too_large = f.format_string(
@@ -50,6 +50,7 @@ def fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
 
 
 def _format_fault(value: Column, value_format: ValueFormat) -> Column:
+    """Return why the bytes of a value do not fit the expected format; null if they do."""
     is_wire = has_wire_format(value)
     if value_format is not ValueFormat.CONFLUENT_JSON:
         advice = f"if it is JSON Schema, start with --value-format confluent-json; {_NO_AVRO}"

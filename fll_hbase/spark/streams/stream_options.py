@@ -124,7 +124,7 @@ class KafkaOptions:
         return f"{KAFKA}{servers}/{self.topic_pattern and '~'}{self.topic_pattern}{topics}"
 
     def client_options(self) -> dict[str, str]:
-        """Return the servers and the options of Kafka's client, such as those of its security."""
+        """Return the servers and the options of Kafka's client, such as its security settings."""
         client = {name: value for name, value in self.extra.items() if name.startswith(CLIENT_PREFIX)}
         return {**client, "kafka.bootstrap.servers": self.servers}
 
@@ -231,6 +231,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _check_ending(ending: str) -> None:
+    """Raise ConfigurationError for an ending at the earliest offset of any partition."""
     numbers = [offset for partitions in offsets_of(ending).values() for offset in partitions.values()]
     if ending == EARLIEST or _EARLIEST_OFFSET in numbers:
         raise ConfigurationError(f"--ending cannot be {EARLIEST}: nothing would be read")
@@ -257,6 +258,7 @@ def canonical_options(
 
 
 def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
+    """Return the error text of an unknown option, with the nearest and all valid ones."""
     close = get_close_matches(name.lower(), spelling, n=1)
     advice = f" did you mean {spelling[close[0]]}?" if close else ""
     client = f", and those of Kafka's client as {open_prefix}NAME" if open_prefix else ""
@@ -287,6 +289,7 @@ def offsets_of(position: str) -> dict[str, dict[str, int]]:
 
 
 def _parse_offsets(text: str) -> dict[str, dict[str, int]]:
+    """Parse offsets by topic and partition. Raises ValueError with an example."""
     try:
         offsets = {
             topic: {str(int(partition)): _check_offset(offset) for partition, offset in partitions.items()}

@@ -199,6 +199,7 @@ def open_source(options: SourceOptions, *, bytes_max: int) -> StreamSource:
 
 
 def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -> DataFrame:
+    """Return a stream of a format. Raises ConfigurationError, with advice for a missing connector."""
     try:
         return spark.readStream.format(source_format).options(**options).load()
     except (AnalysisException, IllegalArgumentException) as error:

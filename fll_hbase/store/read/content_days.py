@@ -94,10 +94,7 @@ def in_turns(ways: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def read_days(query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
-    """Return the days of the window on which contents may have runs, those in the periods of ways.
-
-    Raises CorruptRow.
-    """
+    """Return the days on which contents may have runs, in the periods of ways. Raises CorruptRow."""
     if not ways:
         return {}
     first_day, last_day = (day_of(start_ms) for start_ms in (query.window.start_ms, query.window.stop_ms - 1))

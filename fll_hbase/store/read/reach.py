@@ -108,10 +108,7 @@ class _Walked(Reader):
         self._by_dataset: dict[Dataset, TimesByName] = {}
 
     def read(self, expansions: Sequence[Expansion]) -> list[TimesByName]:
-        """Return when the contents of each dataset ran, complete up to the bounds.
-
-        Raises DeadlineExceeded.
-        """
+        """Return when each dataset's contents ran, complete up to the bounds. Raises DeadlineExceeded."""
         missing = dict.fromkeys(item.dataset for item in expansions if item.dataset not in self._by_dataset)
         read = self._times.times([self._window_query(dataset) for dataset in missing], self.budget)
         for dataset, by_name in zip(missing, read, strict=True):

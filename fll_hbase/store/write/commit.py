@@ -114,10 +114,7 @@ class RunCommitter:
         return results
 
     def _commit_runs(self, runs: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Run passes until each run is committed or has a rejection.
-
-        Raises StoreUnavailable after PASSES_MAX passes.
-        """
+        """Commit each run or reject it, in passes. Raises StoreUnavailable after PASSES_MAX of them."""
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
             # A document of a run id of another program costs the read of step 1 and nothing else.

@@ -52,7 +52,7 @@ def resolve_statement(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return the columns of DuckDB's PIVOT statement: the grouping, and unknown names from its aggregates."""
+    """Return the columns of DuckDB's PIVOT: the grouping, one per value and aggregate; warn if unlisted."""
     fields = node.expressions
     select_list = SelectList(resolver)
     aggregates = [(item.alias, select_list.resolve(item)) for item in node.args.get("using") or ()]

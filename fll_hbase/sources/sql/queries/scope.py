@@ -114,8 +114,8 @@ class Scope:
         return self._open
 
     def _index_columns(self) -> None:
-        # Of the tables since the last time: they are added one by one, with names to resolve in between.
         """Index the columns of the tables added since the last call."""
+        # Of the tables since the last time: they are added one by one, with names to resolve in between.
         for source in self.sources[self._indexed :]:
             for name in dict.fromkeys(name.lower() for name, _ in source.columns.items):
                 self._by_column.setdefault(name, []).append(source)

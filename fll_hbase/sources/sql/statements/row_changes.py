@@ -90,8 +90,8 @@ def _visible_in(resolver: Resolver, when: exp.Expr) -> Resolver:
 
 
 def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
-    # The target counts as read only if one of its fields is.
     """Write changed rows, and what RETURNING reads; a DELETE without conditions has no lineage."""
+    # The target counts as read only if one of its fields is.
     dependencies = replace(write.dependencies, reads=write.dependencies.reads - {write.target})
     write = replace(write, dependencies=dependencies)
     # Without a condition or join no field decides which rows a DELETE leaves.

@@ -71,6 +71,7 @@ class _OperationBuilder:
         return self._types[dataset]
 
     def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
+        """Return a new TRANSFORM of a column of the target, described by its expression."""
         name, column = item
         direct = (InputField(self._reads[field.dataset], field.name) for field in sorted(column.direct))
         inputs = (*direct, *self.indirect_inputs(column.indirect))
