@@ -50,7 +50,7 @@ class StreamIdentity:
 
 
 def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -> StreamIdentity:
-    """Compare the identity with that of the checkpoint at the path; write it if there is none.
+    """Compare the identity with the one stored at the path; write it there if there is none.
 
     Returns it with the time of the first start. Raises ConfigurationError with both values if they differ,
     and for a directory with other files.
