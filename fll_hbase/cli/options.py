@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -90,55 +91,54 @@ def dataset_arguments(command: Command) -> Command:
     return with_dataset
 
 
-def dataset_or_field_arguments(command: Command) -> Command:
-    """Add NS NAME [FIELD], or NS/NAME[.FIELD]; `field` is "" for a dataset."""
+def _name_arguments(
+    metavar: str,
+    readings: Callable[[str], list[Reading]],
+    *,
+    counts: tuple[int, ...],
+    members: tuple[str, ...] = ("namespace", "name", "field"),
+    optional: bool = False,
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds names, apart or as one argument; the command receives the `members`.
 
-    @click.argument("names", metavar="NS/NAME[.FIELD]", nargs=-1)
-    @functools.wraps(command)
-    def with_field(*, names: tuple[str, ...], **others: Any) -> None:
-        reading = _read_dataset_or_field(names, others)
-        command(namespace=reading.namespace, name=reading.name, field=reading.field, **others)
+    Those that are not given are "", which all of them can be if they are `optional`.
+    """
+    shown = f"[{metavar}]" if optional and not metavar.startswith("[") else metavar
 
-    return with_field
+    def decorate(command: Command) -> Command:
+        @click.argument("names", metavar=shown, nargs=-1)
+        @functools.wraps(command)
+        def with_names(*, names: tuple[str, ...], **others: Any) -> None:
+            is_given = names or not optional
+            reading = _read(names, others, metavar, readings, counts=counts) if is_given else Reading("")
+            command(**{member: getattr(reading, member) for member in members}, **others)
 
+        return with_names
 
-def optional_field_arguments(command: Command) -> Command:
-    """Add [NS NAME [FIELD]], or NS/NAME[.FIELD]; the command receives "" for what is not given."""
-
-    @click.argument("names", metavar="[NS/NAME[.FIELD]]", nargs=-1)
-    @functools.wraps(command)
-    def with_field(*, names: tuple[str, ...], **others: Any) -> None:
-        reading = _read_dataset_or_field(names, others) if names else Reading("")
-        command(namespace=reading.namespace, name=reading.name, field=reading.field, **others)
-
-    return with_field
-
-
-def _read_dataset_or_field(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
-    def readings(text: str) -> list[Reading]:
-        return [*dataset_readings(text), *field_readings(text)]
-
-    return _read(names, options, "NS/NAME[.FIELD]", readings, counts=(2, 3))
+    return decorate
 
 
-def field_name(text: str, *, store: str | None, server: str | None) -> Reading:
+def _dataset_or_field_readings(text: str) -> list[Reading]:
+    return [*dataset_readings(text), *field_readings(text)]
+
+
+def _catalogue_readings(text: str) -> list[Reading]:
+    return [Reading(text), *dataset_readings(text)]
+
+
+_FIELD_FORM = "NS/NAME[.FIELD]"
+dataset_or_field_arguments = _name_arguments(_FIELD_FORM, _dataset_or_field_readings, counts=(2, 3))
+optional_field_arguments = _name_arguments(
+    _FIELD_FORM, _dataset_or_field_readings, counts=(2, 3), optional=True
+)
+catalogue_arguments = _name_arguments(
+    "[NS [NAME]]", _catalogue_readings, counts=(2,), members=("namespace", "name"), optional=True
+)
+
+
+def field_name(text: str, target: Target) -> Reading:
     """Return the field that the value of an option names as NS/NAME.FIELD."""
-    return _read((text,), {"store": store, "server": server}, "NS/NAME.FIELD", field_readings, counts=())
-
-
-def catalogue_arguments(command: Command) -> Command:
-    """Add [NS [NAME]], or NS/NAME; the command receives them as `namespace` and `name`, "" without."""
-
-    @click.argument("names", metavar="[NS [NAME]]", nargs=-1)
-    @functools.wraps(command)
-    def with_names(*, names: tuple[str, ...], **others: Any) -> None:
-        def readings(text: str) -> list[Reading]:
-            return [Reading(text), *dataset_readings(text)]
-
-        reading = _read(names, others, "[NS [NAME]]", readings, counts=(2,)) if names else Reading("")
-        command(namespace=reading.namespace, name=reading.name, **others)
-
-    return with_names
+    return _read((text,), vars(target), "NS/NAME.FIELD", field_readings, counts=())
 
 
 def _has_field() -> bool:
@@ -187,9 +187,7 @@ def _read(
         raise click.UsageError(f"Give {forms}: {text[:100]!r} is not of this form.", context)
     if len(matches) == 1:
         return _remember(matches[0])
-    store, server = options.get("store"), options.get("server")
-    check_target(store, server)
-    with open_target(store, server) as client:
+    with Target(options.get("store"), options.get("server")).open() as client:
         return _remember(choose_reading(text, matches, client))
 
 
@@ -314,8 +312,58 @@ def resolve_times(texts: Mapping[str, str | None], *, zone: str) -> dict[str, st
     return resolved
 
 
+def query_read_seconds(settings: config.Settings) -> float:
+    """Return how long a query waits for a server, which gives up earlier if its settings are the same."""
+    return settings.request_seconds + SLACK_SECONDS
+
+
+@dataclass(frozen=True)
+class Target:
+    """The store or the server of a command: that of --store or --server, else of FLL_SERVER or FLL_STORE."""
+
+    store: str | None = None
+    server: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for both a store and a server."""
+        if self.store is not None and self.server is not None:
+            raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
+
+    @contextmanager
+    def open(self, *, create: bool = False) -> Iterator[Connection]:
+        """Open the client, and close it at the end.
+
+        A SQLite file must exist unless `create`. Raises ConfigurationError or StoreUnavailable.
+        """
+        settings = config.from_environment(store=self.store)
+        server = self.server
+        if self.store is None and server is None and settings.server:
+            server = settings.server
+            if not server.startswith(SERVER_SCHEMES):
+                raise ConfigurationError(
+                    f"FLL_SERVER={server!r} is not the URL of a server; one looks like http://host:port"
+                )
+        if server is not None:
+            # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
+            timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
+            read_seconds = RECORD_TIMEOUT_SECONDS if create else query_read_seconds(settings)
+            client: Connection = HttpClient(
+                server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
+            )
+        else:
+            # One `now` for all windows of a command; with a server `now` is that of the server.
+            now = now_ms()
+            opened = open_store(settings, create=create)
+            client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
+        with client:
+            try:
+                yield client
+            except NotFound as error:
+                raise NotFound(f"{error}{_suggestion(client)}") from error
+
+
 def target_options(command: Command) -> Command:
-    """Add --store and --server, of which at most one can be given."""
+    """Add --store and --server, of which at most one can be given; received as `target`."""
 
     @click.option("--store", metavar="URL", help=STORE_HELP)
     @click.option(
@@ -325,53 +373,9 @@ def target_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def with_target(*, store: str | None, server: str | None, **others: Any) -> None:
-        check_target(store, server)
-        command(store=store, server=server, **others)
+        command(target=Target(store, server), **others)
 
     return with_target
-
-
-def query_read_seconds(settings: config.Settings) -> float:
-    """Return how long a query waits for a server, which gives up earlier if its settings are the same."""
-    return settings.request_seconds + SLACK_SECONDS
-
-
-def check_target(store: str | None, server: str | None) -> None:
-    """Raise UsageError for both a store and a server."""
-    if store is not None and server is not None:
-        raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
-
-
-@contextmanager
-def open_target(store: str | None, server: str | None, *, create: bool = False) -> Iterator[Connection]:
-    """Open the client of --server or --store, else of FLL_SERVER or FLL_STORE, and close it at the end.
-
-    A SQLite file must exist unless `create`. Raises ConfigurationError or StoreUnavailable.
-    """
-    settings = config.from_environment(store=store)
-    if store is None and server is None and settings.server:
-        server = settings.server
-        if not server.startswith(SERVER_SCHEMES):
-            raise ConfigurationError(
-                f"FLL_SERVER={server!r} is not the URL of a server; one looks like http://host:port"
-            )
-    if server is not None:
-        # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
-        timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
-        read_seconds = RECORD_TIMEOUT_SECONDS if create else query_read_seconds(settings)
-        client: Connection = HttpClient(
-            server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
-        )
-    else:
-        # One `now` for all windows of a command; with a server `now` is that of the server.
-        now = now_ms()
-        opened = open_store(settings, create=create)
-        client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
-    with client:
-        try:
-            yield client
-        except NotFound as error:
-            raise NotFound(f"{error}{_suggestion(client)}") from error
 
 
 def _suggestion(client: Connection) -> str:

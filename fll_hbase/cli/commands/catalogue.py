@@ -10,11 +10,11 @@ from fll_hbase.cli.empty_answers import last_run_note
 from fll_hbase.cli.name_arguments import Reading
 from fll_hbase.cli.options import (
     RUN,
+    Target,
     catalogue_arguments,
     dataset_arguments,
     dataset_or_field_arguments,
     limit_option,
-    open_target,
     target_options,
     timezone_option,
     window_options,
@@ -47,12 +47,11 @@ def consumers(
     field: str,
     window: WindowText,
     failed: bool,
-    store: str | None,
-    server: str | None,
+    target: Target,
     output_format: str,
 ) -> None:
     """List the programs that read a dataset, or one field of it, that of the newest run first."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.programs(
             namespace,
             name,
@@ -82,17 +81,9 @@ Examples:
 @limit_option
 @target_options
 @format_options(TABLE, JSON, CSV)
-def ls(
-    *,
-    namespace: str,
-    name: str,
-    limit: int,
-    store: str | None,
-    server: str | None,
-    output_format: str,
-) -> None:
+def ls(*, namespace: str, name: str, limit: int, target: Target, output_format: str) -> None:
     """List the namespaces, the datasets of NS, or the fields of NS/NAME."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = _list(client, namespace, name, limit)
     print_answer(answer, output_format, table=lambda: listings.names_table(answer))
 
@@ -120,11 +111,9 @@ Example:
 @timezone_option
 @target_options
 @format_options(TABLE, JSON)
-def dataset(
-    *, namespace: str, name: str, zone: str, store: str | None, server: str | None, output_format: str
-) -> None:
+def dataset(*, namespace: str, name: str, zone: str, target: Target, output_format: str) -> None:
     """Show what is known of a dataset: description, number of fields, its first and last run."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.dataset(namespace, name)
     print_answer(answer, output_format, table=lambda: listings.dataset_page(answer.body, zone))
 
@@ -139,9 +128,9 @@ Example:
 @timezone_option
 @target_options
 @format_options(TABLE, JSON)
-def run(*, run: str, zone: str, store: str | None, server: str | None, output_format: str) -> None:
+def run(*, run: str, zone: str, target: Target, output_format: str) -> None:
     """Show all that is recorded of one run: its program, state, datasets and operations."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.run(run)
     print_answer(answer, output_format, table=lambda: listings.run_page(answer.body, zone))
 

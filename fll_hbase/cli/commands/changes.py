@@ -7,9 +7,9 @@ import click
 from fll_hbase.cli.empty_answers import failed_note
 from fll_hbase.cli.options import (
     NAME,
+    Target,
     dataset_arguments,
     dataset_or_field_arguments,
-    open_target,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
@@ -32,11 +32,9 @@ Example:
 @query_options(History)
 @target_options
 @format_options(TABLE, JSON, CSV)
-def history(
-    *, query: History, window: WindowText, store: str | None, server: str | None, output_format: str
-) -> None:
+def history(*, query: History, window: WindowText, target: Target, output_format: str) -> None:
     """Show when the way that FIELD is produced changed: stretches of runs with the same operations."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(query)
         note = failed_note(client, query.dataset, query, window, output_format)
     print_answer(
@@ -56,21 +54,13 @@ Examples:
 @query_options(DatasetDiff)
 @target_options
 @format_options(TABLE, JSON)
-def diff(
-    *,
-    query: DatasetDiff,
-    field: str,
-    window: WindowText,
-    store: str | None,
-    server: str | None,
-    output_format: str,
-) -> None:
+def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, output_format: str) -> None:
     """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-).
 
     Without FIELD, show this of every field of the dataset that is produced in another way.
     """
     compared: Query[DiffAnswer | DatasetDiffAnswer] = Diff(field=field, **vars(query)) if field else query
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(compared)
     print_answer(
         answer, output_format, table=lambda: changes.diff_table(answer.body, query, window, field=field)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from fll_hbase.cli.options import dataset_arguments, open_target, target_options, window_options
+from fll_hbase.cli.options import Target, dataset_arguments, target_options, window_options
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.openlineage_events import OpenLineageEvents
 
@@ -30,14 +30,12 @@ Examples:
     help="Output format.",
 )
 @target_options
-def export(
-    *, namespace: str, name: str, window: WindowText, line_format: str, store: str | None, server: str | None
-) -> None:
+def export(*, namespace: str, name: str, window: WindowText, line_format: str, target: Target) -> None:
     """Print the runs that read or wrote NAME, one OpenLineage event a line, newest first.
 
     Recorded into another store they give the same answers about NAME.
     """
-    with open_target(store, server) as client:
+    with target.open() as client:
         # Line by line: an export has no bound, so it must not be collected in memory.
         for event in client.items(OpenLineageEvents(namespace, name, start=window.start, end=window.end)):
             click.echo(msgspec.json.encode(event))

@@ -9,10 +9,10 @@ import click
 from fll_hbase.cli.empty_answers import empty_note, failed_note, last_run_note
 from fll_hbase.cli.options import (
     NAME,
+    Target,
     catalogue_arguments,
     dataset_arguments,
     limit_option,
-    open_target,
     target_options,
     window_options,
 )
@@ -42,12 +42,10 @@ Examples:
 @query_options(Lineage)
 @target_options
 @format_options(TABLE, JSON, CSV, MERMAID)
-def lineage(
-    *, query: Lineage, window: WindowText, store: str | None, server: str | None, output_format: str
-) -> None:
+def lineage(*, query: Lineage, window: WindowText, target: Target, output_format: str) -> None:
     """Show which fields of other datasets produce the fields of NAME, and which are produced from them."""
     dataset = query.dataset
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(query)
         note = "" if answer.body else empty_note(client, dataset, query, window, output_format)
         failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
@@ -72,12 +70,10 @@ Examples:
 @query_options(FieldLineage)
 @target_options
 @format_options(TABLE, JSON, CSV, MERMAID)
-def field(
-    *, query: FieldLineage, window: WindowText, store: str | None, server: str | None, output_format: str
-) -> None:
+def field(*, query: FieldLineage, window: WindowText, target: Target, output_format: str) -> None:
     """Show the operations that produced FIELD (backward), or that used it (forward): one hop."""
     dataset = query.dataset
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(query)
         is_empty = not answer.body.operations
         note = empty_note(client, dataset, query, window, output_format) if is_empty else ""
@@ -120,8 +116,7 @@ def runs(
     window: WindowText,
     limit: int,
     cursor: str | None,
-    store: str | None,
-    server: str | None,
+    target: Target,
     output_format: str,
 ) -> None:
     """List the runs that read or wrote NAME, failed ones included, newest first.
@@ -135,7 +130,7 @@ def runs(
     options |= {"program": program or "", "state": state or ""}
     answer: TableAnswer[RunsAnswer] | TableAnswer[NamespaceRunsAnswer]
     note = ""
-    with open_target(store, server) as client:
+    with target.open() as client:
         if name:
             answer = client.runs(namespace, name, field=field or "", cursor=cursor, **options)
             dataset = Dataset(namespace, name)
@@ -163,11 +158,9 @@ Examples:
 @query_options(Programs)
 @target_options
 @format_options(TABLE, JSON, CSV)
-def programs(
-    *, query: Programs, window: WindowText, store: str | None, server: str | None, output_format: str
-) -> None:
+def programs(*, query: Programs, window: WindowText, target: Target, output_format: str) -> None:
     """List the programs that wrote (backward) or read (forward) NAME, with the number of their runs."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(query)
         note = last_run_note(client, query.dataset, window, output_format) if not answer.rows else ""
     print_answer(answer, output_format, table=lambda: result_tables.programs_table(answer.rows, window, note))
@@ -191,16 +184,10 @@ Examples:
 @target_options
 @format_options(TABLE, JSON, CSV)
 def find(
-    *,
-    text: str,
-    kind: Literal["endpoint", "field"] | None,
-    limit: int,
-    store: str | None,
-    server: str | None,
-    output_format: str,
+    *, text: str, kind: Literal["endpoint", "field"] | None, limit: int, target: Target, output_format: str
 ) -> None:
     """Find datasets and fields whose names contain TEXT, in any case."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.search(text, kind=kind or "", limit=limit)
     print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.rows, text))
 

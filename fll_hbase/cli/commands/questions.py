@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from fll_hbase.cli.options import open_target, target_options
+from fll_hbase.cli.options import Target, target_options
 from fll_hbase.cli.render import console
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
@@ -24,14 +24,14 @@ Examples:
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
 @target_options
-def questions(*, file: BinaryIO, store: str | None, server: str | None) -> None:
+def questions(*, file: BinaryIO, target: Target) -> None:
     """Ask the questions of FILE together, and print their answers as JSON, in their order.
 
     A question is the path of a GET request of the REST API, one a line; or FILE is the JSON of a batch. It
     needs a server. Questions without an answer do not stop the others; then the exit code is 1.
     """
     listed = _read(file)
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.batch(*listed)
     console.print_json(answer.body)
     if answer.incomplete:

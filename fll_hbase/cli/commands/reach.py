@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from fll_hbase.cli.empty_answers import failed_note
-from fll_hbase.cli.options import NAME, dataset_arguments, open_target, target_options
+from fll_hbase.cli.options import NAME, Target, dataset_arguments, target_options
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.reach_table import reach_table
@@ -36,14 +36,12 @@ Examples:
 @query_options(Reach)
 @target_options
 @format_options(TABLE, JSON, CSV, GRAPHML, MERMAID)
-def reach(
-    *, query: Reach, window: WindowText, store: str | None, server: str | None, output_format: str
-) -> None:
+def reach(*, query: Reach, window: WindowText, target: Target, output_format: str) -> None:
     """Show the fields that lead to FIELD (backward), that it leads to (forward), or both, over many hops.
 
     FIELD `*` is the dataset as a whole.
     """
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(query)
         note = failed_note(client, query.dataset, query, window, output_format)
     print_answer(

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import click
 
 from fll_hbase.cli.error_output import FAILURE
-from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, replace_option, target_options
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, replace_option, target_options
 from fll_hbase.cli.render.console import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import SQL, FileRun, run_options
 from fll_hbase.ingest import RecordOutcome, RecordResult
@@ -65,8 +65,7 @@ def record(
     dataset_namespace: str,
     take_over: bool,
     file_run: FileRun | None,
-    store: str | None,
-    server: str | None,
+    target: Target,
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
@@ -79,13 +78,13 @@ def record(
     """
     context = click.get_current_context()
     _check_input(file, file_run, dbt_target, dataset_namespace)
-    settings = config.from_environment(store=store)
+    settings = config.from_environment(store=target.store)
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
     else:
         lines = _read_lines(file, file_run, bytes_max=settings.document_bytes_max)
     report = _Report(settings.batch_errors_max)
-    with open_target(store, server, create=True) as client, progress_bar(_size_bytes(file)) as bar:
+    with target.open(create=True) as client, progress_bar(_size_bytes(file)) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             try:
                 results = client.record(batch, take_over=take_over)

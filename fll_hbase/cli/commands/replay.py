@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fll_hbase.cli.error_output import FAILURE
-from fll_hbase.cli.options import open_target, replace_option, target_options
+from fll_hbase.cli.options import Target, replace_option, target_options
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.ingest import RecordOutcome, RecordResult
 from fll_hbase.recorder import replay as spool_replay
@@ -30,17 +30,17 @@ Example:
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @replace_option
 @target_options
-def replay(*, directory: Path, take_over: bool, store: str | None, server: str | None) -> None:
+def replay(*, directory: Path, take_over: bool, target: Target) -> None:
     """Record the documents of the spool DIR, and remove each once it is acknowledged.
 
     Recorders write to a spool what they cannot send. A document that is refused is reported with every error
     and renamed to `….refused`. Interrupted, it can be run again; runs are stored once.
     """
-    settings = config.from_environment(store=store)
+    settings = config.from_environment(store=target.store)
     limits = SpoolLimits(settings.spool_files_max, settings.spool_bytes_max)
     spool = open_spool(directory, limits, create=False)
     counts: Counter[str] = Counter()
-    with open_target(store, server, create=True) as client:
+    with target.open(create=True) as client:
         try:
             documents = spool_replay.replay(
                 spool, client, bytes_max=settings.document_bytes_max, take_over=take_over

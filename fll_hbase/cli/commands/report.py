@@ -13,9 +13,9 @@ from fll_hbase.cli.options import (
     NAME,
     POLICY,
     Command,
+    Target,
     dataset_arguments,
     now_ms,
-    open_target,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
@@ -57,14 +57,9 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
     def print_report(
-        *,
-        query: Consumption | Provenance,
-        window: WindowText,
-        store: str | None,
-        server: str | None,
-        output_format: str,
+        *, query: Consumption | Provenance, window: WindowText, target: Target, output_format: str
     ) -> None:
-        with open_target(store, server) as client:
+        with target.open() as client:
             answer: TableAnswer[Any] = client.ask(query)
         body = to_builtins(answer.body)
         print_answer(
@@ -96,11 +91,9 @@ Examples:
 @query_options(Retention)
 @target_options
 @format_options(TABLE, JSON, CSV, HTML)
-def retention(
-    *, query: Retention, window: WindowText, store: str | None, server: str | None, output_format: str
-) -> None:
+def retention(*, query: Retention, window: WindowText, target: Target, output_format: str) -> None:
     """Print where data is older than POLICY allows: fields, the paths to them, and their programs."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.ask(query)
     print_answer(
         answer,

@@ -11,10 +11,10 @@ from fll_hbase.cli.options import (
     NAME,
     POLICY,
     TAG,
+    Target,
     dataset_arguments,
     field_name,
     limit_option,
-    open_target,
     optional_field_arguments,
     target_options,
     window_options,
@@ -56,12 +56,11 @@ def set_tag(
     tag_name: str,
     by: str,
     description: str,
-    store: str | None,
-    server: str | None,
+    target: Target,
     output_format: str,
 ) -> None:
     """Give FIELD the tag TAG; the same again keeps its time."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.put_tag(namespace, name, field, tag_name, by=by, description=description)
     print_answer(answer, output_format, table=lambda: tags_table([to_builtins(answer.body)]))
 
@@ -71,11 +70,9 @@ def set_tag(
 @click.argument("field", metavar="FIELD", type=NAME)
 @click.argument("tag_name", metavar="TAG", type=TAG)
 @target_options
-def remove_tag(
-    *, namespace: str, name: str, field: str, tag_name: str, store: str | None, server: str | None
-) -> None:
+def remove_tag(*, namespace: str, name: str, field: str, tag_name: str, target: Target) -> None:
     """Remove the tag TAG from FIELD."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         client.remove_tag(namespace, name, field, tag_name)
     console.print_err(f"fll: {namespace}/{name}.{field} no longer has the tag {tag_name}.")
 
@@ -101,8 +98,7 @@ def list_tags(
     level: int | None,
     window: WindowText,
     limit: int,
-    store: str | None,
-    server: str | None,
+    target: Target,
     output_format: str,
 ) -> None:
     """List the tags of a field or of all fields of a dataset; without names all tags in use.
@@ -114,7 +110,7 @@ def list_tags(
     if inherited and not field:
         raise click.UsageError("--inherited needs a field.", click.get_current_context())
     options: dict[str, Any] = {"inherited": inherited, "level": level, "limit": limit}
-    with open_target(store, server) as client:
+    with target.open() as client:
         if field:
             options |= {"start": window.start, "end": window.end}
             answer: TableAnswer[Any] = client.field_tags(namespace, name, field, **options)
@@ -158,16 +154,15 @@ def set_policy(
     tag_name: str | None,
     field_text: str | None,
     description: str,
-    store: str | None,
-    server: str | None,
+    target: Target,
     output_format: str,
 ) -> None:
     """Put a policy for the fields with a tag, or for one field; `fll report retention` says what it finds."""
     if (tag_name is None) is (field_text is None):
         raise click.UsageError("Give either --tag or --field.", click.get_current_context())
-    reading = field_name(field_text, store=store, server=server) if field_text is not None else None
+    reading = field_name(field_text, target) if field_text is not None else None
     field = (reading.namespace, reading.name, reading.field) if reading else None
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.put_policy(
             policy_name, max_age, tag=tag_name or "", field=field, description=description
         )
@@ -177,9 +172,9 @@ def set_policy(
 @policy.command("remove")
 @click.argument("policy_name", metavar="POLICY", type=POLICY)
 @target_options
-def remove_policy(*, policy_name: str, store: str | None, server: str | None) -> None:
+def remove_policy(*, policy_name: str, target: Target) -> None:
     """Remove a policy."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         client.remove_policy(policy_name)
     console.print_err(f"fll: policy {policy_name} removed.")
 
@@ -188,9 +183,9 @@ def remove_policy(*, policy_name: str, store: str | None, server: str | None) ->
 @limit_option
 @target_options
 @format_options(TABLE, JSON, CSV)
-def list_policies(*, limit: int, store: str | None, server: str | None, output_format: str) -> None:
+def list_policies(*, limit: int, target: Target, output_format: str) -> None:
     """List all policies."""
-    with open_target(store, server) as client:
+    with target.open() as client:
         answer = client.policies(limit=limit)
     print_answer(answer, output_format, table=lambda: policies_table(to_builtins(answer.body.policies)))
 

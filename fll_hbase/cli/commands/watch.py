@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from fll_hbase.cli.options import open_target, target_options
+from fll_hbase.cli.options import Target, target_options
 from fll_hbase.cli.render import console
 from fll_hbase.client.connection import Connection
 from fll_hbase.queries.server_events import Event, Events
@@ -39,15 +39,14 @@ def watch(
     outcome: Literal["accepted", "warned", "refused"] | None,
     follow: bool,
     as_json: bool,
-    store: str | None,
-    server: str | None,
+    target: Target,
 ) -> None:
     """Show what arrived lately: from whom, accepted, with warnings, or refused and why; the oldest first.
 
     It needs a server, which knows the last documents of each of its processes.
     """
     query = Events(since=since, outcome=outcome or "", limit=LIMIT)
-    with open_target(store, server) as client:
+    with target.open() as client:
         for event in _events(client, query, follow=follow):
             console.print_json(event) if as_json else click.echo(_line(event))
 
