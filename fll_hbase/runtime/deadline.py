@@ -118,10 +118,14 @@ def seconds_left(longest: float) -> float:
 
     Raises DeadlineExceeded if it has passed or the request is cancelled.
     """
-    check()
     budget = _current.get()
+    if budget is None:
+        return longest
+    seconds = budget.deadline - time.monotonic()
+    if seconds <= 0 or budget.is_cancelled():
+        raise _over(budget)
     # A wait of 0 would mean "do not wait" or "wait for ever", depending on what waits.
-    return longest if budget is None else min(longest, max(budget.deadline - time.monotonic(), 0.001))
+    return min(longest, max(seconds, 0.001))
 
 
 def wait_end(longest: float) -> float:
@@ -145,7 +149,7 @@ def is_over(*, in_seconds: float = 0.0) -> bool:
 def check() -> None:
     """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see `reading`, too."""
     if is_over():
-        raise _too_slow(_current.get()) or _exceeded()
+        raise _over(_current.get())
 
 
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
@@ -174,6 +178,11 @@ def limit() -> str:
     """Return the budget as answers name the limit that truncated them: `request_seconds=10`."""
     budget = _current.get()
     return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
+
+
+def _over(budget: Budget | None) -> LineageError:
+    """Return the error of a request whose time is over."""
+    return _too_slow(budget) or _exceeded()
 
 
 def _too_slow(budget: Budget | None) -> LineageError | None:

@@ -13,14 +13,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fll_hbase.runtime import clock, deadline
-from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.sqlite_connection import Connection, connect
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
@@ -96,18 +96,10 @@ class SqliteTable:
         self._wal_file: tuple[int, int] | None = None
         self._connections: list[Connection] = []
         self._read_only: ReadOnlyFile | None = None
-        with self._errors():
-            if create and not self._in_memory:
-                Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
-            elif not self._in_memory and not Path(path).exists():
-                raise ConfigurationError(f"{path} does not exist")
-            if Path(path).is_dir():
-                raise ConfigurationError(f"{path} is a directory: name a file in it")
-            if not self._in_memory and not may_write(path):
-                self._read_only = ReadOnlyFile(
-                    path, busy_seconds=busy_seconds, steps_per_check=_STEPS_PER_CHECK
-                )
-            self._prepare(create=create or self._in_memory)
+        try:
+            self._open(create=create)
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         return self.rows([row], columns=columns).get(row, {})
@@ -143,8 +135,8 @@ class SqliteTable:
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Write all batches in one transaction, which is stronger than the interface requires."""
         # Sorted, so that neighbouring rows of the B-tree are written together.
-        puts = sorted((put for batch in batches for put in batch), key=itemgetter(0, 1))
-        self._change(lambda stamp_ms: (_PUT, ((*put, stamp_ms) for put in puts)), sync)
+        puts = sorted([put for batch in batches for put in batch], key=itemgetter(0, 1))
+        self._change(lambda stamp_ms: (_PUT, [(*put, stamp_ms) for put in puts]), sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
         self._change(lambda _: (_PUT, sorted(puts)), Sync.NOW)
@@ -174,11 +166,16 @@ class SqliteTable:
             raise ConfigurationError(
                 f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}"
             )
-        with self._errors():
-            with self._write_lock.acquire(self._patience()):
+        try:
+            self._write_lock.acquire(self._patience())
+            try:
                 self._commit(*change(clock.now_ms()))
+            finally:
+                self._write_lock.release()
             if sync is Sync.NOW and not self._in_memory:
                 self._flush()
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
         """Execute a statement for each of the parameters in one transaction; roll back on any error."""
@@ -205,13 +202,27 @@ class SqliteTable:
             self._wal_file = os.getpid(), os.open(self._path + "-wal", os.O_RDONLY | os.O_CLOEXEC)
         os.fdatasync(self._wal_file[1])
 
+    def _open(self, *, create: bool) -> None:
+        """Check the path and prepare the schema. Raises ConfigurationError, sqlite3.Error and OSError."""
+        if create and not self._in_memory:
+            Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
+        elif not self._in_memory and not Path(self._path).exists():
+            raise ConfigurationError(f"{self._path} does not exist")
+        if Path(self._path).is_dir():
+            raise ConfigurationError(f"{self._path} is a directory: name a file in it")
+        if not self._in_memory and not may_write(self._path):
+            self._read_only = ReadOnlyFile(
+                self._path, busy_seconds=self._busy_seconds, steps_per_check=_STEPS_PER_CHECK
+            )
+        self._prepare(create=create or self._in_memory)
+
     def _prepare(self, *, create: bool) -> None:
         """Create the schema in an empty file, no other. Raises ConfigurationError unless `create`."""
         if self._has_schema():
             return
         if not create or self._read_only is not None:
             raise ConfigurationError(f"{self._path} is empty, not a store: check its name")
-        with self._write_lock.acquire(self._patience()):
+        with self._write_lock.held(self._patience()):
             # Checked again inside the lock: another process may have created the schema meanwhile.
             if not self._has_schema():
                 self._writer_connection().execute("PRAGMA journal_mode = WAL")
@@ -238,18 +249,29 @@ class SqliteTable:
         return self._read(lambda connection: _select_range(connection, (start, stop), columns, limit))
 
     def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:
-        """Return what a query returns, which may be called more than once."""
-        with self._errors():
+        """Return what a query returns, which may be called more than once.
+
+        A `warm` one takes the connection that writes, if it is free: it has the pages cached that were
+        written last. The caches of all other connections are invalid after each commit.
+        """
+        try:
             if self._read_only is not None:
                 return self._read_only.read(query)
-            with self._warm_reader() if warm else self._reader() as connection:
+            if warm and self._write_lock.exclude_threads():
+                try:
+                    return query(self._writer_connection())
+                finally:
+                    self._write_lock.admit_threads()
+            with self._reader() as connection:
                 return query(connection)
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
 
     @contextmanager
     def _reader(self) -> Iterator[Connection]:
         """Yield a connection for reading; an in-memory table has one only, so readers take the write lock."""
         if self._in_memory:
-            with self._write_lock.acquire(self._patience()):
+            with self._write_lock.held(self._patience()):
                 yield self._writer_connection()
             return
         connection = self._idle_reader()
@@ -262,19 +284,6 @@ class SqliteTable:
     def _is_warm(self, keys: Sequence[bytes]) -> bool:
         is_recent = time.monotonic() - self._written_at < WARM_SECONDS
         return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
-
-    @contextmanager
-    def _warm_reader(self) -> Iterator[Connection]:
-        """Yield the connection that writes, if it is free: it has the pages cached that were written last.
-
-        The caches of all other connections are invalid after each commit.
-        """
-        with self._write_lock.exclude_threads() as excluded:
-            if excluded:
-                yield self._writer_connection()
-                return
-        with self._reader() as connection:
-            yield connection
 
     def _patience(self) -> float:
         """Return how long a wait may take, in seconds. Raises DeadlineExceeded."""
@@ -308,15 +317,11 @@ class SqliteTable:
         self._connections.append(connection)
         return connection
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Return a context that turns errors of SQLite, files and locks into StoreUnavailable."""
-        try:
-            yield
-        except TimeoutError as error:
-            raise deadline.unavailable(f"{self._path} is busy: {error}; try again") from error
-        except (sqlite3.Error, OSError) as error:
-            raise deadline.unavailable(f"{self._path}: {error}; {_advice(error)}") from error
+    def _unavailable(self, error: sqlite3.Error | OSError) -> StoreUnavailable:
+        """Return the error that the caller of a method gets."""
+        if isinstance(error, TimeoutError):
+            return deadline.unavailable(f"{self._path} is busy: {error}; try again")
+        return deadline.unavailable(f"{self._path}: {error}; {_advice(error)}")
 
 
 def _advice(error: sqlite3.Error | OSError) -> str:
@@ -338,7 +343,7 @@ def _select_schema(connection: Connection) -> tuple[int, set[str]]:
 
 def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
     """Return the rows that exist among the keys, each with the selected columns."""
-    where, parameters = _column_condition(columns)
+    where, parameters = _column_condition(tuple(columns))
     rows: dict[bytes, Row] = {}
     for begin in range(0, len(keys), KEYS_PER_QUERY):
         deadline.check()
@@ -353,7 +358,7 @@ def _select_range(
     connection: Connection, bounds: tuple[bytes, bytes], columns: Columns, limit: int
 ) -> list[tuple[bytes, Row]]:
     """Return at most `limit` rows from start (included) to stop (excluded), in key order."""
-    where, parameters = _column_condition(columns)
+    where, parameters = _column_condition(tuple(columns))
     query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
     # A row has one cell of one column, so there is nothing to group: a fifth of a window query.
     if len(columns) == 1 and not _families(columns):
@@ -369,15 +374,16 @@ def _select_range(
         cursor.close()
 
 
-def _column_condition(columns: Columns) -> tuple[str, list[bytes]]:
+@lru_cache(maxsize=256)
+def _column_condition(columns: tuple[bytes, ...]) -> tuple[str, tuple[bytes, ...]]:
     """Return the SQL condition on columns and its parameters; `;` is the byte after the `:` of a family."""
     if not columns:
-        return "", []
+        return "", ()
     families = _families(columns)
     names = [column for column in columns if column not in families]
     conditions = [f"column IN ({_placeholders(names)})"] if names else []
     conditions += ["column >= ? AND column < ?"] * len(families)
-    parameters = names + [bound for family in families for bound in (family, family[:-1] + b";")]
+    parameters = (*names, *(bound for family in families for bound in (family, family[:-1] + b";")))
     return f" AND ({' OR '.join(conditions)})", parameters
 
 

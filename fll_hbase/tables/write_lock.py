@@ -31,35 +31,48 @@ class WriteLock:
         self._file: _LockFile | None = None
 
     @contextmanager
-    def acquire(self, timeout_seconds: float) -> Iterator[None]:
+    def held(self, timeout_seconds: float) -> Iterator[None]:
         """Hold the lock inside the block. Raises TimeoutError after `timeout_seconds`, sooner if stuck."""
-        deadline = time.monotonic() + timeout_seconds
-        self._wait_for_threads(deadline)
+        self.acquire(timeout_seconds)
         try:
-            if self._path is None:
-                yield
-                return
-            file = self._open_file(self._path)
-            if not file.lock(deadline - time.monotonic()):
+            yield
+        finally:
+            self.release()
+
+    def acquire(self, timeout_seconds: float) -> None:
+        """Acquire the lock. Raises TimeoutError after `timeout_seconds`, sooner if stuck."""
+        deadline = time.monotonic() + timeout_seconds
+        # The common case needs no wait.
+        if not self.exclude_threads():
+            self._wait_for_threads(deadline)
+        try:
+            if self._path is not None and not self._open_file(self._path).lock(deadline - time.monotonic()):
                 raise TimeoutError(f"other processes held the write lock for {timeout_seconds:.3g} s")
             self._last_progress = time.monotonic()
-            try:
-                yield
-            finally:
-                file.unlock()
-        finally:
-            self._last_progress = time.monotonic()
-            self._thread_lock.release()
+        except BaseException:
+            self._release_thread()
+            raise
 
-    @contextmanager
-    def exclude_threads(self) -> Iterator[bool]:
-        """Keep this process from writing inside the block; yield False if a thread writes or waits."""
-        acquired = not self._waiting and self._thread_lock.acquire(blocking=False)
+    def release(self) -> None:
+        """Release the lock."""
         try:
-            yield acquired
+            if self._file is not None:
+                self._file.unlock()
         finally:
-            if acquired:
-                self._thread_lock.release()
+            self._release_thread()
+
+    def exclude_threads(self) -> bool:
+        """Keep this process from writing until `admit_threads`; return False if a thread writes or waits."""
+        return not self._waiting and self._thread_lock.acquire(blocking=False)
+
+    def admit_threads(self) -> None:
+        """Let this process write again."""
+        self._thread_lock.release()
+
+    def _release_thread(self) -> None:
+        """Release the lock among threads, and note that it made progress."""
+        self._last_progress = time.monotonic()
+        self._thread_lock.release()
 
     def _wait_for_threads(self, deadline: float) -> None:
         """Acquire the lock among threads. Raises TimeoutError, early if too many wait without progress."""
@@ -103,12 +116,13 @@ class _LockFile:
     def __init__(self, path: str) -> None:
         self.pid = os.getpid()
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._wanted = self._locked = self._waiting = self._closed = False
 
     def lock(self, seconds: float) -> bool:
         """Return whether the lock was acquired in time; only one thread may call this at a time."""
-        with self._changed:
+        with self._lock:
             # The common case needs no thread. While ours waits, this would share its lock.
             if not self._waiting and self._lock_at_once():
                 return True
@@ -131,7 +145,7 @@ class _LockFile:
 
     def close(self) -> None:
         """Close the file; if a thread waits for the lock, that thread closes it."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             # While the thread waits, it needs the descriptor; it closes it.
             if not self._waiting:
@@ -149,7 +163,7 @@ class _LockFile:
         """Wait for the lock in a thread; wake `lock`, or unlock at once if it has given up meanwhile."""
         # flock itself has no timeout.
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        with self._changed:
+        with self._lock:
             self._waiting = False
             self._locked = self._wanted
             self._changed.notify()

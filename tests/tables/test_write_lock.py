@@ -35,7 +35,7 @@ def is_free(turn: WriteLock, seconds: float = LONG) -> bool:
 
     def attempt() -> bool:
         try:
-            with turn.acquire(seconds):
+            with turn.held(seconds):
                 return True
         except TimeoutError:
             return False
@@ -55,7 +55,7 @@ def test_one_thread_at_a_time(turn: WriteLock) -> None:
 
     def work(number: int) -> None:
         for _ in range(50):
-            with turn.acquire(LONG):
+            with turn.held(LONG):
                 inside.append(number)
                 most.append(len(inside))
                 time.sleep(0)
@@ -67,7 +67,7 @@ def test_one_thread_at_a_time(turn: WriteLock) -> None:
 
 
 def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: WriteLock) -> None:
-    with turn.acquire(LONG):
+    with turn.held(LONG):
         began = time.monotonic()
         with patience():
             assert waits_in_vain(turn)
@@ -76,7 +76,7 @@ def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: Writ
 
 
 def test_an_error_inside_gives_the_turn_back(turn: WriteLock) -> None:
-    with pytest.raises(ZeroDivisionError), turn.acquire(LONG):
+    with pytest.raises(ZeroDivisionError), turn.held(LONG):
         raise ZeroDivisionError
     assert is_free(turn)
 
@@ -88,7 +88,7 @@ def outcomes(
 
     def wait(outcome: Future[None]) -> None:
         try:
-            with turn.acquire(seconds):
+            with turn.held(seconds):
                 time.sleep(inside_seconds)
             outcome.set_result(None)
         except TimeoutError as error:
@@ -104,7 +104,7 @@ def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
     turn: WriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "STUCK_SECONDS", SOON)
-    with turn.acquire(LONG):
+    with turn.held(LONG):
         waiting = outcomes(turn, LONG, threads=turns.PATIENT_THREADS_MAX + 3)
         eventually(lambda: sum(future.done() for future in waiting) >= 3, "three give up")
         time.sleep(2 * SOON)
@@ -123,17 +123,17 @@ def test_where_the_turn_moves_on_nobody_gives_up_early(turn: WriteLock) -> None:
 
 def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
-    with first.acquire(LONG):
+    with first.held(LONG):
         assert waits_in_vain(second)
         assert waits_in_vain(second)
     assert is_free(second)
-    with second.acquire(LONG):
+    with second.held(LONG):
         assert waits_in_vain(first)
     assert is_free(first)
 
 
 def test_turns_of_other_files_do_not(lock: str) -> None:
-    with WriteLock(lock).acquire(LONG):
+    with WriteLock(lock).held(LONG):
         assert is_free(WriteLock(lock + "2"))
         assert is_free(WriteLock(None))
 
@@ -143,11 +143,11 @@ def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
     had = threading.Event()
 
     def wait() -> None:
-        with second.acquire(LONG):
+        with second.held(LONG):
             had.set()
 
     with ThreadPoolExecutor(1) as pool:
-        with first.acquire(LONG):
+        with first.held(LONG):
             waiting = pool.submit(wait)
             assert not had.wait(SOON)
         waiting.result(LONG)
@@ -158,9 +158,9 @@ def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
 def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
     with (
-        first.acquire(LONG),
+        first.held(LONG),
         pytest.raises(TimeoutError, match=r"other processes held the write lock for 0\.2 s"),
-        second.acquire(SOON),
+        second.held(SOON),
     ):
         pass
     assert is_free(first)
@@ -168,25 +168,24 @@ def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
 
 
 def test_readers_exclude_writers_only_while_none_writes_or_waits(turn: WriteLock) -> None:
-    with turn.exclude_threads() as excluded:
-        assert excluded
-        with turn.exclude_threads() as again:
-            assert not again
-        writer = threading.Thread(target=acquire_once, args=(turn,))
-        writer.start()
-        writer.join(SOON)
-        assert writer.is_alive(), "the writer waits for the reader"
+    assert turn.exclude_threads()
+    assert not turn.exclude_threads()
+    writer = threading.Thread(target=acquire_once, args=(turn,))
+    writer.start()
+    writer.join(SOON)
+    assert writer.is_alive(), "the writer waits for the reader"
+    turn.admit_threads()
     writer.join(LONG)
     assert not writer.is_alive()
-    with turn.acquire(LONG), turn.exclude_threads() as excluded:
-        assert not excluded
+    with turn.held(LONG):
+        assert not turn.exclude_threads()
 
 
 def test_timeouts_leave_no_threads_and_no_descriptors(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
-    with first.acquire(LONG):
+    with first.held(LONG):
         for _ in range(5):
-            with pytest.raises(TimeoutError), second.acquire(0.01):
+            with pytest.raises(TimeoutError), second.held(0.01):
                 pass
         # Those of other tests may still be about to end.
         threads = lambda: [thread.name for thread in threading.enumerate()].count("lock-file")  # noqa: E731
@@ -215,7 +214,7 @@ def test_an_interrupted_wait_releases_a_lock_that_comes_at_that_moment(
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as pool:
-        with first.acquire(LONG):
+        with first.held(LONG):
             monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
             waiting = pool.submit(acquire_once, second)
             assert waits.wait(LONG)
@@ -226,7 +225,7 @@ def test_an_interrupted_wait_releases_a_lock_that_comes_at_that_moment(
 
 
 def acquire_once(lock: WriteLock) -> None:
-    with lock.acquire(LONG):
+    with lock.held(LONG):
         pass
 
 
@@ -239,7 +238,7 @@ def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
         reports.send("enough")
         child.join(LONG)
         assert is_free(turn)
-    with turn.acquire(LONG), process(acquires_the_lock, lock, SOON) as (_, reports):
+    with turn.held(LONG), process(acquires_the_lock, lock, SOON) as (_, reports):
         assert received(reports) == "not had"
 
 
@@ -263,7 +262,7 @@ def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
 
 
 def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: WriteLock) -> None:
-    with turn.acquire(LONG):
+    with turn.held(LONG):
         pass
     turn.close()
     turn.close()
@@ -271,14 +270,14 @@ def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: WriteLock)
 
 
 def hold_in_child(reports: Connection, turn: WriteLock) -> None:
-    with turn.acquire(LONG):
+    with turn.held(LONG):
         reports.send("held")
         reports.recv()
 
 
 def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
     turn = WriteLock(lock)
-    with turn.acquire(LONG):
+    with turn.held(LONG):
         pass
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe()
