@@ -51,24 +51,20 @@ def ingest(
         # Of two types or descriptions the one that was written later counts: that of the metadata.
         clock.pass_millisecond()
     store.put_metadata(metadata)
-    for outcome, count in Counter(_outcomes(results)).items():
+    for outcome, count in Counter([result.outcome.value for result in accepted]).items():
         metrics.DOCUMENTS.add(count, outcome)
-    _report_warnings(results)
+    _report_warnings(accepted)
     return results
 
 
-def _report_warnings(results: Sequence[RecordResult | LineageError]) -> None:
+def _report_warnings(accepted: Sequence[RecordResult]) -> None:
     """Count and log the warnings of documents that were recorded."""
-    warned = [result.warnings for result in results if isinstance(result, RecordResult) and result.warnings]
+    warned = [result.warnings for result in accepted if result.warnings]
     if warned:
         count = sum(warning.count for warnings in warned for warning in warnings)
         metrics.WARNINGS.add(count)
         # Without their texts, which have names of the documents: the sender has them.
         _log.info("%d documents recorded with %d warnings", len(warned), count)
-
-
-def _outcomes(results: Sequence[RecordResult | LineageError]) -> list[str]:
-    return [result.outcome.value for result in results if isinstance(result, RecordResult)]
 
 
 def preview(run: RunInput) -> FieldLineageInfo:

@@ -59,6 +59,7 @@ def run_outcome(run: CommitResult) -> RecordOutcome:
 
 def combine_outcomes(outcomes: Iterable[RecordOutcome]) -> RecordOutcome:
     """Return RECORDED if it is among the outcomes, else REPLACED, else REPEATED; RECORDED without any."""
-    present = set(outcomes)
-    # The members of RecordOutcome are in order of precedence.
-    return next((outcome for outcome in RecordOutcome if outcome in present), RecordOutcome.RECORDED)
+    present = list(outcomes)
+    if not present or RecordOutcome.RECORDED in present:
+        return RecordOutcome.RECORDED
+    return RecordOutcome.REPLACED if RecordOutcome.REPLACED in present else RecordOutcome.REPEATED

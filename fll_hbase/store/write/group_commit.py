@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fll_hbase.runtime import deadline, metrics
 from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, StoreUnavailable
@@ -24,17 +24,18 @@ STUCK_SECONDS = 2.0
 
 @dataclass(slots=True)
 class _CommitRequest:
-    """One run to commit, and once `done` is set its result and the thread that committed it."""
+    """One run to commit, and once it is `done` its result and the thread that committed it."""
 
     run: RunInput
     result: CommitResult | BaseException | None = None
     thread_id: int | None = None
-    done: threading.Event = field(default_factory=threading.Event)
+    done: bool = False
 
     def finish(self, result: CommitResult | BaseException) -> None:
         self.result = result
         self.thread_id = threading.get_ident()
-        self.done.set()
+        # Last: the thread of the request looks at nothing else before it.
+        self.done = True
 
 
 class GroupCommit:
@@ -66,7 +67,7 @@ class GroupCommit:
         with self._queue_lock:
             self._queue.append(request)
         # A turn commits the head of the queue, which may not include this request: then it takes another.
-        while not request.done.is_set():
+        while not request.done:
             if self._commit_lock.acquire(timeout=self._patience(request)):
                 try:
                     self._commit_next(request)
@@ -89,7 +90,7 @@ class GroupCommit:
 
     def _commit_next(self, request: _CommitRequest) -> None:
         """Commit the head of the queue, unless another thread has committed this request already."""
-        if request.done.is_set():
+        if request.done:
             return
         with self._queue_lock:
             group, self._queue = self._queue[:GROUP_RUNS_MAX], self._queue[GROUP_RUNS_MAX:]
