@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,12 @@ class DirectRoutes:
         except Exception as error:  # noqa: BLE001 (answered like those that Flask handles)
             seconds = self._settings.retry_after_seconds
             response = problems.error_response(error, request_id=request_id, retry_after_seconds=seconds)
-        return responses.finish(response, environ, request_id)(environ, start_response)
+        response = responses.finish(response, environ, request_id)
+        if response.status_code == HTTPStatus.NOT_MODIFIED:
+            return response(environ, start_response)
+        # Complete: what werkzeug would look for is a relative address, a HEAD request or a missing length.
+        start_response(response.status, response.headers.to_wsgi_list())
+        return [response.get_data()]
 
     def _answer(self, environ: WSGIEnvironment) -> _Answer:
         """Return what answers a request. Raises _NotPlain and errors of the request."""

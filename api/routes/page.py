@@ -17,9 +17,6 @@ HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     # The names of the files never change: a browser asks by their entity tags.
     "Cache-Control": "no-cache",
-    "X-Content-Type-Options": "nosniff",
-    # Names of datasets are in the address, which must not reach other sites.
-    "Referrer-Policy": "no-referrer",
 }
 _FILES = Path(__file__).parents[1] / "page"
 _HTML = (_FILES / "index.html").read_bytes()

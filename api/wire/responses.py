@@ -45,7 +45,7 @@ def to_json(body: Any) -> bytes:
 
 def json_response(body: Any, status: int = 200) -> Response:
     """Return a response with a value as JSON."""
-    return Response(to_json(body), status=status, mimetype="application/json")
+    return Response(to_json(body), status=status, content_type="application/json")
 
 
 def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None = None) -> Response:
@@ -114,15 +114,15 @@ def route_path(rule: str) -> str:
 
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
     """Add headers, entity tag and compression to the response to a request, and return it."""
-    response.headers["X-Request-ID"] = request_id
+    response.headers.add("X-Request-ID", request_id)
     for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
-        response.headers[name] = value
+        response.headers.add(name, value)
     # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
     if response.is_streamed or response.direct_passthrough:
         return response
     is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD") and response.status_code == 200
     tag = xxhash.xxh3_64_hexdigest(response.get_data()) if is_read else ""
-    if response.content_length and response.content_length >= COMPRESSED_BYTES_MIN:
+    if (response.content_length or 0) >= COMPRESSED_BYTES_MIN:
         # Also on the plain answer: a cache must not give it to a client that asks for the other one.
         response.vary.add("Accept-Encoding")
         if _accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
