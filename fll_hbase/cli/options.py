@@ -379,7 +379,7 @@ def target_options(command: Command) -> Command:
 
 
 def _suggestion(client: Connection) -> str:
-    """Return near names for those of the current command, as the end of a sentence; "" without any."""
+    """Return names near the current command's, as the end of a sentence; "" without any."""
     reading: Reading | None = click.get_current_context().meta.get(READING)
     near = suggest(reading, client) if reading else []
     return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -82,6 +82,7 @@ def print_answer(
 
 
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
+    """Yield the CSV lines of a table. Raises TypeError for another answer."""
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is no table")
     yield from csv_lines(answer)
@@ -96,6 +97,7 @@ def csv_lines(answer: TableAnswer[Any]) -> Iterator[str]:
 
 
 def _cell(value: Any, *, is_time: bool) -> Any:
+    """Return a value for CSV: None as "", bools in lower case, times in milliseconds as ISO 8601."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -24,7 +24,7 @@ def query_options(
     """Add the options of a query; the command receives `query`, and its window as `window` if it has one.
 
     Parameters without a default are arguments, which another decorator adds. Those `without` have no option.
-    `defaults` are those of options that differ from the query's.
+    `defaults` replace the query's own.
     """
     default_start = str(query.start) if issubclass(query, Windowed) else None
     listed = [item for item in parameters(query) if item.attribute not in ("start", "end", *without)]
@@ -60,6 +60,7 @@ def _option_name(attribute: str) -> str:
 
 
 def _option(parameter: Parameter, default: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds a parameter as an option."""
     name = f"--{_option_name(parameter.attribute)}"
     text = parameter.about.help.replace("`", "")
     options: dict[str, Any] = {"help": f"{text}." if text else None}

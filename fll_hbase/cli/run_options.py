@@ -59,6 +59,7 @@ class FileRun:
             yield InputLine(1, b"", unreadable)
 
     def _document(self, raw: bytes) -> bytes:
+        """Return the document that records a file as one run: SQL, or a pipeline's config."""
         # The document of POST /v3/namespaces/<ns>/sql or /pipelines: a store and a server record it alike.
         run = {
             "application": self.application,

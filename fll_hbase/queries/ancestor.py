@@ -332,6 +332,7 @@ def _last_run(run: ProgramRun) -> AncestorLastRun:
 
 
 def _operation(operation: Operation) -> AncestorOperation:
+    """Return an operation in the form of CDAP's routes."""
     inputs = AncestorInputs(fields=tuple(map(_input, inputs_of(operation))))
     outputs = AncestorOutputs(fields=tuple(field.name for field in outputs_of(operation)))
     match operation:

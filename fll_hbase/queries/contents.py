@@ -110,7 +110,7 @@ def datasets_of(operations: Sequence[Operation]) -> tuple[DatasetOfContent, ...]
 
 
 def recorded_operations(operations: Sequence[Operation]) -> tuple[RecordedOperation, ...]:
-    """Return operations as they are recorded, without those of hidden datasets."""
+    """Return operations as they are recorded, without READs and WRITEs of hidden datasets."""
     return msgspec.convert(tuple(name_json.operations(operations)), tuple[RecordedOperation, ...])
 
 

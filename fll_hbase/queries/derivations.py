@@ -115,6 +115,7 @@ def derivation_path(derivation: Derivation) -> Path:
 
 
 def _step(operation: Operation) -> Step:
+    """Return an operation as a step; a READ has its dataset as input, hidden inputs are left out."""
     if isinstance(operation, Read):
         inputs = [operation.source.name]
     else:

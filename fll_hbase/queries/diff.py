@@ -138,6 +138,7 @@ class Compared(WindowedWithFailed, DatasetQuery[BodyT]):
 
 
 def _parse_windows(times: Mapping[str, str | None], *, now_ms: int) -> tuple[Window, Window]:
+    """Return the window and the base window. Raises InvalidQuery with the errors of all four times."""
     errors: list[FieldError] = []
     base: dict[str, Fraction] = {}
     try:

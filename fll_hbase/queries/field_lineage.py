@@ -160,11 +160,12 @@ def node_id(node: NodeId) -> str:
 
 
 def operation_name(name: str) -> str:
-    """Return the name of an operation in connections; that of a hidden one is the dataset's."""
+    """Return the name of an operation in connections; for a hidden dataset, `hidden` and its number."""
     return f"hidden {name_json.hidden_number(name)}" if is_hidden_operation(name) else name
 
 
 def _nodes(graph: OperationGraph) -> Iterator[Node]:
+    """Yield the nodes of a graph, then one node for each hidden dataset, merged from all of its own."""
     hidden: dict[str, Node] = {}
     for stored in graph.nodes.values():
         node = _node(stored, graph)
@@ -214,6 +215,7 @@ def _operation(name: str, graph: OperationGraph) -> Operation:
 
 
 def _connections(graph: OperationGraph) -> Iterator[Connection]:
+    """Yield the graph's connections, then its paths, which list their visible operations."""
     for key, influence in graph.connections.items():
         yield Connection(
             source=node_id(key[0]),
@@ -236,7 +238,7 @@ def _connections(graph: OperationGraph) -> Iterator[Connection]:
 
 
 def _distinct(connections: Iterable[Connection]) -> Iterator[Connection]:
-    """Yield connections, those of hidden nodes once, and none within one of them."""
+    """Yield connections; between hidden nodes each once, and none inside one hidden node."""
     hidden: dict[tuple[str, str, str], Connection] = {}
     for item in connections:
         if not _is_hidden(item.source) and not _is_hidden(item.destination):

@@ -59,7 +59,7 @@ class LineageEntry(Body, frozen=True, kw_only=True):
 
     @property
     def has_no_fields(self) -> bool:
-        """Whether no field is known; those of hidden datasets never are."""
+        """Return whether no field is known, as always for hidden datasets."""
         ends = (self.source, self.destination)
         return self.unknown or (not self.fieldmap and any(end and end.hidden for end in ends))
 
@@ -152,6 +152,7 @@ def lineage_entry(entry: results.LineageEntry) -> LineageEntry:
 
 
 def _pairs(entry: results.LineageEntry) -> tuple[Pair, ...]:
+    """Return the sorted pairs of an entry, `failed` if only failed runs have them."""
     relation, complete = entry.relation, entry.complete
     failed: frozenset[FieldPair] = frozenset()
     failed_wide: frozenset[str] = frozenset()

@@ -113,7 +113,7 @@ def _with_catalogue(dataset: Json, facets: dict[Dataset, Json]) -> Json:
 
 
 def _catalogue_facets(entry: CatalogueDataset, fields: Sequence[CatalogueField]) -> Json:
-    """Return the fields and the description of a dataset, marked as those of the catalogue."""
+    """Return the fields and the description of a dataset, marked as read from the catalogue."""
     facets: Json = {CATALOGUE: _facet(_DATASET_FACET)}
     if fields:
         facets["schema"] = _schema((field.name, field.type) for field in fields)
@@ -133,6 +133,7 @@ def _with_tags(tags: Iterable[FieldTag]) -> Json:
 
 
 def _tag(tag: FieldTag) -> Json:
+    """Return a tag in the facet's form: `key=value` split at its last `=`, other tags with value `true`."""
     key, separator, value = tag.tag.rpartition("=")
     # A value that a reader would leave out stays a part of the name.
     if not separator or not key or value in ("", "true"):
@@ -177,6 +178,7 @@ def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]
 
 
 def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str, Json]]:
+    """Yield the facets of an exported run: its own data, then the latest parent, nominal time and error."""
     run = details.committed.run
     yield (
         EXPORTED_RUN,
@@ -241,6 +243,7 @@ def _operations(content: Content) -> list[Json]:
 
 
 def _without_hidden_inputs(operation: Operation) -> Operation:
+    """Return an operation without its inputs from hidden datasets."""
     if isinstance(operation, Read):
         return operation
     inputs = tuple(item for item in operation.inputs if not is_hidden_operation(item.origin))
@@ -342,6 +345,7 @@ def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
 
 
 def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str], str]) -> dict[str, str]:
+    """Return the types of a dataset's fields in a READ or WRITE of it, a WRITE's taken from `types`."""
     match operation:
         case Read(source=source, outputs=outputs) if source == dataset:
             return {output.name: output.type for output in outputs}

@@ -110,6 +110,7 @@ def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
 
 
 def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
+    """Return the kind of a parameter by its type hint, and the words that a Literal allows."""
     if hint in (Time, Time | None):
         return Kind.TIME, ()
     if get_origin(hint) is Literal:
@@ -158,7 +159,7 @@ def flag_fault(flag: Any) -> str:
 
 
 def word_fault(word: Any, words: tuple[str, ...]) -> str:
-    """Return what is wrong with a word that is none of `words`; "" if it is one of them."""
+    """Return the error text of a word that is not among `words`; "" if it is."""
     return "" if word in words else f"{word!r} is not possible; it is {', '.join(words)}"
 
 

@@ -115,7 +115,7 @@ class Query(ABC, Generic[BodyT]):
 
     @classmethod
     def body_type(cls) -> Any:
-        """Return the type of the body."""
+        """Return the type of the body. Raises TypeError for a class without one."""
         for base in cls.__orig_bases__:  # type: ignore[attr-defined]  # of every class with a generic base
             if arguments := get_args(base):
                 return arguments[0]

@@ -207,6 +207,7 @@ def reach_answer(
 
 
 def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) -> Iterator[ReachNode]:
+    """Yield the reached fields by hops, those of both directions once."""
     hops: dict[DatasetField, int] = {}
     for reach in by_direction.values():
         hops |= {field: min(count, hops.get(field, count)) for field, count in reach.hops.items()}

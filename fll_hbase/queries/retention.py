@@ -126,7 +126,7 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
-        """Return the report. Raises NotFound if there is no policy of that name."""
+        """Return the report. Raises NotFound for an unknown policy."""
         query = expired_query(
             store.policies.get(self.policy),
             window=self.window(now_ms),

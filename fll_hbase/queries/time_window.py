@@ -57,7 +57,7 @@ def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fr
 
 
 def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
-    """Return the window between two times in seconds; the defaults are those of `parse_window`.
+    """Return the window between two times in seconds; None means the default of `parse_window`.
 
     Raises InvalidQuery if `start` is after `end`.
     """

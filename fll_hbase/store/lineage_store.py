@@ -125,7 +125,7 @@ class LineageStore:
         return self._group_commit.record(run)
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return the conflicts of run ids that recording these runs would have, see `run_owner`."""
+        """Return for each run its conflict of run ids if it were recorded, else None; see `run_owner`."""
         return run_owner.find_conflicts(self._table, runs)
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:

@@ -212,13 +212,14 @@ class TagStore:
             yield from self._indexed_fields(tag, Dataset(namespace, name))
 
     def _indexed_fields(self, tag: str, dataset: Dataset, start_after: str = "") -> Iterator[DatasetField]:
+        """Yield the fields of a dataset in the index of a tag, by name; some may no longer have it."""
         prefix = layout.tag_index_prefix(tag, dataset.namespace, dataset.name)
         names = LastNames(self._table, prefix, column=layout.TAGGED)
         for name in list_names(names, start_after=start_after.encode()):
             yield DatasetField(dataset, name)
 
     def _in_use(self, tags: Sequence[str]) -> Iterator[str]:
-        """Yield those of the tags that a field has."""
+        """Yield the tags that at least one field has."""
         scans = [
             Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
             for prefix in (layout.tag_index_prefix(tag) for tag in tags)

@@ -73,7 +73,7 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
 
 @contextmanager
 def _access(store: str | None, *, create: bool = False) -> Iterator[AccessStore]:
-    """Open the tokens and grants of a store, and close it at the end."""
+    """Return a context with the tokens and grants of a store. Raises ConfigurationError for a server."""
     settings = config.from_environment(store=store)
     if settings.server and store is None:
         raise ConfigurationError(

@@ -89,7 +89,10 @@ def ls(*, namespace: str, name: str, limit: int, target: Target, output_format: 
 
 
 def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAnswer[Any]:
-    """Return the fields of a dataset, the datasets of a namespace, or without a name all namespaces."""
+    """Return the fields of a dataset, the datasets of a namespace, or without a name all namespaces.
+
+    Raises NotFound for a namespace without datasets.
+    """
     if name:
         return client.fields(namespace, name, limit=limit)
     if not namespace:

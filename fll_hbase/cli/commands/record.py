@@ -152,6 +152,7 @@ class _Report:
             self._warn(f"line {line}: warning", warning, bar)
 
     def _refuse(self, prefix: str, error: LineageError, bar: ProgressBar) -> None:
+        """Print a refused document, up to FLL_BATCH_ERRORS_MAX errors in all."""
         if self._errors_left <= 0:
             return
         self._errors_left -= len(error.errors) if isinstance(error, InputError) else 1
@@ -160,6 +161,7 @@ class _Report:
             bar.print("further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)")
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
+        """Print a warning once, up to WARNINGS_MAX different ones."""
         # The set grows to one more than the maximum, which marks that the last line was printed.
         if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return
@@ -182,6 +184,7 @@ def _size_bytes(file: BinaryIO | None) -> int | None:
 
 
 def _position_bytes(file: BinaryIO | None) -> int:
+    """Return the position in a file; 0 without one, or if it cannot seek."""
     # The position in the file as stored, compressed or not, to compare it with the size; a pipe has none.
     try:
         return file.seek(0, os.SEEK_CUR) if file else 0

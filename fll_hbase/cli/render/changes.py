@@ -72,6 +72,7 @@ def _base_text(query: DatasetDiff) -> str:
 
 
 def _stretch_rows(body: HistoryAnswer) -> Iterator[list[str]]:
+    """Yield a row for each stretch, and rows for missing runs between and inside them."""
     for stretch in body.stretches:
         yield from _missing_row(stretch.missing_after, "")
         times = (format_time(stretch.first_start), format_time(stretch.last_start))

@@ -36,6 +36,7 @@ def field_lines(body: FieldLineageAnswer) -> Iterator[str]:
 
 
 def _edges(entry: LineageEntry) -> Iterator[Edge]:
+    """Yield an edge for each pair of fields, or one between the datasets if no field is known."""
     source, destination = entry.ends()
     if entry.has_no_fields:
         yield Edge(source, destination)

@@ -33,6 +33,7 @@ def reach_table(body: ReachAnswer, query: Reach, window: WindowText) -> Renderab
 
 
 def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direction: str) -> RenderableType:
+    """Render the edges of one direction: those in the order of runs, then others, then unknown ones."""
     hops = {str(node): node.hops for node in body.nodes}
     edges = [edge for edge in body.edges if edge.direction in (None, direction)]
     in_order, others = (
@@ -56,6 +57,7 @@ def _table(rows: Sequence[_Row]) -> TextTable:
 
 
 def _row(edge: ReachEdge, hops: dict[str, int]) -> _Row:
+    """Return the row of an edge, with the hops of its farther end first."""
     ends = str(edge.source), str(edge.destination)
     influence = "" if edge.influence == "direct" else "indirect"
     runs = "" if edge.runs is None else str(edge.runs)

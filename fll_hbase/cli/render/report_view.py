@@ -21,7 +21,7 @@ _WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
 
 
 def report_view(body: Json, window: WindowText, *, causal: bool) -> RenderableType:
-    """Render a heading and the tables of a report, empty ones included; `causal` is that of the `parts`."""
+    """Render a heading and the tables of a report, empty ones included; `causal` is passed to `parts`."""
     heading = f"{body['report'].capitalize()} of {name_json.text(body['field'])}, {window}"
     return _parts(heading, parts(body, causal=causal), body)
 

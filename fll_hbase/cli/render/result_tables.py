@@ -55,6 +55,7 @@ class TextTable:
         return table
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+        """Yield header, rule and rows as text, in columns as wide as their widest cell."""
         # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
         full = [self.columns, *(row for row in rows if row)]
         widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
@@ -104,7 +105,7 @@ def runs_table(runs: Sequence[Row], window: WindowText, note: str = "") -> Rende
 
 
 def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
-    """Render programs in the order of the answer, that of the newest run first."""
+    """Render programs in the order of the answer: by their newest run."""
     if not programs:
         return empty_message(window, note)
     zone = ZoneInfo(window.zone)

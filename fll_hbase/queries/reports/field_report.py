@@ -141,7 +141,7 @@ def _span_members(span: RunSpan | None) -> dict[str, Any]:
 
 
 def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]:
-    """Return the runs of the edges by which each field was reached: those of one edge, the last to run."""
+    """Return by field the runs of the edges that reached it; of several edges the last to run."""
     spans: dict[DatasetField, RunSpan] = {}
     for edge in reach.edges:
         far = edge.source if direction is Direction.BACKWARD else edge.destination

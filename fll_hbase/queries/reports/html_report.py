@@ -31,7 +31,7 @@ th { background: #eee; } thead { display: table-header-group; } tr { break-insid
 def to_html(body: Json, *, causal: bool, start_ms: int, stop_ms: int, now_ms: int) -> str:
     """Return the report as a page, with the window and everything that cut it at the top.
 
-    `causal` is that of the `parts`.
+    `causal` is passed to `parts`.
     """
     title = _TITLES[body["report"]].format(field=name_json.text(body["field"]))
     texts = [

@@ -105,7 +105,7 @@ class CopyPass:
         return result
 
     def _put_properties(self, earlier: Collection[bytes], begin: Progress) -> KindResult:
-        """Put those of the `earlier` properties that the source still has, and `begin` as the progress.
+        """Put the `earlier` properties that the source still has, and `begin` as the progress.
 
         `earlier` are the keys of the properties that the source had before the pass read any other row. A
         property stated since then is left to the next pass.
@@ -196,7 +196,7 @@ def _page_rows(kind: RowKind) -> int:
 
 
 def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
-    """Return the kinds of rows from that of the progress on, all of them for one that is not known."""
+    """Return the kinds of rows left to copy, from the progress's kind on; all if that is unknown."""
     names = [kind.name for kind in _ROWS]
     return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
 

@@ -95,7 +95,7 @@ def purge(
 ) -> Removed:
     """Delete the rows of runs that started before the cut-offs of all their datasets; return their numbers.
 
-    Rows with a cell put after `until_ms` stay; `grace_ms` and `clock` are those of `touch_days`. Raises
+    Rows with a cell put after `until_ms` stay; `grace_ms` and `clock` are passed to `touch_days`. Raises
     CorruptRow or StoreUnavailable.
     """
     # Run rows only. Their contents, references, ways and calendar cells are garbage of a scan that begins

@@ -130,7 +130,7 @@ class LivenessScanner:
         return cells
 
     def _shared_cells(self, key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
-        """Yield the content, the cells of its day and its ways, nothing if another run reported them.
+        """Yield a content, the cells of its day and its ways, unless another run has yielded them before.
 
         Ways of days that ended at the horizons of their datasets or before are left out.
         """
@@ -140,6 +140,7 @@ class LivenessScanner:
         yield from _day_cells(key, endpoints)
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
+        """Return what is committed in each run row of a page, with the endpoints of its content."""
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
         heads = {key: _decode_head(key, value) for key, value in values.items()}
         # One read for the contents of a page, most of which share a few.
@@ -194,7 +195,7 @@ def cells_older_than(
 
 
 def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows of which every cell was put at `until_ms` or before."""
+    """Yield the rows whose cells were all put at `until_ms` or before."""
     return ((key, row) for key, row in scanned if is_older_than(row, until_ms))
 
 
@@ -233,6 +234,7 @@ def _require(
 
 
 def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
+    """Decode the head of a commit value, None for None. Raises CorruptRow with the key."""
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:
@@ -241,7 +243,7 @@ def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
 
 
 def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
-    """Return the start of a run; without a commit that of its document or first event, 0 without either."""
+    """Return the start of a run: committed, else in its document or first event, else 0."""
     if head is not None:
         return head.start_ms
     with in_row(key):

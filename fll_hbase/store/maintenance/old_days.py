@@ -45,6 +45,7 @@ def seal_old_days(
 
 
 def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
+    """Yield the days of a calendar row that are unsealed and old enough to be sealed."""
     with in_row(key):
         checksum, period = calendars.parse_calendar(key)
         for column, cell in row.items():

@@ -80,6 +80,7 @@ class BatchedReader:
         return [None] * len(requests)
 
     def _rows(self, requests: Sequence[RowKeys]) -> list[dict[bytes, Row]]:
+        """Return the existing rows of each request, by key, with one call for each set of columns."""
         keys: dict[Columns, dict[bytes, None]] = {}
         for request in requests:
             keys.setdefault(request.columns, {}).update(dict.fromkeys(request.keys))

@@ -83,7 +83,7 @@ class Catalogue:
             yield CatalogueDataset(dataset, _latest_description(row))
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield the datasets of a range of catalogue keys with their own fields, not those of aliases."""
+        """Yield the datasets of a range of catalogue keys with their own fields, without aliases' fields."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
             with in_row(key):
                 dataset = CatalogueDataset(dataset_of(key), _latest_description(row))
@@ -157,7 +157,7 @@ class Catalogue:
         return dataset in self.recorded([dataset])
 
     def recorded(self, datasets: Collection[Dataset]) -> set[Dataset]:
-        """Return those of the datasets that were ever recorded, in one call."""
+        """Return which of the datasets were ever recorded, in one call."""
         results: dict[Dataset, list[Dataset]] = shared_reads.lookup(datasets)
         keys = {layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in results}
         if keys:
@@ -248,6 +248,7 @@ class Catalogue:
     def _rows(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[tuple[Dataset, Row]]:
+        """Yield the datasets of a namespace in order, each with its row, {} if that is missing."""
         names = dataset_names(self._table, namespace)
         listed = list_names(names, prefix=prefix.encode(), start_after=start_after.encode())
         for batch in batch_names(listed):

@@ -106,7 +106,7 @@ class ContentCache:
         return self.cached(("map", checksum), lambda: self._read_field_map(checksum))
 
     def find_missing(self, checksums: Iterable[str]) -> set[str]:
-        """Return those of the contents whose field maps are not cached."""
+        """Return the checksums whose field maps are not cached."""
         with self._lock:
             return {checksum for checksum in checksums if ("map", checksum) not in self._cache}
 
@@ -246,6 +246,7 @@ class ContentCache:
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> tuple[int, DatasetLineageSet]:
+        """Return the size in bytes of merged relations, NEVER_CACHED if the deadline cut them, and these."""
         union = LineageUnion()
         late: set[str] = set()
         for relations in deadline.until_over(

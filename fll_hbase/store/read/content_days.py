@@ -123,7 +123,7 @@ def _columns(first_day: int, last_day: int) -> tuple[bytes, ...]:
 
 
 def _add(days: ContentDays, key: bytes, row: Row, period: int, first_day: int, last_day: int) -> None:
-    """Add the days of a row of a calendar that are in a window."""
+    """Add the days of a calendar row that are in a window. Raises CorruptRow for a malformed column."""
     first = period * calendars.PERIOD_DAYS
     for column, cell in row.items():
         if not column.startswith(calendars.TOKEN):
@@ -178,7 +178,7 @@ def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list
 
 
 def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[int]]:
-    """Return whether a sealed day has a matching run; else the days whose references have to be read."""
+    """Return (True, []) if a sealed day has a matching run, else False and the days to read by reference."""
     unsettled = list(days.unsealed)
     for day in sorted(days.sealed, reverse=True):
         runs = settle(days, day, query.window, failed=query.failed)

@@ -34,6 +34,7 @@ class DatasetOfContent(NamedTuple):
 
 
 def decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
+    """Return the size in bytes of a field map in the cache, and the map. Raises CorruptRow."""
     with in_row(layout.content_row(checksum)):
         size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
         return size_bytes, field_map_codec.decode_field_map(row)
@@ -46,6 +47,7 @@ def decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[O
 
 
 def decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
+    """Return the size in bytes of operations in the cache, and these by name. Raises CorruptRow."""
     size_bytes, operations = decode_content(checksum, cells)
     return size_bytes, lineage.declare_missing_outputs(operations)
 
@@ -59,6 +61,7 @@ def decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...
 
 
 def decode_digests(content: DatasetOfContent, cells: Row, *, indirect: bool) -> tuple[int, dict[str, str]]:
+    """Return the size in bytes in the cache, and by field the digest of its derivation. Raises CorruptRow."""
     _, operations = decode_content(content.checksum, cells)
     digests = derivation_digests(operations, content.dataset, indirect=indirect)
     return _BYTES_PER_DIGEST * (len(digests) + 1), digests

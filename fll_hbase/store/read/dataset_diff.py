@@ -94,6 +94,7 @@ class DatasetDiffReader(Reader):
     def _compare(
         self, changed: Mapping[str, ContentsOfWindows], limits: set[str], *, indirect: bool
     ) -> DatasetDiff:
+        """Return the diffs of the changed fields, up to the bounds; `limits` gets those reached."""
         names = list(changed)
         if len(names) > self._settings.list_limit_max:
             del names[self._settings.list_limit_max :]

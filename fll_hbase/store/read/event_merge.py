@@ -122,7 +122,7 @@ class EventMerger:
         return details
 
     def bodies(self, digests: Iterable[str]) -> dict[str, bytes]:
-        """Return event bodies by digest, from the cache or the table."""
+        """Return event bodies by digest, from the cache or the table. Raises CorruptRow for a missing one."""
         digests = list(dict.fromkeys(digests))
         # Bodies are immutable and named by digest, so a cached one is valid even if its row was deleted.
         with self._lock:
@@ -150,6 +150,7 @@ class EventMerger:
         return bodies
 
     def _lineage_and_facts(self, events: Sequence[RunEvent]) -> tuple[EventLineage, list[EventRunFacts]]:
+        """Return the merged lineage of stored events, and the facts of each."""
         bodies = self._with_stored(events, {})
         facts = [self._decode_facts(bodies[event.facts_digest]) for event in events]
         return self._merge_lineage(events, bodies).part, facts

@@ -36,7 +36,7 @@ class _Way:
         self.contents: list[tuple[FieldOfContent, RunTimes]] = []
 
     def days(self) -> Iterator[tuple[int, list[tuple[FieldOfContent, DayRuns]]]]:
-        """Yield the runs by day, the newest day first; those of a day are in no order."""
+        """Yield the runs by day, the newest day first; runs within a day are unordered."""
         by_day: dict[int, list[tuple[FieldOfContent, DayRuns]]] = {}
         for content, times in self.contents:
             for runs in times.runs:

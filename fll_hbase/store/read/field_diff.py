@@ -74,7 +74,7 @@ class _IndexedContents:
         return self._indexed[checksum]
 
     def _read(self, checksum: str) -> Mapping[str, Operation]:
-        """Return the operations of a content by name; the first time each content is read in its order."""
+        """Return a content's operations by name; first reads must come in the order of the contents."""
         if checksum not in self._seen:
             self._seen.add(checksum)
             return next(self._operations)
@@ -88,11 +88,11 @@ class FieldDiffReader(FieldGraphReader):
     def diff(
         self, field: DatasetField, window: Window, base: Window, *, indirect: bool, failed: bool
     ) -> FieldDiff:
-        """Return what the derivations of `window` have and those of `base` have not, and the reverse.
+        """Return which derivations of `window` are missing in `base`, and the reverse.
 
-        The cost follows the days and the distinct contents of both windows, not their runs. A part that
-        only a limit may have cut is neither gained nor lost (see `FieldDiff`). Raises NotFound for a
-        field that was never recorded, and DeadlineExceeded if no content was read in time.
+        Takes time by the days and distinct contents of both windows, not their runs. A part that only a limit
+        may have cut is neither gained nor lost (see `FieldDiff`). Raises NotFound for a field that was never
+        recorded, and DeadlineExceeded if no content was read in time.
         """
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)

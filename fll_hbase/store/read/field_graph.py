@@ -138,7 +138,7 @@ def _one_by_one(edges: Iterable[_Edge]) -> Iterator[tuple[Node, Steps]]:
 
 
 def _grouped(edges: Iterable[_Edge], nodes: Iterable[Node]) -> dict[Node, Steps]:
-    """Return the edges at each field that has any, and at those of `nodes`."""
+    """Return the edges by their near field, with an empty entry for each of `nodes` without edges."""
     by_node: dict[Node, list[Any]] = {node: [] for node in nodes}
     for near, *edge in edges:
         by_node.setdefault(near, []).append(edge)

@@ -67,9 +67,9 @@ class FieldHistoryReader(Reader):
     def _groups(
         self, query: WindowQuery, contents: _Contents, digests: _Digests, budget: RunBudget
     ) -> Iterator[RunGroup]:
-        """Yield the runs newest first: those of a day together if they derive the field in one way.
+        """Yield the runs newest first, grouped by day if that day derives the field in one way.
 
-        Nothing follows the run at which reading ended, nor `runs_max` runs of days that are read again.
+        Ends where reading ended, or after `runs_max` runs of days that are read again.
         """
         left = runs_max = self._settings.runs_max
         for day, listed in _days(contents):
@@ -132,6 +132,7 @@ class _Digests:
         return self._by_checksum[checksum]
 
     def _read(self, checksums: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield each checksum with the joined digests of its fields, "" if it writes none."""
         for begin in range(0, len(checksums), BATCH_CONTENTS):
             batch = checksums[begin : begin + BATCH_CONTENTS]
             # Under all names of the dataset that a content writes.

@@ -123,6 +123,7 @@ class FieldSummaryReader(Reader):
         return fields
 
     def _related(self, query: WindowQuery, field: str) -> Iterator[DatasetField]:
+        """Yield the fields related to a field, in any content and under any of the dataset's names."""
         (by_name,) = self._windows.checksums_by_name([query])
         backward = query.direction is Direction.BACKWARD
         for name, checksum in _contents(by_name):
@@ -154,5 +155,5 @@ def _related_datasets(
 
 
 def _pairs(pairs: Iterable[tuple[str | None, str | None]]) -> tuple[tuple[str, str], ...]:
-    """Return, sorted, the pairs of which neither field was generated or dropped."""
+    """Return, sorted, the pairs in which no field is generated or dropped."""
     return tuple(sorted((first, last) for first, last in pairs if first is not None and last is not None))

@@ -58,7 +58,7 @@ class _Schema:
     names: frozenset[str]
 
     def has(self, field: str) -> bool:
-        """Return whether a field is in the schema, or in a column of which no parts are listed."""
+        """Return whether a field is listed, or inside a listed column without listed parts."""
         if field in self.names:
             return True
         column, separator, _ = field.rpartition("/")

@@ -55,6 +55,7 @@ class HorizonReader(Reader):
         return {dataset: max(ms, requested.horizon_ms(dataset)) for dataset, ms in (horizons | read).items()}
 
     def _read(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
+        """Return the latest horizon of each dataset under all its names, 0 without one."""
         aliases = self._catalogue.aliases(datasets)
         keys = {
             dataset: [layout.dataset_row(name) for name in (dataset, *aliases.get(dataset, ()))]

@@ -52,7 +52,10 @@ class ReachReader:
         return walk.result(walked.times, in_order)
 
     def _in_order(self, walk: ReachWalk, walked: _Walked) -> InOrder:
-        """Return what of a walk the order of the runs allows. Raises DeadlineExceeded."""
+        """Walk again along the edges of `walk`, and return the part that the order of runs allows.
+
+        Raises DeadlineExceeded.
+        """
         ordered = ReachWalk(
             replace(walk.query, causal=True),
             self._components.graph,

@@ -150,13 +150,13 @@ class ReachWalk:
         return (*sorted((node for node in nodes if node is not dataset_node), key=_name), dataset_node)
 
     def nodes(self, expansion: Expansion, name: Dataset) -> tuple[Node, ...] | None:
-        """Return the fields of an expansion under a name of the dataset."""
+        """Return the fields of an expansion under a name of its dataset; None if it expands all fields."""
         if expansion.nodes is None or name == expansion.dataset:
             return expansion.nodes
         return tuple(self._graph.node(DatasetField(name, node.field.name)) for node in expansion.nodes)
 
     def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
-        """Return the name under which a dataset was reached first, after this name all `names` are it."""
+        """Return the name under which a dataset was first reached; from now on `names` all mean this one."""
         first_name = self._canonical.setdefault(dataset, dataset)
         self._has_aliases |= first_name != dataset
         listed = tuple(names)
@@ -188,6 +188,7 @@ class ReachWalk:
         )
 
     def _add(self, near: Node, nodes: Iterable[Node], checksum: str, bound: int, *, is_direct: bool) -> bool:
+        """Add a content's edges from a node and queue their far ends; return False once the walk is full."""
         edges = self.edges.setdefault(near, {})
         within = None if self._within is None else self._within.get(near, {})
         for far in nodes:
@@ -282,6 +283,7 @@ class ReachWalk:
         return bound if self._backward else max(bound, self._expanded.get(near.dataset_node, _UNBOUNDED))
 
     def _hops_of(self, nodes: Iterable[Node]) -> dict[DatasetField, int]:
+        """Return the least number of hops to each field, aliases counted as one dataset."""
         hops = self._hops
         if self._has_aliases:
             hops = {}
@@ -338,7 +340,7 @@ class _Spans:
         self._spans: dict[tuple[Node, int, frozenset[str]], RunSpan | None] = {}
 
     def span(self, near: Node, edge: _Edge, bound: int) -> RunSpan | None:
-        """Return the runs with an edge within the bound with which its near end was expanded."""
+        """Return the runs of an edge within the bound of its near end's expansion; None without any."""
         key = near.dataset_node, bound, frozenset(edge.checksums)
         if key not in self._spans:
             contents = self._contents[near.field.dataset]
@@ -390,6 +392,7 @@ def _name(node: Node) -> str:
 
 
 def _names(node: Node) -> tuple[str, str, str]:
+    """Return a node's sort key: namespace, dataset and field."""
     return _field_names(node.field)
 
 

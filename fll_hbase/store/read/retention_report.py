@@ -97,6 +97,7 @@ class RetentionReporter(Reader):
         return expired
 
     def _origins(self, policy: AgePolicy, truncated_by: set[str]) -> list[DatasetField]:
+        """Return the field or the tagged fields of a policy, ORIGINS_MAX at most; note if there are more."""
         if policy.field is not None:
             return [policy.field]
         page = self._tags.tagged(policy.tag, limit=ORIGINS_MAX)

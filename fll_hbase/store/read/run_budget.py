@@ -27,7 +27,7 @@ class RunBudget:
         return min(references_max, self._left + 1)
 
     def take(self, count: int) -> int:
-        """Return how many of the references that were read may be used."""
+        """Take up to `count` references from the budget; return how many may be used."""
         used = min(count, self._left)
         self._left -= used
         return used
@@ -50,5 +50,6 @@ class RunBudget:
         self._end(f"runs_max={self._runs_max}", tail)
 
     def _end(self, limit: str, tail: bytes) -> None:
+        """Note a limit that ended reading, and keep the least tail that was not read."""
         self.limits.add(limit)
         self._cut_tail = tail if self._cut_tail is None else min(self._cut_tail, tail)

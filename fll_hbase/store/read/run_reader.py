@@ -96,10 +96,10 @@ class RunReader(Reader):
         directions: Sequence[Direction] = BOTH,
         failed: bool = False,
     ) -> Programs:
-        """Return the programs of the runs of the window; those of failed runs alone only with `failed`.
+        """Return the programs of the runs of the window; with `failed`, also programs with failed runs alone.
 
-        At most `list_limit_max`, those of the newest runs. Runs of days that are not sealed yet are read
-        newest first, `runs_max` of them, until shortly before the deadline.
+        At most `list_limit_max`, by their newest runs. Runs of days that are not sealed yet are read newest
+        first, `runs_max` of them, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
         union, budget = ProgramUnion(count_failed=failed), self._times.budget(until_deadline=True)
@@ -199,6 +199,7 @@ class RunReader(Reader):
     def _runs_by_tail(
         self, query: WindowQuery, field: str, start_after: bytes, batch_size: int
     ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
+        """Yield matching runs by reference tail, newest first; with `field` only those that touch it."""
         dataset_field = DatasetField(query.dataset, field)
         for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
             content = FieldOfContent(committed.checksum, dataset_field)
@@ -206,6 +207,7 @@ class RunReader(Reader):
                 yield reference_tail_of(committed), committed, query.direction
 
     def _require_known(self, dataset: Dataset, field: str) -> None:
+        """Raise NotFound for a dataset, or with `field` a field, that was never recorded."""
         if field:
             self._catalogue.require_field(DatasetField(dataset, field))
         else:

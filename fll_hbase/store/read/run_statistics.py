@@ -54,7 +54,7 @@ class ProgramUnion:
         self._usages.setdefault(key, _Usage()).add(newest, directions, runs, counts=counts)
 
     def build(self) -> list[ProgramUsage]:
-        """Return the programs, that of the last run first; without those whose runs do not count."""
+        """Return the programs by their last run, newest first; without programs whose runs do not count."""
         listed = [
             ProgramUsage(
                 usage.last,
@@ -117,5 +117,5 @@ class BucketCounts:
 
 
 def newest_first_key(run: ProgramRun) -> tuple[int, str]:
-    """Return the order of a run among others: the newest first, those of one start by id."""
+    """Return the sort key of a run: newest start first, then by id."""
     return -run.start_ms, run.run

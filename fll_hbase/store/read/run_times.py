@@ -46,7 +46,7 @@ class RunTimes:
         return self._spans[bound]
 
     def unknown_days(self, direction: Direction, bound: int) -> set[int]:
-        """Return the days of which a bound admits some runs, and not all are known."""
+        """Return the days on which a bound admits some runs, but not all runs are known."""
         window = window_within(self._window, direction, bound)
         if window == self._window:
             # Days that it cuts were read.

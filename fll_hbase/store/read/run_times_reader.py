@@ -84,8 +84,8 @@ class RunTimesReader:
     def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
         """Return for each query the contents with runs that match. Raises DeadlineExceeded.
 
-        Runs of days that are not sealed are read newest first, as far as the budget allows. The number of
-        calls does not follow that of the queries.
+        Runs of days that are not sealed are read newest first, as far as the budget allows. Takes as many
+        calls for many queries as for one.
         """
         results = {} if budget.until_deadline else self._shared(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in results]
@@ -233,7 +233,7 @@ class RunTimesReader:
 
 
 def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:
-    """Return the days of which a bound admits some runs, and not all are known, by content."""
+    """Return by content the days on which a bound admits some runs, but not all runs are known."""
     return {
         checksum: sorted(days)
         for checksum, listed in times.items()

@@ -88,7 +88,7 @@ class HitCollector:
     def finds_all_ranks(self) -> bool:
         """Return whether the hits of all later ranks are complete once the scan has ended.
 
-        They are if the scan began at the first dataset, or if there is no later rank.
+        That holds if the scan began at the first dataset, or if there is no later rank.
         """
         return self._start.hit == BEFORE_ALL or self._start.rank == MatchRank.INSIDE
 

@@ -77,7 +77,7 @@ class _Walk:
             self.truncated_by.add(f"level_max={self._limits.level_max}")
 
     def _hop(self, frontier: Collection[Dataset], hop: int) -> set[Dataset]:
-        """Add the lineage of datasets; return those to visit next, none if there is no room for more."""
+        """Add the lineage of datasets; return those to visit next, empty once a bound is reached."""
         neighbours: set[Dataset] = set()
         # In sorted order, so that truncation cuts the same part each time.
         for names, relations, complete in self._one_hop(sorted(frontier)):

@@ -80,7 +80,7 @@ class WindowReader:
     def checksums_by_name(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
         """Return the contents of the runs that match each query, by every name of its dataset, its own first.
 
-        Empty for a name without such runs. The number of calls does not follow that of the queries. Within
+        Empty for a name without such runs. Takes as many calls for many queries as for one. Within
         `shared_reads.shared`, a query is read once.
         """
         results = shared_reads.lookup(queries)
@@ -287,10 +287,10 @@ class WindowReader:
         return self._events.committed_runs(self._rows_of(runs))
 
     def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
-        """Yield counted runs, of one program each, with the newest of them; those of sealed days first.
+        """Yield counted runs, of one program each, with the newest of them; sealed days first.
 
-        Seals have programs; run rows have those of unsealed runs. Raises DeadlineExceeded; what was
-        yielded until then is valid.
+        Seals contain programs; for other days run rows are read. Raises DeadlineExceeded; what was yielded
+        until then is valid.
         """
         for day_runs in counted:
             if day_runs.program:

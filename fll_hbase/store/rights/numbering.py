@@ -133,7 +133,7 @@ class _Contexts:
         return {label: order[_frozen(signature)] for label, signature in signatures.items()}
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
-        """Return what a part shows of a label; of a part with very many labels the same for all of them."""
+        """Return what a part shows of a label; one text for all labels of a part with very many."""
         part = self._parts[number]
         if self._label_counts[number] == 1:
             if number not in self._single_label_texts:
@@ -188,7 +188,7 @@ def _parts(value: object) -> Iterator[object]:
 
 
 def _members(value: object) -> Sequence[object] | None:
-    """Return the members of a value that has any: of a dataclass, a struct or a collection."""
+    """Return the members of a dataclass, a struct or a collection; None for any other value."""
     kind: Any = type(value)
     if kind in _COLLECTIONS:
         return tuple(value)  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def _members(value: object) -> Sequence[object] | None:
 
 @cache
 def _names_of_members(kind: Any) -> tuple[str, ...] | None:
-    """Return the names of the members of a class of values, in the order of its constructor."""
+    """Return the members' names in a class of values, in constructor order; None for other classes."""
     if issubclass(kind, (Enum, str)):
         return None
     if kind is DatasetLineage:

@@ -103,7 +103,7 @@ class StoreView(LineageStore):
             raise run_id_in_use(_run_id(run)) from error
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return the conflicts of run ids that recording these runs would have. Raises Forbidden."""
+        """Return for each run whether its id is in use, without the owner, else None. Raises Forbidden."""
         checked = self._checked(runs)
         conflicts = self._base.find_conflicts(runs)
         listed: list[RunIdConflict | None] = []
@@ -191,7 +191,7 @@ class StoreView(LineageStore):
         return replace(result, fields=fields, truncated_by=_union(result.truncated_by, limits))
 
     def run(self, run: str) -> RunDetails:
-        """Return the committed state of a run of which something is visible. Raises NotFound."""
+        """Return the committed state of a run. Raises NotFound if no part of it is visible."""
         return self._with_public_checksum(self._numbered(super().run(run))[0])
 
     def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
@@ -202,7 +202,7 @@ class StoreView(LineageStore):
         return self._with_public_checksum(numbered), content
 
     def content(self, checksum: str) -> Content:
-        """Return a content of which nothing is hidden. Raises NotFound."""
+        """Return a content without hidden parts. Raises NotFound for any other."""
         content = super().content(checksum)
         if self._visible.public_checksum(checksum) != checksum:
             raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
@@ -234,6 +234,7 @@ class StoreView(LineageStore):
         return numbered, ((HIDDEN,) if numbered is not result else ())
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
+        """Return a page with numbers for hidden programs and the checksums that may be shown."""
         checksums = self._visible.public_checksums({listed.checksum for listed in page.runs})
         # Nothing but the program of a listed run may be hidden.
         has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)

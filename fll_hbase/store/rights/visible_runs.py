@@ -56,7 +56,7 @@ class VisibleRuns(EventMerger):
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
-        """Read runs by id, as they are shown; those of which nothing is visible are left out."""
+        """Read runs by id, as they are shown; runs without a visible part are left out."""
         details = super().run_details(runs)
         seen = self._visibility({stored_run.committed.checksum for stored_run in details.values()})
         shown = {}
@@ -92,7 +92,10 @@ class VisibleRuns(EventMerger):
         return msgspec.structs.replace(facts, **hidden) if hidden else facts
 
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
-        """Return whether any, and whether all datasets of contents are visible; all of none are."""
+        """Return by checksum whether any, and whether all datasets are visible. Raises CorruptRow.
+
+        Both are True for a content without datasets, and False for a missing one.
+        """
         with self._lock:
             visibility = {checksum: self._seen.get(checksum) for checksum in checksums}
         keys = [layout.content_row(checksum) for checksum, seen in visibility.items() if seen is None]

@@ -147,8 +147,8 @@ class VisibleTable:
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
         """Return the checksums that contents are shown with, in one call for those that are not cached.
 
-        A content of which nothing is hidden, or that does not exist, has its own one. Of others it is that of
-        the content as it is shown, from which no name can be confirmed by guessing.
+        A fully visible or missing content keeps its own. Otherwise it is the checksum of the content as it is
+        shown, from which no name can be confirmed by guessing.
         """
         keys = {layout.content_row(checksum): checksum for checksum in checksums}
         unknown = [key for key in keys if key not in self._unmasked and key not in self._checksums]
@@ -166,6 +166,7 @@ class VisibleTable:
         return Forbidden(f"this needs the role `{role.value}` on {where}; nothing was changed")
 
     def _is_visible(self, key: bytes) -> bool:
+        """Return whether a row may be shown: none of access, others by the namespace in their key."""
         if key.startswith(layout.ACCESS):
             return False
         namespace = namespaces.namespace_of(key)
@@ -188,6 +189,7 @@ class VisibleTable:
     def _scan(
         self, start: bytes, stop: bytes, columns: Columns, limit: int | None
     ) -> Iterator[tuple[bytes, Row]]:
+        """Yield the visible rows of a range, and skip hidden namespaces without reading them."""
         with_endpoints = _with_endpoints(columns) if start.startswith(layout.CONTENTS) else columns
         size = None if limit is None else min(limit, _SCAN_ROWS)
         while start < stop:
@@ -206,6 +208,7 @@ class VisibleTable:
             start = next_start
 
     def _shows_alias(self, column: bytes) -> bool:
+        """Return whether the caller may read the namespace of the dataset in an alias column."""
         if not column.startswith(layout.ALIAS):
             return True
         return self._may_read(layout.parse_alias(column).namespace)
@@ -228,6 +231,7 @@ class VisibleTable:
         return [None if field is None else field.dataset.namespace for field in fields]
 
     def _shown_content(self, key: bytes, row: Row, columns: Columns) -> Row:
+        """Return a content row as it is shown: itself if all its datasets are visible, else masked."""
         if key in self._unmasked:
             return _selected(row, columns)
         cached = self._cached(key)

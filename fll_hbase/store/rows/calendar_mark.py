@@ -26,7 +26,7 @@ def mark_complete(table: Table) -> None:
 
 
 def is_marked(table: Table) -> bool:
-    """Return whether the calendars of a table are complete; those of a table without references are."""
+    """Return whether the calendars of a table are complete, as they are without any references."""
     if table.get(calendars.MARK_ROW):
         return True
     # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.

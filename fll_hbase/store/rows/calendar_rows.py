@@ -156,6 +156,7 @@ def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> li
 
 
 def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
+    """Return the runs of a day by program and failure, with starts in milliseconds since its begin."""
     by_program: dict[tuple[bytes, bool], list[tuple[int, str]]] = {}
     for _, run in runs:
         listed = by_program.setdefault((encode_program(run), run.state.failed), [])
@@ -167,7 +168,7 @@ def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
 
 
 def reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
-    """Return the order of a run, start and id, among others: that of their references."""
+    """Return the sort key of a run, given its start and id: the order of references."""
     return -run[0], escape(run[1])
 
 

@@ -214,7 +214,7 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
-    """Yield the graph of each field; nothing if all together exceed `size_bytes`, that of the operations."""
+    """Yield the graph of each field; none if they exceed `size_bytes`, the size of the operations."""
     graphs = list(_partial_graphs(info.operations))
     # Each range takes a byte at least, so counting ranges rejects most dense graphs before they are encoded.
     if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:

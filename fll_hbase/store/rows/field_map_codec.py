@@ -68,6 +68,7 @@ def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]
 
 
 def _iter_positions(text: str, stop: int) -> Iterator[int]:
+    """Yield the positions in a text of spans. Raises ValueError for one of at least `stop`."""
     for span in text.split(",") if text else ():
         first, _, last = span.partition("-")
         # Before the range is built: a corrupt cell must not exhaust memory.
@@ -160,7 +161,7 @@ def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
 
 
 def _checked_number(number: Any, sets: Sequence[FieldSet]) -> int:
-    """Return the number of a set. Raises IndexError if there is no such set."""
+    """Return the number of a set. Raises IndexError if the set does not exist."""
     _item(sets, number)
     return int(number)
 

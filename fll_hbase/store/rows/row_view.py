@@ -72,6 +72,7 @@ def to_text(key: bytes) -> str:
 
 
 def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
+    """Return a cell decoded and cut; if it cannot be decoded, its bytes as written in Python."""
     heads = _VALUES.get(key[:2], {})
     decode = next((heads[head] for head in heads if column.startswith(head)), _text)
     is_readable = True
@@ -135,6 +136,7 @@ def _period_ms(period: int) -> int:
 
 
 def _run_index(key: bytes) -> Parts:
+    """Return the parts of a run index key: namespace, start in ms and run id."""
     namespace, tail = layout.split_run_index_key(key)
     reference = layout.parse_run_index_tail(tail)
     return {"namespace": unescape(namespace), "startMs": reference.start_ms, "run": reference.run}
@@ -168,6 +170,7 @@ def _property(key: bytes) -> Parts:
 
 
 def _other(key: bytes) -> Parts:
+    """Raise CorruptRow: the prefix of this key is unknown."""
     raise CorruptRow("this release knows no row of this kind")
 
 

@@ -107,7 +107,7 @@ def decode_head(value: bytes) -> CommittedHead:
 
 
 def is_head_only(value: bytes) -> bool:
-    """Return whether a commit value is that of a run recorded by events, without names."""
+    """Return whether a commit value has no names, as for a run recorded by events."""
     return value.count(SEPARATOR) == 2
 
 
@@ -118,7 +118,10 @@ def document_put(row: bytes, number: int, value: bytes) -> Put:
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Return the document of the highest number; ties go to the greatest digest. Raises CorruptRow."""
+    """Return the document of the highest number, then the greatest digest; None without any.
+
+    Raises CorruptRow.
+    """
     # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
     latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
     if latest is None:
@@ -247,6 +250,7 @@ def run_index_put(committed: CommittedRun) -> Put:
 
 @lru_cache(maxsize=4_096)
 def _run_index_parts(namespace: str, program: str) -> tuple[bytes, bytes]:
+    """Return the start of a key and the column of a program in the run index."""
     return layout.run_index_prefix(namespace), layout.run_index_column(program)
 
 

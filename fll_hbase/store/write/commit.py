@@ -325,7 +325,7 @@ class _DeadlineExceeded(Exception):
 def _restrict_to(
     pending: Iterable[PendingRun], contents: Iterable[EncodedContent], bodies: Mapping[str, bytes]
 ) -> tuple[list[EncodedContent], dict[str, bytes]]:
-    """Return the contents and event bodies that these runs need, without those of rejected runs."""
+    """Return the contents and event bodies that the pending runs need; rejected runs need none."""
     checksums = {run.info.checksum for run in pending if run.info is not None}
     digests = {digest for run in pending for digest in run.bodies}
     return (

@@ -64,6 +64,7 @@ class GroupCommit:
                     raise
 
     def _commit(self, request: _CommitRequest) -> CommitResult:
+        """Queue a request; commit a group with it, or wait for another thread to. Raises its error."""
         with self._queue_lock:
             self._queue.append(request)
         # A turn commits the head of the queue, which may not include this request: then it takes another.

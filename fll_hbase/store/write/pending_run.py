@@ -105,7 +105,7 @@ class PendingRun(ABC):
 
     @abstractmethod
     def append_again(self) -> None:
-        """Add the own input to `cells` once more, after a latest document whose content was deleted.
+        """Add the own input to `cells` once more, behind a latest document whose content was deleted.
 
         Raises CorruptRow if there is no own document.
         """
@@ -192,7 +192,7 @@ class PendingDocument(PendingRun):
         return None if owner in (None, self.document.run.program_id) else value
 
     def results(self) -> list[CommitResult | LineageError]:
-        """Return the one result, RunIdConflict if the run that counts is that of another program."""
+        """Return the one result; RunIdConflict if another program's document counts."""
         committed = self.committed or self.document
         owner = committed.run.program_id
         if owner != self.document.run.program_id and not self.replaces_others:
@@ -232,7 +232,10 @@ class PendingEvents(PendingRun):
             self.info = merged.info
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Compute the commit record of all events merged, or of the latest document if the row has one."""
+        """Compute the commit record of all events merged, or of the latest document if there is one.
+
+        Raises StoreUnavailable if an event that was put is missing.
+        """
         if run_rows.latest_document(row) is not None:
             PendingRun.compute_commit(self, row, events)
             return
@@ -336,7 +339,7 @@ def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
 
 
 def report_pass(pending: Sequence[PendingRun]) -> None:
-    """Count a pass that ended; `pending` are the runs that it did not commit, which start over."""
+    """Count a pass that ended; log it if runs in `pending` were not committed and start over."""
     metrics.PASSES.add()
     if not pending:
         return

@@ -168,7 +168,7 @@ class WayWriter:
         self._table_marked = self._is_mark_old = False
 
     def ways_to_put(self, days: Iterable[ContentDay], began_ms: int) -> set[_Way]:
-        """Return the ways that a pass that began at `began_ms` has to put."""
+        """Return the ways that a pass begun at `began_ms` has to put; mark a new table first."""
         ways = {(checksum, calendars.period_of(day)) for checksum, day in days}
         if ways and not self._table_marked:
             self._table_marked = mark(self._table)

@@ -69,7 +69,7 @@ class DaySealer:
         self._age_ms = GRACES * grace_ms
 
     def seal(self, requests: Iterable[SealRequest]) -> int:
-        """Seal those of the days that are old enough and unsealed; return how many were.
+        """Seal the requested days that are old enough and unsealed; return how many were.
 
         Raises StoreUnavailable and CorruptRow.
         """
@@ -83,7 +83,7 @@ class DaySealer:
         return count
 
     def _seals(self, request: SealRequest) -> dict[ContentDay, list[Put]]:
-        """Return the seals of those of the days that may be sealed. Raises CorruptRow."""
+        """Return the puts of the seals of the requested days that may be sealed. Raises CorruptRow."""
         began_ms = self._clock()
         tokens = self._old_tokens(request)
         if not tokens:
@@ -212,6 +212,7 @@ class BackgroundSealer:
             thread.join()
 
     def _run(self) -> None:
+        """Seal queued days until closed; log errors, and pause after an unavailable store."""
         while not self._closed.is_set():
             try:
                 request = self._queue.get(timeout=IDLE_SECONDS)

@@ -72,6 +72,7 @@ def _parse_conf(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 def _check_conf(conf: Mapping[str, str], ctx: click.Context, param: click.Parameter | None = None) -> None:
+    """Raise BadParameter for names that are not Spark's, or that the job sets itself."""
     for name in conf:
         if not name.startswith("spark."):
             raise click.BadParameter(f"{name!r} is not a setting of Spark, spark.NAME.", ctx, param)
@@ -174,6 +175,7 @@ def reach_store(settings: Settings, *, create: bool, any_release: bool = False) 
 
 
 def _read(settings: Settings, create: bool, any_release: bool) -> None:
+    """Read from the store before Spark starts, so that a wrong or old one fails at once."""
     if create and not store_exists(settings.store):
         check_creatable(settings.store)
         return
@@ -222,6 +224,7 @@ def spark_job(
 
 @contextmanager
 def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Return a context with a session; stops it and turns Spark's errors into one of the job."""
     # `session` reports a missing PySpark with how to install it, so what follows can be imported after it.
     spark = session(name, master=launch.master, settings={**defaults, **launch.spark_settings})
     from py4j.protocol import Py4JError
@@ -246,6 +249,7 @@ def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> I
 
 
 def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:
+    """Write the summary of a failed job; print an error if that fails, too."""
     try:
         if file:
             write_summary(file, members)

@@ -117,6 +117,7 @@ def _items(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _check_names(
     values: Values, valid_names: frozenset[str] | set[str], options: Mapping[str, Values], *, table: str = ""
 ) -> None:
+    """Raise ValueError for a name that is not valid in a table, with advice."""
     for name in values:
         if name in valid_names - NOT_IN_FILES:
             continue
@@ -152,6 +153,7 @@ def _setting_value(name: str, value: Any) -> str | int:
 
 
 def _text(name: str, value: Any) -> str:
+    """Return a value of TOML as text. Raises ValueError for bools, arrays and tables."""
     # TOML has dates: they are written as ISO 8601, which options accept.
     if isinstance(value, date):
         return value.isoformat()
@@ -161,7 +163,10 @@ def _text(name: str, value: Any) -> str:
 
 
 def _flatten(values: Any, prefix: str = "") -> dict[str, str]:
-    """Return the values of nested tables by dotted names: TOML reads `spark.a.b = 1` as three tables."""
+    """Return the values of nested tables by dotted names: TOML reads `spark.a.b = 1` as three tables.
+
+    Raises ValueError if `values` is not a table, or has arrays.
+    """
     if not isinstance(values, dict):
         raise ValueError(f"`{prefix or SPARK_CONF}` is a table of names and values")
     flat: dict[str, str] = {}

@@ -38,7 +38,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def days_of(key: bytes, columns: Iterable[bytes]) -> set[ContentDay]:
-    """Return the days of which a calendar has cells. Raises CorruptRow for a malformed key or column."""
+    """Return the days with cells in a calendar row. Raises CorruptRow for a malformed key or column."""
     checksum, period = calendars.parse_calendar(key)
     return {
         ContentDay(checksum, calendars.parse_day_column(column, period)[1])
@@ -48,7 +48,7 @@ def days_of(key: bytes, columns: Iterable[bytes]) -> set[ContentDay]:
 
 
 def check_day(row: Row, day: int) -> None:
-    """Raise CorruptRow for a malformed token of a day, or a seal that holds and cannot be read."""
+    """Raise CorruptRow for a malformed token of a day, or an unreadable seal that its token makes valid."""
     token = calendar_rows.token_of(row, day)
     if token is not None and not _TOKEN.fullmatch(token):
         raise CorruptRow(f"{token[:100]!r} is not a token")

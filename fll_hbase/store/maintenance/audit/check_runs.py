@@ -182,9 +182,9 @@ class RunRowChecker:
         needed: list[bytes],
         allowed: list[bytes],
     ) -> None:
-        """Add references, ways, day and index row of a run to `needed`, those before a horizon to `allowed`.
+        """Add references, ways, day and index row of a run to `needed`, or before a horizon to `allowed`.
 
-        In the run index the cell of its program is needed, and those of other programs are allowed.
+        In the run index the cell of its program is needed, and cells of other programs are allowed.
         """
         # A dataset with an earlier cut-off than others loses its references to the run in a purge: `d:h`.
         checksum, start_ms, failed, program = index_facts
@@ -219,10 +219,9 @@ class RunRowChecker:
         self._reported.add(content_day)
 
     def _program(self, key: bytes, row: Row, value: bytes) -> ProgramFacts:
-        """Return what the rows of a run say of its program.
+        """Return what the rows of a run say about its program. Raises CorruptRow if `value` is unreadable.
 
-        `key` is the run row, `value` that of a commit record or document in it. Raises CorruptRow if `value`
-        cannot be read.
+        `key` is the run row, `value` that of a commit record or document in it.
         """
         if run_rows.is_head_only(value):
             return self._program_of_events(key, row)
@@ -250,7 +249,7 @@ class RunRowChecker:
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
         """Yield what is wrong with the commit record of a run row, at most one finding.
 
-        `value` is that of the valid commit record, None without one.
+        `value` is the valid commit record's; None without a valid one.
         """
         repair = Repair(key)
         commits, inputs = columns.commits, columns.inputs
@@ -310,7 +309,7 @@ def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
 
 
 def _is_altered(row: Row, column: bytes) -> bool:
-    """Return whether the digest in a column is not that of its value."""
+    """Return whether a value no longer has the digest in its column."""
     # A part of the digest in columns of events and commit records.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
 

@@ -75,7 +75,7 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
 
 
 def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:
-    """Yield a finding for each day of a page with a wrong seal that has not changed since it was read."""
+    """Yield a finding for each wrong seal in a page of days, unless it changed since it was read."""
     suspects: dict[ContentDay, tuple[Dataset, int]] = {}
     for request in counting_requests(table, page):
         try:
@@ -101,7 +101,7 @@ def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[
 
 
 def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
-    """Return whether the seal of a day, or the list of its many runs, is another than that of these runs."""
+    """Return whether the seal of a day, or its list of many runs, differs from what these runs give."""
     token = calendar_rows.token_of(row, day.day) or b""
     expected = {put.column: put.value for put in calendar_rows.seal_puts(day, token, runs)}
     for kind in check_calendars.SEALS:

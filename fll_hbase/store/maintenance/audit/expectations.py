@@ -32,7 +32,7 @@ class RowFacts:
 
 
 def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
-    """Return the text of a cell; without `value` that of the column, whatever its value."""
+    """Return the text of a cell for hashing; without `value`, of the column with any value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
 
@@ -53,7 +53,7 @@ def row_of(text: bytes) -> bytes:
 
 
 def column_of(text: bytes) -> bytes:
-    """Return the column of a text, empty for that of a row."""
+    """Return the column in a text; empty for the text of a row."""
     return text.split(b"\n", 2)[1] if b"\n" in text else b""
 
 

@@ -231,7 +231,10 @@ def _needs(facts: RowFacts, text: bytes) -> bool:
 
 
 def _unneeded_reference(key: bytes, column: bytes, current: dict[bytes, RowFacts]) -> Kind:
-    """Return why no row needs a reference; `current` has the rows that exist. Raises CorruptRow."""
+    """Return why no row needs a reference: its run or its content is gone, or both changed.
+
+    `current` has the rows that exist. Raises CorruptRow for a malformed key.
+    """
     letter, _, _, tail = key.split(b"|", 3) if key.count(b"|") == 4 else (b"", b"", b"", b"")
     reference = layout.parse_reference_tail(tail)
     dataset = ranges.dataset_of(key)
@@ -259,7 +262,7 @@ def _parse_run_index_key(key: bytes) -> layout.Reference:
 
 
 def _check_way_key(key: bytes) -> None:
-    """Raise CorruptRow unless the key is that of a way."""
+    """Raise CorruptRow unless the key is a way's."""
     segments = key.split(b"|")
     if len(segments) != 6 or segments[1] not in layout.LETTERS.values():
         raise CorruptRow("is not the key of a way")

@@ -84,6 +84,7 @@ class FactCollector:
         return facts
 
     def _collect_row(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
+        """Add the facts of a row to `facts`; an unreadable row becomes a finding there."""
         try:
             collector = _COLLECTORS.get(key[:2])
             if collector is not None:
@@ -108,6 +109,7 @@ class FactCollector:
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
+        """Return the horizons of datasets in milliseconds since 1970, 0 without one; they are cached."""
         missing = {
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }
@@ -129,9 +131,9 @@ def _committed_contents(page: Sequence[KeyedRow]) -> Iterator[bytes]:
 
 
 def _horizon_ms(row: Row) -> int:
-    """Return the latest horizon of a dataset in milliseconds since 1970, 0 without one.
+    """Return the latest horizon in a dataset's row in milliseconds since 1970, 0 without one.
 
-    The row is that of the catalogue, or that among the ways.
+    The row is in the catalogue or among the ways.
     """
     # Each purge puts a cell of its own; the latest is valid. `collect_dataset` reports malformed ones.
     horizons = []
