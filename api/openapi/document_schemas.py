@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import marshmallow as ma
@@ -206,31 +205,3 @@ COMPONENTS: tuple[type[msgspec.Struct], ...] = (
     DbtDocument,
 )
 """Shapes that are referred to by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestShape:
-    """The OpenAPI description of the documents of a format: named schemas, and notes for users."""
-
-    schemas: tuple[str, ...] = ()
-    notes: str = ""
-
-
-REQUESTS = {
-    "lineage": RequestShape(("LineageDocument", "FirstDesignDocument")),
-    "sql": RequestShape(
-        ("SqlDocument",),
-        "Columns that a statement does not name come from `schema`, else from the catalogue; warnings list "
-        "what could not be resolved.",
-    ),
-    "pipelines": RequestShape(
-        ("PipelineDocument",),
-        "The stages of its config become operations; `arguments` are values of macros. Warnings list what "
-        "is unknown.",
-    ),
-    "dbt": RequestShape(
-        ("DbtDocument",),
-        "One run for each model, seed and snapshot that dbt built, with the columns of the catalog.",
-    ),
-}
-"""Descriptions by name of the format; any other format is described as a JSON object."""

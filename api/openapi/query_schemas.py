@@ -111,6 +111,11 @@ def schema_name(body: type[msgspec.Struct]) -> str:
     return name
 
 
+def reference(body: type[msgspec.Struct]) -> Json:
+    """Return what names the schema of a body, which must be one of the components of the document."""
+    return {"$ref": f"#/components/schemas/{schema_name(body)}"}
+
+
 def answer_schema(query: type[Query[Any]]) -> ma.Schema | Json:
     """Return the schema of the body of an answer: an object, or an array whose items are of one type."""
     body = query.body_type()
@@ -204,4 +209,4 @@ def _alternative(hint: Any) -> Json:
     if plain is str:
         lengths = [(meta.min_length, meta.max_length) for meta in metas]
         return {"type": "string", "minLength": lengths[0][0], "maxLength": lengths[0][1]}
-    return {"$ref": f"#/components/schemas/{schema_name(plain)}"}
+    return reference(plain)

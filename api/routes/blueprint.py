@@ -12,6 +12,7 @@ from fll_hbase.ingest import DocumentFormat, DocumentReader, ParsedDocument, Rec
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
+from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 
 from ..openapi.answer_schemas import Problem
@@ -65,6 +66,16 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
                 )(view)
             return view
 
+        return decorate
+
+    def requires(
+        self, schema: Json, *, media_type: str = "application/json", example: Json | None = None
+    ) -> Callable[[Route], Route]:
+        """Return a decorator that documents the body that a route needs."""
+        content = {"schema": schema, **({"example": example} if example else {})}
+        decorate: Callable[[Route], Route] = self.doc(
+            requestBody={"required": True, "content": {media_type: content}}
+        )
         return decorate
 
 

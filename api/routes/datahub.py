@@ -36,9 +36,11 @@ from ..openapi.datahub_schemas import (
     Config,
     EntitiesParams,
     Ingested,
+    IngestedEntity,
+    MessageDryRun,
     OpenApiParams,
 )
-from ..openapi.query_schemas import body_schema
+from ..openapi.query_schemas import body_schema, reference
 from ..wire import problems, responses
 from ..wire.query_params import NoParams, now_ms
 from .blueprint import Blueprint, body, store
@@ -53,12 +55,9 @@ VERSION = "v1.0.1"
 
 OTHERS_RECORDED = "the other proposals of the message are recorded"
 
-_DRY_RUNS = {"$ref": "#/components/schemas/MessageDryRun"}
-_INGESTED = {"anyOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
-_ENTITIES = {
-    "anyOf": [{"type": "array", "items": {"$ref": "#/components/schemas/IngestedEntity"}}, _DRY_RUNS]
-}
-_JSON = {"required": True, "content": {"application/json": {"schema": {}}}}
+_DRY_RUNS = reference(MessageDryRun)
+_INGESTED = {"anyOf": [reference(Ingested), _DRY_RUNS]}
+_ENTITIES = {"anyOf": [{"type": "array", "items": reference(IngestedEntity)}, _DRY_RUNS]}
 
 
 @blueprint.after_request
@@ -98,7 +97,7 @@ def config(query: dict[str, Any]) -> Response:
 
 @blueprint.route("/aspects", methods=["POST"])
 @blueprint.arguments(AspectsParams(), location="query")
-@blueprint.doc(requestBody=_JSON)
+@blueprint.requires({})
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_proposals(query: dict[str, Any]) -> Response:
@@ -115,7 +114,7 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
 
 @blueprint.route("/entities", methods=["POST"])
 @blueprint.arguments(EntitiesParams(), location="query")
-@blueprint.doc(requestBody=_JSON)
+@blueprint.requires({})
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_snapshots(query: dict[str, Any]) -> Response:
@@ -134,7 +133,7 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
 
 @blueprint.route("/openapi/v3/entity/<name:entity>", methods=["POST", "PATCH"])
 @blueprint.arguments(OpenApiParams(), location="query")
-@blueprint.doc(requestBody=_JSON)
+@blueprint.requires({})
 @blueprint.alt_response(200, schema=_ENTITIES, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def upsert(query: dict[str, Any], entity: str) -> Response:

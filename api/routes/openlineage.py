@@ -15,8 +15,8 @@ from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocumen
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..openapi.answer_schemas import EventRecorded, EventsRecorded
-from ..openapi.query_schemas import body_schema
+from ..openapi.answer_schemas import DryRun, EventRecorded, EventsRecorded
+from ..openapi.query_schemas import body_schema, reference
 from ..wire import problems, responses
 from ..wire.query_params import NoParams, RecordParams
 from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
@@ -41,7 +41,6 @@ problems.METHOD_HINTS |= dict.fromkeys(
 blueprint = Blueprint("openlineage", __name__, description="Record OpenLineage events")
 
 _EVENT = {"type": "object", "description": "A run, job or dataset event of OpenLineage 2-0-2"}
-_EVENTS = {"type": "array", "items": _EVENT}
 
 
 @blueprint.route("/", methods=["POST"])
@@ -55,11 +54,11 @@ def wrong_path_hint(query: dict[str, Any]) -> Response:
 
 @blueprint.route(PATH, methods=["POST"])
 @blueprint.arguments(RecordParams(), location="query")
-@blueprint.doc(requestBody={"required": True, "content": {"application/json": {"schema": _EVENT}}})
+@blueprint.requires(_EVENT)
 @blueprint.response(
     201, body_schema(EventRecorded), description="Recorded, durably; `recorded` is false for a repeated event"
 )
-@blueprint.alt_response(200, schema={"$ref": "#/components/schemas/DryRun"}, description="A dry run")
+@blueprint.alt_response(200, schema=reference(DryRun), description="A dry run")
 @blueprint.problems(400, 409, 413, 415, 503)
 def record_event(query: dict[str, Any]) -> Response:
     """Record one event.
@@ -88,7 +87,7 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
 
 @blueprint.route(f"{PATH}/batch", methods=["POST"])
 @blueprint.arguments(RecordParams(), location="query")
-@blueprint.doc(requestBody={"required": True, "content": {"application/json": {"schema": _EVENTS}}})
+@blueprint.requires({"type": "array", "items": _EVENT})
 @blueprint.response(
     200, body_schema(EventsRecorded), description="How many were recorded, which were refused and why"
 )

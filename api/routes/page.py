@@ -18,36 +18,24 @@ HEADERS = {
     # The names of the files never change: a browser asks by their entity tags.
     "Cache-Control": "no-cache",
 }
-_FILES = Path(__file__).parents[1] / "page"
-_HTML = (_FILES / "index.html").read_bytes()
-_SCRIPT = (_FILES / "page.js").read_bytes()
-_DETAILS = (_FILES / "details.js").read_bytes()
-_STYLE = (_FILES / "page.css").read_bytes()
+_FOLDER = Path(__file__).parents[1] / "page"
+_FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.js": ("page.js", "text/javascript"),
+    # The screens that the page loads when they are first opened.
+    "/details.js": ("details.js", "text/javascript"),
+    "/page.css": ("page.css", "text/css"),
+}
+"""Name and type of the file at each path."""
 
 
-@blueprint.route("/")
-def html() -> Response:
-    """Return the page. It parses its query itself, so none is refused."""
-    return _file(_HTML, "text/html")
+def _add_file(path: str, name: str, mimetype: str) -> None:
+    """Add the route of a file, which is read once; the page parses its query itself, so none is refused."""
+    content = (_FOLDER / name).read_bytes()
+    blueprint.add_url_rule(
+        path, name.replace(".", "-"), lambda: Response(content, mimetype=mimetype, headers=HEADERS)
+    )
 
 
-@blueprint.route("/page.js")
-def script() -> Response:
-    """Return the script of the page."""
-    return _file(_SCRIPT, "text/javascript")
-
-
-@blueprint.route("/details.js")
-def details() -> Response:
-    """Return the script of the screens that the page loads when they are first opened."""
-    return _file(_DETAILS, "text/javascript")
-
-
-@blueprint.route("/page.css")
-def style() -> Response:
-    """Return the style sheet of the page."""
-    return _file(_STYLE, "text/css")
-
-
-def _file(content: bytes, mimetype: str) -> Response:
-    return Response(content, mimetype=mimetype, headers=HEADERS)
+for _path, (_name, _mimetype) in _FILES.items():
+    _add_file(_path, _name, _mimetype)

@@ -6,11 +6,11 @@ from typing import Any
 
 from flask import Response
 
-from fll_hbase.queries.policies import Policies, Policy, PolicyByName, policy_body
+from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName, policy_body
 from fll_hbase.queries.retention import Retention
 from fll_hbase.sources import tag_bodies
 
-from ..openapi.query_schemas import body_schema
+from ..openapi.query_schemas import body_schema, reference
 from ..wire import responses
 from ..wire.query_params import NoParams
 from .blueprint import Blueprint, body, store
@@ -18,15 +18,7 @@ from .queries import add_query, rule
 
 _RULE = rule(PolicyByName)
 _SCHEMA = body_schema(Policy)
-_BODY = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {"$ref": "#/components/schemas/PolicyBody"},
-            "example": {"maxAge": "90d", "tag": "PII", "description": "Deleted after three months"},
-        }
-    },
-}
+_EXAMPLE = {"maxAge": "90d", "tag": "PII", "description": "Deleted after three months"}
 
 blueprint = Blueprint(
     "policies", __name__, description="How long data, and what is derived from it, may live"
@@ -35,7 +27,7 @@ blueprint = Blueprint(
 
 @blueprint.route(_RULE, methods=["PUT"])
 @blueprint.arguments(NoParams(), location="query")
-@blueprint.doc(requestBody=_BODY)
+@blueprint.requires(reference(PolicyBody), example=_EXAMPLE)
 @blueprint.alt_response(200, schema=_SCHEMA, description="It existed: updated, or the same again")
 @blueprint.response(201, _SCHEMA, description="The policy is stored, durably")
 @blueprint.problems(400, 404, 413, 415, 503)

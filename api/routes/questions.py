@@ -9,10 +9,10 @@ from flask import Response, current_app
 from fll_hbase.queries.derivations import Derivations
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
-from fll_hbase.queries.query_batch import PATH, BatchAnswer
+from fll_hbase.queries.query_batch import PATH, Batch, BatchAnswer
 
 from ..batches.batch_answers import answer_batch, parse_batch
-from ..openapi.query_schemas import body_schema
+from ..openapi.query_schemas import body_schema, reference
 from ..wire import responses
 from ..wire.query_params import NoParams
 from .blueprint import body, store
@@ -20,15 +20,10 @@ from .queries import query_blueprint
 
 blueprint = query_blueprint("questions", "Query the lineage of a window", Lineage, FieldLineage, Derivations)
 
-_REQUEST = {
-    "required": True,
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Questions"}}},
-}
-
 
 @blueprint.route(PATH, methods=["POST"])
 @blueprint.arguments(NoParams(), location="query")
-@blueprint.doc(requestBody=_REQUEST)
+@blueprint.requires(reference(Batch))
 @blueprint.response(
     200, body_schema(BatchAnswer), description="In the order of the questions, each with its own status"
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Response, request
@@ -32,9 +32,16 @@ from fll_hbase.runtime.errors import (
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 
-from ..openapi.answer_schemas import Recorded, RecordedRuns
-from ..openapi.document_schemas import REQUESTS, RequestShape
-from ..openapi.query_schemas import body_schema
+from ..openapi.answer_schemas import DryRun, DryRuns, Recorded, RecordedRuns
+from ..openapi.document_schemas import (
+    DbtDocument,
+    Document,
+    FirstDesignDocument,
+    LineageDocument,
+    SqlDocument,
+)
+from ..openapi.pipeline_schemas import PipelineDocument
+from ..openapi.query_schemas import body_schema, reference
 from ..wire import bodies, problems, responses
 from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
@@ -56,12 +63,40 @@ _DRY_RUN = (
 )
 _NOT_COMPARED = FieldError("run.run", "not compared with recorded runs: the store does not answer")
 
+
+@dataclass(frozen=True, slots=True)
+class _RequestShape:
+    """The OpenAPI description of the documents of a format: shapes, and notes for users."""
+
+    bodies: tuple[type[Document], ...] = ()
+    notes: str = ""
+
+
+_REQUESTS = {
+    "lineage": _RequestShape((LineageDocument, FirstDesignDocument)),
+    "sql": _RequestShape(
+        (SqlDocument,),
+        "Columns that a statement does not name come from `schema`, else from the catalogue; warnings list "
+        "what could not be resolved.",
+    ),
+    "pipelines": _RequestShape(
+        (PipelineDocument,),
+        "The stages of its config become operations; `arguments` are values of macros. Warnings list what "
+        "is unknown.",
+    ),
+    "dbt": _RequestShape(
+        (DbtDocument,),
+        "One run for each model, seed and snapshot that dbt built, with the columns of the catalog.",
+    ),
+}
+"""Descriptions by name of the format; any other format is described as a JSON object."""
+
 blueprint = Blueprint("recording", __name__, description="Record the lineage of runs")
 
 
 @blueprint.route(f"{_NAMESPACE_PATH}/lineage/batch", methods=["POST"])
 @blueprint.arguments(RecordRunParams(), location="query")
-@blueprint.doc(requestBody={"required": True, "content": {NDJSON: {"schema": _TEXT}}})
+@blueprint.requires(_TEXT, media_type=NDJSON)
 @blueprint.alt_response(
     200, schema=_TEXT, content_type=NDJSON, description="One line for each document: an answer or a problem"
 )
@@ -195,30 +230,30 @@ def _preview(document: ParsedDocument, document_format: DocumentFormat) -> Json:
 
 def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
     """Add POST /v3/namespaces/<namespace>/<route> with the OpenAPI description of the format."""
-    shape = REQUESTS.get(document_format.name, RequestShape())
-    recorded, dry_run = ("Recorded", "DryRun") if document_format.has_run_id else ("RecordedRuns", "DryRuns")
+    shape = _REQUESTS.get(document_format.name, _RequestShape())
+    recorded, dry_run = (Recorded, DryRun) if document_format.has_run_id else (RecordedRuns, DryRuns)
     view = _view(document_format, shape)
     # As decorators from the bottom up: `route` is last, since it registers the view that the others made.
     for decorate in (
         routes.problems(400, 409, 413, 415, 422, 503),
         routes.alt_response(
             200,
-            schema={"anyOf": [_reference(recorded), _reference(dry_run)]},
+            schema={"anyOf": [reference(recorded), reference(dry_run)]},
             description="Repeated or replaced, or a dry run",
         ),
         routes.response(
             201,
-            body_schema(Recorded if document_format.has_run_id else RecordedRuns),
+            body_schema(recorded),
             description="Recorded, durably",
         ),
-        routes.doc(requestBody=_request(shape)),
+        routes.requires(_request(shape)),
         routes.arguments(RecordRunParams(), location="query"),
         routes.route(f"{_NAMESPACE_PATH}/{document_format.route}", methods=["POST"]),
     ):
         view = decorate(view)
 
 
-def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[..., Response]:
+def _view(document_format: DocumentFormat, shape: _RequestShape) -> Callable[..., Response]:
     """Return the view of the route that records, or with `dryRun` previews, one document of a format."""
 
     def view(query: dict[str, Any], namespace: str) -> Response:
@@ -236,14 +271,9 @@ def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[...,
     return view
 
 
-def _request(shape: RequestShape) -> Json:
-    schemas = [_reference(name) for name in shape.schemas]
-    schema = {"oneOf": schemas} if len(schemas) > 1 else schemas[0] if schemas else {"type": "object"}
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
-
-
-def _reference(name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{name}"}
+def _request(shape: _RequestShape) -> Json:
+    schemas = [reference(body) for body in shape.bodies]
+    return {"oneOf": schemas} if len(schemas) > 1 else schemas[0] if schemas else {"type": "object"}
 
 
 def format_blueprints(formats: Iterable[DocumentFormat]) -> list[Blueprint]:

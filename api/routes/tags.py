@@ -11,6 +11,7 @@ from fll_hbase.queries.tags import (
     DatasetTags,
     FieldTags,
     Tag,
+    TagBody,
     TaggedFields,
     TagOfField,
     Tags,
@@ -18,7 +19,7 @@ from fll_hbase.queries.tags import (
 )
 from fll_hbase.sources import tag_bodies
 
-from ..openapi.query_schemas import body_schema
+from ..openapi.query_schemas import body_schema, reference
 from ..wire import responses
 from ..wire.query_params import NoParams
 from .blueprint import Blueprint, body, store
@@ -26,22 +27,14 @@ from .queries import add_query, rule
 
 _RULE = rule(TagOfField)
 _SCHEMA = body_schema(Tag)
-_BODY = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {"$ref": "#/components/schemas/TagBody"},
-            "example": {"by": "ana@example.org", "description": "Identifies a person"},
-        }
-    },
-}
+_EXAMPLE = {"by": "ana@example.org", "description": "Identifies a person"}
 
 blueprint = Blueprint("tags", __name__, description="Tags of fields")
 
 
 @blueprint.route(_RULE, methods=["PUT"])
 @blueprint.arguments(NoParams(), location="query")
-@blueprint.doc(requestBody=_BODY)
+@blueprint.requires(reference(TagBody), example=_EXAMPLE)
 @blueprint.alt_response(200, schema=_SCHEMA, description="The field had the tag: updated, or the same again")
 @blueprint.response(201, _SCHEMA, description="The field has the tag, durably")
 @blueprint.problems(400, 404, 413, 415, 503)
