@@ -23,6 +23,7 @@ from fll_hbase.runtime import clock, deadline
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.sqlite_connection import Connection, connect
+from fll_hbase.tables.sqlite_files import create_private
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
 from fll_hbase.tables.sqlite_splits import find_splits
 from fll_hbase.tables.write_lock import WriteLock
@@ -89,7 +90,7 @@ class SqliteTable:
         self._path = path
         self._busy_seconds = busy_seconds
         self._in_memory = path == MEMORY
-        self._write_lock = WriteLock(None if self._in_memory else path + ".lock")
+        self._write_lock = WriteLock(None if self._in_memory else path)
         self._idle: list[Connection] = []
         self._writer: Connection | None = None
         self._written_at = -math.inf
@@ -206,6 +207,7 @@ class SqliteTable:
         """Check the path and prepare the schema. Raises ConfigurationError, sqlite3.Error and OSError."""
         if create and not self._in_memory:
             Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
+            create_private(Path(self._path))
         elif not self._in_memory and not Path(self._path).exists():
             raise ConfigurationError(f"{self._path} does not exist")
         if Path(self._path).is_dir():

@@ -8,6 +8,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from fll_hbase.tables.sqlite_files import open_lock
 
 PATIENT_THREADS_MAX = 4
 """Threads that wait for their whole timeout; further ones give up early while the lock makes no progress."""
@@ -22,8 +25,9 @@ class WriteLock:
     PATIENT_THREADS_MAX threads keep waiting: the others are needed for readers.
     """
 
-    def __init__(self, path: str | None) -> None:
-        self._path = path
+    def __init__(self, store: str | None) -> None:
+        """Lock the file at the path of a store, by a file beside it; None: the threads of this process."""
+        self._store = store
         self._thread_lock = threading.Lock()
         self._waiting_lock = threading.Lock()
         self._waiting = 0
@@ -46,7 +50,7 @@ class WriteLock:
         if not self.exclude_threads():
             self._wait_for_threads(deadline)
         try:
-            if self._path is not None and not self._open_file(self._path).lock(deadline - time.monotonic()):
+            if self._store is not None and not self._open_file(self._store).lock(deadline - time.monotonic()):
                 raise TimeoutError(f"other processes held the write lock for {timeout_seconds:.3g} s")
             self._last_progress = time.monotonic()
         except BaseException:
@@ -100,10 +104,10 @@ class WriteLock:
             self._file.close()
             self._file = None
 
-    def _open_file(self, path: str) -> _LockFile:
+    def _open_file(self, store: str) -> _LockFile:
         """Return the lock file of this process: an inherited one would share the parent's lock."""
         if self._file is None or self._file.pid != os.getpid():
-            self._file = _LockFile(path)
+            self._file = _LockFile(store)
         return self._file
 
 
@@ -113,9 +117,9 @@ class _LockFile:
     It releases a lock that it gets after the timeout, so that a timeout leaves nothing behind.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, store: str) -> None:
         self.pid = os.getpid()
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = open_lock(Path(f"{store}.lock"), Path(store))
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._wanted = self._locked = self._waiting = self._closed = False

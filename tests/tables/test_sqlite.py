@@ -65,7 +65,7 @@ def goes_on(table: Table) -> None:
 
 
 def test_writers_give_up_on_a_stopped_process_and_go_on_once_it_does(impatient: Table, path: Path) -> None:
-    with process(holds_the_lock, f"{path}.lock") as (child, reports):
+    with process(holds_the_lock, str(path)) as (child, reports):
         stopped(child)
         for _ in range(2):
             with gives_up():
@@ -79,7 +79,7 @@ def test_writers_give_up_on_a_stopped_process_and_go_on_once_it_does(impatient: 
 
 
 def test_writers_go_on_once_a_stopped_process_is_killed(impatient: Table, path: Path) -> None:
-    with process(holds_the_lock, f"{path}.lock") as (child, _):
+    with process(holds_the_lock, str(path)) as (child, _):
         stopped(child)
         with gives_up():
             impatient.write([[Put(b"meanwhile", b"d:x", b"1")]])
@@ -89,14 +89,15 @@ def test_writers_go_on_once_a_stopped_process_is_killed(impatient: Table, path: 
 
 
 def test_a_file_is_opened_beside_a_stopped_process(impatient: Table, path: Path) -> None:
-    with process(holds_the_lock, f"{path}.lock") as (child, _):
+    with process(holds_the_lock, str(path)) as (child, _):
         stopped(child)
         with closing(SqliteTable(str(path), busy_seconds=BUSY_SECONDS)) as opened:
             assert opened.get(b"before")
 
 
 def test_making_a_file_gives_up_on_a_stopped_process(path: Path) -> None:
-    with process(holds_the_lock, f"{path}.lock") as (child, _):
+    path.touch()
+    with process(holds_the_lock, str(path)) as (child, _):
         stopped(child)
         with gives_up():
             SqliteTable(str(path), busy_seconds=BUSY_SECONDS)

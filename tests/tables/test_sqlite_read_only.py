@@ -127,6 +127,7 @@ def test_it_is_read_whole_beside_a_writer(folder: Path) -> None:
     path = folder / "cells.db"
     with closing(SqliteTable(str(path))) as table:
         write(table, b"0")
+    path.chmod(0o644)
     folder.chmod(0o555)
     reader = Reader(path)
     for number in range(30):

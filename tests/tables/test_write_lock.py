@@ -22,7 +22,9 @@ SOON, LONG = 0.2, 120.0
 
 @pytest.fixture
 def lock(tmp_path: Path) -> str:
-    return str(tmp_path / "cells.lock")
+    path = tmp_path / "cells.db"
+    path.touch()
+    return str(path)
 
 
 @pytest.fixture(params=["file", "threads alone"])
@@ -132,9 +134,11 @@ def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
     assert is_free(first)
 
 
-def test_turns_of_other_files_do_not(lock: str) -> None:
+def test_turns_of_other_files_do_not(lock: str, tmp_path: Path) -> None:
     with WriteLock(lock).held(LONG):
-        assert is_free(WriteLock(lock + "2"))
+        other = tmp_path / "other.db"
+        other.touch()
+        assert is_free(WriteLock(str(other)))
         assert is_free(WriteLock(None))
 
 
@@ -191,7 +195,7 @@ def test_timeouts_leave_no_threads_and_no_descriptors(lock: str) -> None:
         threads = lambda: [thread.name for thread in threading.enumerate()].count("lock-file")  # noqa: E731
         eventually(lambda: threads() == 1, "one thread waits for the lock, however many gave up")
         open_files = [os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()]
-        assert open_files.count(os.path.realpath(lock)) == 2, "one for each lock"
+        assert open_files.count(os.path.realpath(f"{lock}.lock")) == 2, "one for each lock"
         waiting = threading.Thread(target=acquire_once, args=(second,))
         waiting.start()
     waiting.join(LONG)
