@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from copy import copy
 
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import LineageError, StoreUnavailable
@@ -55,7 +56,7 @@ class Readiness:
             raise StoreUnavailable(f"the store has not answered for {seconds:.1f} s; try again")
         if error is not None:
             # One exception for each caller: raising a shared one would mix their tracebacks.
-            raise type(error)(str(error)) from error
+            raise copy(error) from error
 
     def _check_while_wanted(self) -> None:
         """Check every PAUSE_SECONDS until `require` was not called for WANTED_SECONDS."""

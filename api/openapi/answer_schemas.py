@@ -111,10 +111,11 @@ class DryRuns(msgspec.Struct):
     warnings: tuple[Fault, ...] = ()
 
 
-class Health(msgspec.Struct):
-    """The state of the process or of its store."""
+class Health(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """The state of the process or of its store; every write to one that is `readOnly` is 403."""
 
     status: str
+    read_only: bool = False
 
 
 COMPONENTS: tuple[type[msgspec.Struct], ...] = (DryRun, DryRuns, RecordedRuns)

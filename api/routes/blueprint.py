@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ from .ingesting import ingest_documents
 
 PART_DOCUMENTS = 2_000
 """Documents of a batch that are recorded in one call."""
+
+_log = logging.getLogger(__name__)
 
 Route = TypeVar("Route", bound=Callable[..., Any])
 
@@ -129,13 +132,18 @@ def ingest_batch(
 
     If the store is unavailable, that error is the result of every document without an error of its own. Each
     PART_DOCUMENTS have the whole time of a request. Once it was not enough, no further part of the request is
-    tried: a store that hangs would cost each of them that time.
+    tried: a store that hangs would cost each of them that time. Errors that clients are
+    not told in full are logged.
     """
     results: list[RecordResult | LineageError] = []
     for start in range(0, len(documents), PART_DOCUMENTS):
         part = documents[start : start + PART_DOCUMENTS]
         results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part, take_over)
-    report_refused(result for result in results if isinstance(result, LineageError))
+    errors = [result for result in results if isinstance(result, LineageError)]
+    report_refused(errors)
+    # One object may be the error of many documents.
+    for error in {id(error): error for error in errors if error.told}.values():
+        _log.error("request %s: %s: %s", g.get("request_id", ""), type(error).__name__, error)
     return results
 
 

@@ -6,13 +6,15 @@ from typing import Any
 
 from flask import Response, current_app
 
+from fll_hbase.tables import is_read_only
+
 from ..observability import exporter
 from ..observability.readiness import Readiness
 from ..openapi.answer_schemas import Health
 from ..openapi.query_schemas import body_schema
 from ..wire import responses
 from ..wire.query_params import NoParams
-from .blueprint import Blueprint
+from .blueprint import Blueprint, settings
 
 METRICS_PATH = "/metrics"
 
@@ -34,10 +36,14 @@ def liveness(query: dict[str, Any]) -> Response:
 @blueprint.response(200, body_schema(Health), description="The store answers")
 @blueprint.problems(400, 503)
 def ready(query: dict[str, Any]) -> Response:
-    """Report that the store answers; 503 if it does not."""
+    """Report that the store answers; 503 if it does not.
+
+    With `readOnly` the server may only read it: every write is 403.
+    """
     readiness: Readiness = current_app.extensions["fll-readiness"]
     readiness.require()
-    return responses.json_response({"status": "ready"})
+    body = {"status": "ready"}
+    return responses.json_response(body | {"readOnly": True} if is_read_only(settings().store) else body)
 
 
 @blueprint.route(METRICS_PATH)

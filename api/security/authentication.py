@@ -55,6 +55,12 @@ ATTEMPTS_BURST, ATTEMPTS_PER_SECOND = 20, 1.0
 _ADVICE = "send a token as `Authorization: Bearer <token>`; clients of fll take it from FLL_TOKEN"
 
 
+class _Unchecked(StoreUnavailable):
+    """Neither the table nor the identity provider says whether a token is valid."""
+
+    told = "the token cannot be checked now, the server's log says why; try again"
+
+
 @dataclass(frozen=True, slots=True)
 class _Result:
     """The outcome of a check of credentials, and the time it began, in monotonic seconds."""
@@ -141,7 +147,7 @@ class Authentication:
         except Unauthenticated as error:
             return _Result(began_at, None, str(error))
         except StoreUnavailable as error:
-            raise StoreUnavailable(f"the token cannot be checked now: {error}") from error
+            raise _Unchecked(f"the token cannot be checked now: {error}") from error
         # The same object, if nothing changed: a principal keeps what it worked out from its grants.
         if earlier is not None and earlier.verified is not None and earlier.verified == verified:
             verified = earlier.verified

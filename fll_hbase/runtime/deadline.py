@@ -198,7 +198,10 @@ def _too_slow(budget: Budget | None) -> LineageError | None:
 
 
 def _exceeded(cause: str = "") -> DeadlineExceeded:
-    """Return the error of a request out of time; RequestCancelled if its client left."""
+    """Return the error of a request out of time; RequestCancelled if its client left.
+
+    `cause` ends the text, but not what clients are told: it may name paths.
+    """
     budget = _current.get()
     if budget is not None and budget.is_cancelled():
         return RequestCancelled(f"the client closed the connection{cause}")
@@ -209,4 +212,7 @@ def _exceeded(cause: str = "") -> DeadlineExceeded:
         if is_reading
         else "the outcome of a write is unknown, try again"
     )
-    return DeadlineExceeded(f"the {seconds} of this request are over; {outcome}{cause}")
+    text = f"the {seconds} of this request are over; {outcome}"
+    error = DeadlineExceeded(text + cause)
+    error.told = text
+    return error

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fll_hbase.runtime import clock, deadline
-from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.runtime.errors import ConfigurationError, ReadOnlyStore, StoreUnavailable
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.sqlite_connection import Connection, connect
 from fll_hbase.tables.sqlite_files import create_private
@@ -164,9 +164,7 @@ class SqliteTable:
         Raises ConfigurationError if the file is read-only, StoreUnavailable if it is busy for too long.
         """
         if self._read_only is not None:
-            raise ConfigurationError(
-                f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}"
-            )
+            raise ReadOnlyStore(f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}")
         try:
             self._write_lock.acquire(self._patience())
             try:

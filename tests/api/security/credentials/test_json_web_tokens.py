@@ -313,12 +313,13 @@ class TestKeys:
             assert other.paths == []
 
     def test_keys_of_another_server_have_to_be_configured(
-        self, provider: IdentityProvider, table: RemoteTable
+        self, provider: IdentityProvider, table: RemoteTable, caplog: pytest.LogCaptureFixture
     ) -> None:
         with provider_of(*KEYS.values()) as other:
             provider.documents[CONFIGURATION]["jwks_uri"] = other.url + JWKS
             answer = client_of(provider, table).get(LISTS, headers=bearer(provider.token()))
-            assert "FLL_JWT_JWKS_URL" in assert_problem(answer, 503)["detail"]
+            assert "cannot be checked" in assert_problem(answer, 503)["detail"]
+            assert "FLL_JWT_JWKS_URL" in caplog.text
             assert other.paths == []
             configured = client_of(provider, table, jwt_jwks_url=other.url + JWKS)
             assert status(configured, provider.token()) == 200
