@@ -15,8 +15,8 @@ from waitress.server import TcpWSGIServer
 from fll_hbase.runtime.config import Settings
 
 from ..observability.observer import RequestObserver
-from ..routes.health import METRICS_PATH
 from ..wire.budget import request_seconds
+from ..wire.environ import METRICS_PATH
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .event_loop import EventLoop

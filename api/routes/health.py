@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, current_app
+from flask import Response, current_app, request
 
+from fll_hbase.model.access import Principal, Role
+from fll_hbase.runtime.errors import Forbidden
 from fll_hbase.tables import is_read_only
 
 from ..observability import exporter
@@ -13,10 +15,9 @@ from ..observability.readiness import Readiness
 from ..openapi.answer_schemas import Health
 from ..openapi.query_schemas import body_schema
 from ..wire import responses
+from ..wire.environ import METRICS_PATH, PRINCIPAL
 from ..wire.query_params import NoParams
 from .blueprint import Blueprint, settings
-
-METRICS_PATH = "/metrics"
 
 blueprint = Blueprint("health", __name__, description="For load balancers and supervisors")
 
@@ -51,10 +52,17 @@ def ready(query: dict[str, Any]) -> Response:
 @blueprint.alt_response(
     200, schema={"type": "string"}, content_type="text/plain", description="The text format of Prometheus"
 )
-@blueprint.problems(400, 503)
+@blueprint.problems(400, 403, 503)
 def metrics(query: dict[str, Any]) -> Response:
     """Return the metrics of all processes of the server, for Prometheus.
 
-    They name routes, never datasets, fields, runs or users.
+    They name routes, never datasets, fields, runs or users, but they count what all namespaces do. So with
+    authentication they need the role admin in all namespaces, or FLL_METRICS_TOKEN.
     """
+    # The token of metrics comes without a principal, as every request without authentication.
+    principal: Principal | None = request.environ.get(PRINCIPAL)
+    if principal is not None and not principal.may_everywhere(Role.ADMIN):
+        raise Forbidden(
+            "metrics need the role admin in all namespaces ('*'), or the token of FLL_METRICS_TOKEN"
+        )
     return Response(exporter.exposition(), content_type=exporter.MEDIA_TYPE)

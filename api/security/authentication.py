@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import math
 import re
 import time
@@ -27,7 +28,7 @@ from fll_hbase.runtime.errors import (
 )
 from fll_hbase.store.access import AccessStore
 
-from ..wire.environ import PRINCIPAL, peer
+from ..wire.environ import METRICS_PATH, PRINCIPAL, peer
 from ..wire.paths import raw_path
 from ..wire.problems import refuse
 from .buckets import TokenBuckets
@@ -47,6 +48,7 @@ CACHE_SECONDS, CHECK_SECONDS_MAX = 5.0, 4.0
 
 CACHED_MAX = 10_000
 CREDENTIALS_CHARACTERS_MAX = 16_384
+METRICS_TOKEN_CHARACTERS_MIN = 32
 _CREDENTIALS = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
 
 ATTEMPTS_BURST, ATTEMPTS_PER_SECOND = 20, 1.0
@@ -83,11 +85,13 @@ class Authentication:
         verifiers: Mapping[str, Verifier],
         *,
         retry_after_seconds: int,
+        metrics_token: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._verifiers = verifiers
         self._retry_after_seconds = retry_after_seconds
+        self._metrics_token = metrics_token.encode()
         self._clock = clock
         self._lock = Lock()
         self._results: LRUCache[bytes, _Result] = LRUCache(CACHED_MAX)
@@ -96,13 +100,21 @@ class Authentication:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         # Nothing but this middleware may say who asks.
         environ.pop(PRINCIPAL, None)
-        if not is_open(environ):
+        if not is_open(environ) and not self._is_scrape(environ):
             try:
                 environ[PRINCIPAL] = self._verified(environ).principal
             except LineageError as error:
                 seconds = self._retry_after_seconds
                 return refuse(environ, start_response, error, retry_after_seconds=seconds)
         return self._app(environ, start_response)
+
+    def _is_scrape(self, environ: WSGIEnvironment) -> bool:
+        """Return whether a request asks for metrics with their own token, which needs no store."""
+        if not self._metrics_token or environ.get("PATH_INFO") != METRICS_PATH:
+            return False
+        scheme, _, token = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        is_right = hmac.compare_digest(token.strip(" ").encode(), self._metrics_token)
+        return is_right and scheme.lower() == "bearer" and raw_path(environ) == METRICS_PATH
 
     def _verified(self, environ: WSGIEnvironment) -> Verified:
         """Return whose request it is; results are cached by token for CACHE_SECONDS.
@@ -187,6 +199,8 @@ def authentication_kinds(settings: Settings) -> frozenset[str]:
     faults = [f"FLL_AUTH={settings.auth!r} is not possible; set it to none, tokens, jwt or tokens,jwt"]
     if kinds <= {TOKENS, JWT} or kinds == {NONE}:
         faults = _jwt_faults(settings) if JWT in kinds else []
+    if 0 < len(settings.metrics_token) < METRICS_TOKEN_CHARACTERS_MIN:
+        faults.append(f"FLL_METRICS_TOKEN is too short: it needs {METRICS_TOKEN_CHARACTERS_MIN} characters")
     if faults:
         raise ConfigurationError("; ".join(faults))
     return kinds - {NONE}
@@ -232,7 +246,12 @@ def with_authentication(app: WSGIApplication, access: AccessStore, settings: Set
     verifiers = create_verifiers(access, settings)
     if not verifiers:
         return app
-    return Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
+    return Authentication(
+        app,
+        verifiers,
+        retry_after_seconds=settings.retry_after_seconds,
+        metrics_token=settings.metrics_token,
+    )
 
 
 def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verifier]:

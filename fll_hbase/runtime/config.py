@@ -34,6 +34,8 @@ class Settings:
     jwt_audience: str = ""
     jwt_jwks_url: str = ""
     jwt_groups: str = "groups"
+    # With authentication, in place of the token of an admin; a secret, too.
+    metrics_token: str = field(default="", repr=False)
     # Of one principal, or of one address without authentication; 0 is no limit.
     rate_requests: int = 0
     rate_bytes: int = 0

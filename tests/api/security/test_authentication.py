@@ -55,6 +55,52 @@ def client(table: RemoteTable) -> FlaskClient:
     return app_of(table).test_client()
 
 
+class TestMetrics:
+    """Metrics count what all namespaces do."""
+
+    SECRET = "a-secret-of-thirty-two-characters"
+
+    @pytest.fixture
+    def scraped(self, table: RemoteTable) -> FlaskClient:
+        return app_of(table, metrics_token=self.SECRET).test_client()
+
+    @pytest.mark.parametrize(
+        ("role", "pattern", "expected"),
+        [
+            (Role.ADMIN, "*", 200),
+            (Role.ADMIN, "bank*", 403),
+            (Role.STEWARD, "*", 403),
+            (Role.READER, "*", 403),
+            (Role.RECORDER, "*", 403),
+        ],
+    )
+    def test_they_need_an_admin_of_all(
+        self, table: RemoteTable, scraped: FlaskClient, role: Role, pattern: str, expected: int
+    ) -> None:
+        _, token = new_token(table, [Grant(role, pattern)])
+        assert status(scraped, token, "/metrics") == expected
+
+    def test_their_own_token_opens_nothing_else(self, scraped: FlaskClient) -> None:
+        assert status(scraped, self.SECRET, "/metrics") == 200
+        for path in (LISTS, "/v3/events", "/openapi.json", "/metrics/", "//metrics", "/%6Detrics"):
+            assert status(scraped, self.SECRET, path) in (401, 429), path
+
+    def test_without_a_store(self, table: RemoteTable, scraped: FlaskClient) -> None:
+        table.is_away = True
+        assert status(scraped, self.SECRET, "/metrics") == 200
+
+    @pytest.mark.parametrize("header", ["", "Bearer ", "Basic " + SECRET, SECRET, f"Bearer {SECRET}x"])
+    def test_others_are_refused(self, scraped: FlaskClient, header: str) -> None:
+        assert scraped.get("/metrics", headers={"Authorization": header}).status_code == 401
+
+    def test_no_setting_is_no_token(self, client: FlaskClient) -> None:
+        assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 401
+
+    def test_a_short_one_is_refused_at_start(self, table: RemoteTable) -> None:
+        with pytest.raises(ConfigurationError, match="FLL_METRICS_TOKEN is too short"):
+            app_of(table, metrics_token="short")
+
+
 class Clock:
     """Monotonic seconds that a test sets forward."""
 
