@@ -26,8 +26,8 @@ FILES = read_files()
 LINES_MAX = 1_000
 """Of one file: more than that nobody reads."""
 
-OTHER_PROBLEMS = {"overloaded", "checksum-conflict"}
-"""Of a server without a free thread, and of two contents with one checksum."""
+OTHER_PROBLEMS = {"overloaded", "checksum-conflict", "read-only"}
+"""Of a server without a free thread, of two contents with one checksum, and of a user without a right."""
 
 Route = tuple[str, str]
 """A method, and a path as the OpenAPI document has it."""
