@@ -100,7 +100,7 @@ class DirectRoutes:
         return [response.get_data()]
 
     def _answer(self, environ: WSGIEnvironment) -> _Answer:
-        """Return what answers a request. Raises _NotPlain and errors of the request."""
+        """Return a function that answers the request. Raises _NotPlain for other routes, and its errors."""
         path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
         view = self._views.select(environ)
@@ -152,7 +152,7 @@ class DirectRoutes:
 
 
 def _lineage(namespace: str, name: str, query: str) -> Lineage:
-    """Return the query of lineage that a query string is. Raises _NotPlain."""
+    """Return the lineage query of a query string. Raises _NotPlain if Flask must check it."""
     params, errors = query_params.parse_query_string(query, _VALUES.keys())
     # An empty time is an error, not the default.
     if errors or "" in params.values():

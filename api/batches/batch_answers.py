@@ -72,7 +72,7 @@ class _Answer:
 
 
 def parse_batch(raw: bytes) -> Batch:
-    """Return a batch. Raises UnreadableDocument with every error."""
+    """Parse 1 to QUERIES_MAX queries of a batch. Raises UnreadableDocument with every error."""
     validator = Validator()
     document = _members(validator, strict_json.parse(raw), "", ("questions",))
     items = validator.items(document, "questions", "", required=not validator.errors)

@@ -105,7 +105,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._end_input()
 
     def handle_write(self) -> None:
-        """Send what there is, and close the connection after its last answer."""
+        """Send what there is; then resume a paused connection, or close it after its last answer."""
         with self.outbuf_lock:
             self._send()
             is_flushed = not self.total_outbufs_len
@@ -147,7 +147,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._finish(task)
 
     def _answer(self, task: Task) -> AnsweredRequest:
-        """Answer a request; return it with the status of its answer."""
+        """Answer a request and log failures; return it with its status, or that the client left."""
         answering = task
         try:
             # Of a broken connection nothing is done; a client that only sends and leaves does not break it.
@@ -259,7 +259,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return failed
 
     def _finish(self, task: Task) -> None:
-        """Send the answer, as far as the client takes it now, and begin the next request."""
+        """Send what the client takes now; then begin or delay the next request, or close."""
         with self.outbuf_lock:
             self._send()
             is_behind = self.total_outbufs_len >= UNSENT_BYTES_MAX

@@ -90,7 +90,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._stop()
 
     def add_task(self, connection: Connection) -> None:
-        """Answer the first request of a connection, or let it wait."""
+        """Queue the first request of a connection by its kind: immediate, metrics, read or write."""
         request = connection.requests[0]
         request.received_at = time.monotonic()
         if request.error or request.path in IMMEDIATE_PATHS:

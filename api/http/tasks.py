@@ -103,7 +103,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Parse the head; the size of the body is checked afterwards, with the limit of the route."""
+        """Parse the head and set the route's body limit. Raises ParsingError for an unsafe one."""
         try:
             super().parse_header(header_plus)
         except ValueError as error:

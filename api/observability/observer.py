@@ -83,7 +83,7 @@ class RequestObserver:
         self._audit = audit
 
     def observe(self, answered: AnsweredRequest) -> None:
-        """Count a request and log it; raises nothing, since its answer is on its way."""
+        """Count a request and write it to the access and audit logs; raises nothing."""
         seconds = time.monotonic() - answered.received_at
         REQUESTS.add(1, answered.route, answered.method, answered.status)
         SECONDS.observe(seconds, answered.route, answered.method)

@@ -74,7 +74,7 @@ def description(query: type[Query[Any]]) -> str:
 
 
 def respond(query: Query[Any], answer: Answer[Any]) -> Response:
-    """Return the response with an answer, in the format that the request prefers."""
+    """Return the response with an answer in the preferred format, its windows, limits and next page."""
     if answer.window is None:
         response = responses.json_response(answer.body)
     else:

@@ -127,7 +127,10 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
 def _answer_lines(
     lines: Iterator[InputLine], answer: BatchAnswer, namespace: str, query: Mapping[str, Any]
 ) -> BatchStopped | None:
-    """Write an answer for each line; return the error if a bound leaves lines without an answer."""
+    """Write an answer for each line, recorded or with `dryRun` previewed; return why it stopped early.
+
+    None if every line has an answer.
+    """
     budget = ErrorBudget(settings().batch_errors_max)
     for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
         documents = list(budget.take(_read_line(line, namespace) for line in batch))

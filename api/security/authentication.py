@@ -183,7 +183,7 @@ def is_open(environ: WSGIEnvironment) -> bool:
 
 
 def _credentials(header: str | None) -> str:
-    """Return the credentials of an Authorization header. Raises Unauthenticated."""
+    """Return the token of a Bearer header. Raises Unauthenticated for any other header."""
     scheme, _, credentials = (header or "").partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthenticated(f"this server answers only who is known to it; {_ADVICE}", is_invalid=False)
@@ -194,7 +194,7 @@ def _credentials(header: str | None) -> str:
 
 
 def authentication_kinds(settings: Settings) -> frozenset[str]:
-    """Return the kinds of FLL_AUTH, none for `none`. Raises ConfigurationError naming every fault."""
+    """Return the kinds of FLL_AUTH, empty for `none`. Raises ConfigurationError naming every fault."""
     kinds = frozenset(kind.strip() for kind in settings.auth.split(","))
     faults = [f"FLL_AUTH={settings.auth!r} is not possible; set it to none, tokens, jwt or tokens,jwt"]
     if kinds <= {TOKENS, JWT} or kinds == {NONE}:

@@ -69,7 +69,7 @@ class RequestLimits:
         return ClosingIterator(answer, end)
 
     def _take_rates(self, environ: WSGIEnvironment, client: Client) -> None:
-        """Take a request and its bytes. Raises TooManyRequests."""
+        """Take a request and its bytes from the client's rates. Raises TooManyRequests."""
         if self._requests is not None:
             rate = f"{self._settings.rate_requests} requests a second"
             _require(self._requests.take(client), rate)
@@ -106,6 +106,7 @@ def _require(seconds: float, rate: str) -> None:
 
 
 def _client(environ: WSGIEnvironment) -> Client:
+    """Return whose request it is, for limits: the principal, else the network of the address."""
     principal: Principal | None = environ.get(PRINCIPAL)
     return ("address", peer(environ)) if principal is None else ("principal", principal.name)
 

@@ -113,7 +113,7 @@ def route_path(rule: str) -> str:
 
 
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
-    """Add headers, entity tag and compression to the response to a request, and return it."""
+    """Add request id, security headers, entity tag and gzip to a response; 304 if the tag matches."""
     response.headers.add("X-Request-ID", request_id)
     for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
         response.headers.add(name, value)

@@ -134,6 +134,7 @@ def _find(
 
 
 def _faults(values: Mapping[str, str | int]) -> list[str]:
+    """Return the error texts of an invalid URL or namespace; passwords are not shown."""
     faults = []
     parts = _split(str(values["capture_url"]))
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:

@@ -116,7 +116,7 @@ class PlanDelivery:
         self.plan_file.remove()
 
     def _read(self) -> bool:
-        """Resolve further lines; return whether there were any."""
+        """Read and resolve further lines, also those that end the application; return whether any came."""
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
             events = self._source.events(line)

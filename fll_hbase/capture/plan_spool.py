@@ -227,7 +227,7 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
-    """Return the files of an application that ended, locked; None if they are others' or gone."""
+    """Lock and return the files of an application that ended; None if in use, gone or for another server."""
     try:
         descriptor = os.open(stem.with_name(stem.name + HEAD), os.O_RDWR)
     except OSError:

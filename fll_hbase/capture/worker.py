@@ -220,7 +220,7 @@ class CaptureWorker:
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
-        """Send, unless the server failed before and is to be left alone."""
+        """Send, unless paused after failures; return whether it failed, sent, or had nothing to send."""
         if self._pauses.blocked_seconds(is_urgent=request.is_urgent) > 0:
             return Progress.FAILED
         reserved = 0.0 if self._is_stopped else STOP_SECONDS
@@ -236,9 +236,9 @@ class CaptureWorker:
         return Progress.SENT
 
     def _complete(self, request: _Request, *, is_drained: bool) -> bool:
-        """Answer callers if all that the JVM had is recorded, and remove the file if nothing follows.
+        """Answer callers if all that the JVM had is recorded, and empty or remove the plan file.
 
-        Return whether lines that waited for room are in it now.
+        Returns whether lines that waited for room in the file are in it now.
         """
         if self._is_stopped and not self._delivery.is_finished:
             self._delivery.finish()

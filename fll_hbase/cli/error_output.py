@@ -21,7 +21,7 @@ class CliGroup(click.Group):
     """A group whose exit code is 2 for a command that is not valid, and 1 for one that fails."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run a command; report any LineageError or click error on one line and exit with its code."""
+        """Run a command and exit; report any LineageError or click error on one line with its exit code."""
         # As click documents it: exceptions are the caller's if a command is called from Python this way.
         if not extra.pop("standalone_mode", True):
             return super().main(*args, **{**extra, "standalone_mode": False})

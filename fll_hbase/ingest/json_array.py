@@ -83,6 +83,7 @@ class _Scanner:
             self._add(chunk[start:])
 
     def _note(self, token: bytes) -> None:
+        """Update line, depth and string state for a token; the array ends at depth 0."""
         if token == b'"':
             self.in_string = not self.in_string
         elif token == b"\n":
@@ -106,6 +107,7 @@ class _Scanner:
         return (_IN_STRING if self.in_string else _STRUCTURE).search(chunk, position)
 
     def _add(self, part: bytes) -> None:
+        """Append a part of the current item, without leading blanks; drop it beyond the size limit."""
         if not self._parts:
             part = part.lstrip(_BLANK)
             self._begin = self.line - part.count(b"\n")

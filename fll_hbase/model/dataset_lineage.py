@@ -65,6 +65,7 @@ class DatasetLineage:
 
 
 def _pair_key(pair: FieldPair) -> tuple[str, str]:
+    """Return the sort key of a pair, None as ""."""
     # At most one of both is None: generated or dropped fields.
     return pair[0] or "", pair[1] or ""
 

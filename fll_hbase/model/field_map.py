@@ -105,7 +105,7 @@ class FieldMap:
 
 
 def build_field_map(operations: Sequence[Operation]) -> FieldMap:
-    """Build the field map of valid operations."""
+    """Build the field map of operations that were validated and sorted."""
     used = _used_outputs(operations)
     fields = _source_fields(operations, used)
     upstream = _UpstreamFields(operations, fields)
@@ -206,7 +206,7 @@ class _WrittenFields:
         self._dataset_wide: dict[Dataset, list[InputField]] = {}
 
     def add(self, write: Write) -> None:
-        """Add the inputs of a Write."""
+        """Add the inputs of a WRITE: direct ones as copied or derived fields, indirect ones dataset-wide."""
         written = self._written.setdefault(write.destination, set())
         with_source = self._with_source.setdefault(write.destination, set())
         copied = self._copied.setdefault(write.destination, set())

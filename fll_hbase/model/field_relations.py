@@ -196,7 +196,7 @@ def _by_influence(members: Members) -> tuple[tuple[Influence, tuple[int, ...]], 
 def _unknown_sources(
     field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[Dataset]:
-    """Yield the candidates read, or written to the destination, without naming fields."""
+    """Yield the candidates whose fields are unknown: read, or written to the destination, without fields."""
     if destination is None:
         return
     if field_map.is_written_without_fields(destination):

@@ -88,7 +88,7 @@ class FieldSetBuilder:
         return tuple(sorted({number for number in numbers if self._sets[number] != EMPTY}))
 
     def _inline(self, field_set: FieldSet) -> FieldSet:
-        """Write out the included sets if the result is small."""
+        """Return a set with the members of its included sets, if all are small; else the same set."""
         included = [*field_set.direct_sets, *field_set.indirect_sets]
         is_candidate = len(included) <= SETS_INLINE_MAX and all(
             self._sets[number].is_small for number in included
@@ -178,6 +178,7 @@ class FieldSetResolver:
         return Members(_sorted(direct), _sorted(indirect - direct))
 
     def _add_to_cache(self, number: int, members: Members) -> None:
+        """Cache the members of a set, if they are not too many; a full cache is emptied first."""
         size = len(members.direct) + len(members.indirect)
         if self._members_cached + size > MEMBERS_CACHED_MAX:
             self._cache.clear()

@@ -131,7 +131,7 @@ class _Masking:
         return name not in self._hidden and name not in self._dropped
 
     def mask(self, operation: Operation) -> Operation:
-        """Return a visible operation without what may not be shown of it."""
+        """Return a visible operation with masked names, and without description if hidden ones touch it."""
         # The description of a WRITE may be that of a statement, with tables that lead to no field of it.
         if operation.name not in self._connected and not isinstance(operation, Write):
             return operation

@@ -284,6 +284,7 @@ def _identity(operation: Operation) -> object:
 
 
 def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
+    """Return a graph with operations called by their new names."""
     if all(name == new for name, new in names.items()):
         return graph
 
@@ -366,7 +367,7 @@ class _Union:
         return size + self._count_missing(older) <= connections_max
 
     def add(self, older: OperationGraph) -> None:
-        """Add what the graph has and this one lacks."""
+        """Add what the older graph has and this one lacks; both write destinations are kept."""
         for name, operation in older.operations.items():
             self.operations.setdefault(name, operation)
         for connection, influence in older.connections.items():

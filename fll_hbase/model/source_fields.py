@@ -76,6 +76,7 @@ class SourceFields:
         return {fields[position].dataset for position in chain(members.direct, members.indirect, copied)}
 
     def _numbers(self, destination: Dataset | None) -> list[int]:
+        """Return the numbers of a destination's derived sets; for None of the dropped fields' set."""
         if destination is None:
             return [self.field_map.dropped] if self.field_map.dropped is not None else []
         return [entry.number for entry in self._derived.get(destination, ())]

@@ -189,7 +189,10 @@ class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
     ] = False
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | AncestorField, ...]]:
-        """Return the fields. Raises NotFound for names that were never recorded."""
+        """Return the fields with the prefix that runs wrote, with `include_current` also the catalogue's.
+
+        Raises NotFound for names that were never recorded.
+        """
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         written = store.summaries.written_fields(self.dataset, window)

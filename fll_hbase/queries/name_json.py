@@ -109,12 +109,13 @@ def _is_input(body: Mapping[str, Any]) -> bool:
 
 
 def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
+    """Return whether an entry has a hidden end and no field pairs."""
     ends = (body.get("source"), body.get("destination"))
     return body.get("fieldmap") == [] and any(isinstance(end, dict) and "hidden" in end for end in ends)
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:
-    """Yield operations as they are recorded, without those of hidden datasets; inputs have their numbers."""
+    """Yield operations as they are recorded, without hidden datasets; their inputs have numbers."""
     for operation in listed:
         if is_hidden_operation(operation.name):
             continue

@@ -251,6 +251,7 @@ def _without_hidden_inputs(operation: Operation) -> Operation:
 
 
 def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
+    """Return an output dataset with the column lineage of a content, marked if PAIRS_MAX cut it."""
     dataset = _dataset(destination, content, aliases)
     relations = dataset_relations(content.field_map, destination, backward=True, pairs_max=PAIRS_MAX)
     lineage = _column_lineage(relations.by_datasets.values())

@@ -88,6 +88,7 @@ class Parameter:
                 return flag_fault(value)
 
     def _empty_fault(self, value: Any) -> str:
+        """Return the error text of an empty or missing name, "" if it may be empty."""
         return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 

@@ -164,7 +164,10 @@ def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direc
 def _read(
     store: LineageStore, walk: ReachQuery, directions: Sequence[Direction], truncated_by: set[str]
 ) -> dict[Direction, results.Reach]:
-    """Return the directions that were read in time. Raises DeadlineExceeded or NotFound if none was."""
+    """Return the reach in each direction; one not read in time has the start alone.
+
+    Raises DeadlineExceeded or NotFound if none was read.
+    """
     reached: dict[Direction, results.Reach] = {}
     errors: list[DeadlineExceeded | NotFound] = []
     for number, direction in enumerate(directions):

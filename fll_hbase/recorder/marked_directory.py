@@ -41,7 +41,7 @@ def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
 
 
 def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
-    """Raise ConfigurationError or OSError unless a directory is marked, or is new and could be."""
+    """Mark a new directory if `create`. Raises ConfigurationError or OSError unless it has the marker."""
     marker = directory / marked.name
     if create and not marker.exists() and _is_empty(directory, marked):
         # Renamed, so that no other process sees an incomplete marker; two that do it write the same.

@@ -112,7 +112,10 @@ class LineageRecorder:
         self.close()
 
     def _log_outcome(self, run: Run, work: Callable[[], Recorded | Spooled]) -> Outcome:
-        """Run `work`; log its warnings or its failure, and return the outcome."""
+        """Run `work`; log its warnings or failure.
+
+        Return the outcome, or raise the failure if on_error says so.
+        """
         # Types are not checked before: an argument that is not a Run must lead to a log line too.
         run_id = str(getattr(run, "run", run))
         failure: Exception

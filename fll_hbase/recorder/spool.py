@@ -113,7 +113,7 @@ class Spool:
         return refused
 
     def remove_unfinished(self) -> None:
-        """Remove what writers that were killed left unfinished. Raises SpoolError."""
+        """Remove what writers left unfinished longer than UNFINISHED_SECONDS_MAX ago. Raises SpoolError."""
         try:
             for entry in self._entries():
                 age = time.time() - entry.stat().st_mtime

@@ -145,7 +145,7 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[t
 
 
 def convert(name: str, value: str | int) -> str | int:
-    """Return the value of one setting. Raises ConfigurationError with the name of its variable."""
+    """Return the value of a setting, numbers as int. Raises ConfigurationError naming its variable."""
     # By the type of the default: annotations are texts at run time.
     if type(getattr(DEFAULTS, name)) is str:
         return _convert_text(name, str(value))

@@ -61,6 +61,7 @@ def read_policy(raw: bytes, *, name: str) -> PolicyBody:
 
 
 def _max_age(validator: Validator, members: dict[str, Any]) -> MaxAge:
+    """Read `maxAge`; a placeholder with an error if it is missing or invalid."""
     text = validator.required(members, "maxAge", "")
     # Of a missing member or one that is no text there is an error already.
     if not isinstance(members.get("maxAge"), str) or not members["maxAge"]:
@@ -73,6 +74,7 @@ def _max_age(validator: Validator, members: dict[str, Any]) -> MaxAge:
 
 
 def _field(validator: Validator, value: object) -> DatasetField:
+    """Read a field by its three names; `?` with errors for missing ones."""
     members = validator.members(value, "field", ("namespace", "name", "field"))
     # Of a value that is no object, missing members say nothing more.
     if not isinstance(value, dict):

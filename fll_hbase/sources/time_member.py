@@ -40,7 +40,7 @@ def read_time_ms(validator: Validator, holder: dict[str, Any], name: str, path: 
 
 
 def _parse(given: str) -> datetime:
-    """Parse a time. Raises ValueError or OverflowError."""
+    """Parse ISO 8601 time, also with a zone name or leap second. Raises ValueError or OverflowError."""
     try:
         return datetime.fromisoformat(given)
     # The form of nearly all times needs nothing else.

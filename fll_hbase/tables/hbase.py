@@ -102,6 +102,7 @@ class HbaseTable:
                 self._call(_put, call_rows)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        """Put cells with their own timestamps, the oldest first."""
         # Thrift has one timestamp for all puts of a call.
         by_stamp: dict[int, list[Put]] = {}
         for row, column, value, stamp_ms in puts:

@@ -282,6 +282,7 @@ class SqliteTable:
             self._idle.append(connection)
 
     def _is_warm(self, keys: Sequence[bytes]) -> bool:
+        """Return whether few keys are read soon after a write, so that they are in the page cache."""
         is_recent = time.monotonic() - self._written_at < WARM_SECONDS
         return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
 

@@ -38,6 +38,7 @@ def find_splits(connection: sqlite3.Connection, start: bytes, stop: bytes, *, pa
 def _every_nth(
     connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int, cells: int
 ) -> list[bytes]:
+    """Return at most `parts - 1` keys that split a range into parts of about equally many cells."""
     keys: list[bytes] = []
     hop = (start, stop, cells // parts)
     while len(keys) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):

@@ -117,6 +117,7 @@ class ThriftPool:
             connection.drop()
 
     def _reset(self) -> None:
+        """Begin without connections in this process: inherited ones belong to the parent."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._connections_max)
@@ -179,6 +180,7 @@ class ThriftPool:
             connection.drop()
 
     def _connect(self, deadline: float) -> _PooledConnection:
+        """Open a connection to the first gateway that answers. Raises StoreUnavailable."""
         reasons: dict[GatewayAddress, str] = {}
         for number in range(ROUNDS):
             for address in self._addresses_by_preference():

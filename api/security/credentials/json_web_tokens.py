@@ -87,7 +87,7 @@ def _header(credentials: str) -> tuple[str, str | None]:
 
 
 def _subjects(claims: dict[str, Any], groups_claim: str) -> list[Subject]:
-    """Return the user and the groups of verified claims. Raises Unauthenticated for other types."""
+    """Return the user and the groups with valid names. Raises Unauthenticated for other types or too many."""
     user, groups = claims["sub"], claims.get(groups_claim, [])
     names = [groups] if isinstance(groups, str) else groups
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)

@@ -87,7 +87,10 @@ class SigningKeys:
         self._latest.ended.set()
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
-        """Return the public key of a token. Raises Unauthenticated, or ProviderAway in WAIT_SECONDS."""
+        """Return the public key of a token, fetching the keys if it is unknown or they are old.
+
+        Raises Unauthenticated, or ProviderAway after at most WAIT_SECONDS.
+        """
         keys, now = self._keys, self._clock()
         key = keys.find(key_id, algorithm)
         if key is not None and now - keys.fetched_at < USABLE_SECONDS:

@@ -31,7 +31,7 @@ class DatasetName(NamedTuple):
 
 
 def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the datasets that a row describes: one for each path, none if it has no name."""
+    """Return the datasets that a row describes: one for each path or topic, else its table, else none."""
     kind = row.get("kind")
     if kind == "jdbc":
         return _jdbc(row)
@@ -88,7 +88,7 @@ def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -
 
 
 def _table_name(row: dict[str, Any]) -> str | None:
-    """Return the name of a table in its catalog, without the name of the session catalog."""
+    """Return the name of a table in its catalog, without the session catalog; None without a table."""
     table = row.get("table")
     if isinstance(table, dict) and table.get("name"):
         return str(table["name"]).removeprefix("spark_catalog.")

@@ -130,6 +130,7 @@ def _run_facets(event: WriteEvent, namespace: str) -> Json:
 
 
 def _output_facets(event: WriteEvent) -> Json:
+    """Return the facets of an output: column lineage if known, and its lifecycle change."""
     facets = {}
     if event.fields is not None:
         facets["columnLineage"] = _facet(

@@ -141,7 +141,10 @@ def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -
 
 
 def _uses(description: str, dialect: str) -> dict[str, _Use]:
-    """Return how a column uses the names in its description: an expression, and lines `name: expression`."""
+    """Return by lower-case name how a column uses the names in its description, masked if all uses are.
+
+    The description is an expression, and lines `name: expression` of what it is computed from.
+    """
     expression, *lines = description.split("\n")
     steps = {name.lower(): step for name, _, step in (line.partition(": ") for line in lines) if step}
     uses: dict[str, _Use] = {}
@@ -159,7 +162,7 @@ def _uses(description: str, dialect: str) -> dict[str, _Use]:
 
 
 def _uses_in(text: str, dialect: str) -> Iterator[tuple[str, _Use]]:
-    """Yield the columns of alternatives `a | b`, with how each is used."""
+    """Yield the columns of alternatives `a | b`, with how each is used; unparsable ones have none."""
     for alternative in text.split(" | "):
         try:
             tree = sqlglot.parse_one(alternative, dialect=dialect)

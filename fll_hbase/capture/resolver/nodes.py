@@ -134,7 +134,7 @@ class _PlanResolver:
         return Relation(columns)
 
     def _reference(self, node: Node, output: list[int]) -> Relation:
-        """Resolve a reference to a common table expression by position."""
+        """Resolve a reference to a common table expression or loop by position; no lineage if unknown."""
         if node.kind == "CTERelationRef":
             target = self._definitions.get(node.members.get("cteId"))
         else:
@@ -266,7 +266,7 @@ def _generate(node: Node, children: list[Relation], expressions: ExpressionResol
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
-    """Return the new columns of a generator."""
+    """Return the `count` new columns of a generator: by position for STACK and INLINE, else of its value."""
     stacked = expressions.operands(generator, kind="Stack")[1:]
     if stacked:
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]

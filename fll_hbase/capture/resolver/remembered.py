@@ -83,7 +83,7 @@ class TableMemory:
         self._paths: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
     def located(self, row: Json) -> Json:
-        """Return a row with the location that its table had in earlier rows, unless it has one."""
+        """Return a row with the paths its table last had, or remember the row's own."""
         key = str(row.get("catalog")), str(row.get("identifier"))
         if "catalog" not in row or "identifier" not in row:
             return row

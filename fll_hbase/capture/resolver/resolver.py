@@ -220,7 +220,7 @@ class Resolver:
 
 
 def _changed(event: WriteEvent, write: Write, rows: Sequence[Json]) -> WriteEvent:
-    """Return the event of a table that is created, changed, renamed or removed."""
+    """Return the event of a created, changed, renamed or removed table, with its types and former name."""
     row = row_of_change(rows[write.target if write.renamed is None else write.renamed])
     if write.lifecycle in (DROP, TRUNCATE):
         return event
@@ -238,6 +238,7 @@ def _changed(event: WriteEvent, write: Write, rows: Sequence[Json]) -> WriteEven
 
 
 def _field_inputs(column: ColumnLineage, text: str, lineage: LineageNames) -> Iterator[FieldInput]:
+    """Yield the inputs of a column, direct ones first, with the text of its expression unless copied."""
     single = lineage.single(column)
     inputs = lineage.column(column) if single is None else NamedColumn()
     for dataset, field, kind, masked in [single] if single is not None else sorted(inputs.direct):

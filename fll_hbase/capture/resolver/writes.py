@@ -111,7 +111,7 @@ def _removes_all(plan: Plan, node: Node) -> bool:
 
 
 def _table_change(plan: Plan, node: Node, target: int) -> Write:
-    """Return the change of a command without a query."""
+    """Return the change of a command without a query: its lifecycle, columns and renamed columns."""
     renamed = node.members.get("target")
     stored = columns_with_types(plan, node.children[0]) if node.children else {}
     columns, renamed_columns = listed_columns(node.members), dict[str, str]()
@@ -130,7 +130,7 @@ def _table_change(plan: Plan, node: Node, target: int) -> Write:
 def _columns(
     plan: Plan, node: Node, relation: Relation, table: int | None
 ) -> Iterator[tuple[str, ColumnLineage]]:
-    """Yield the columns of the table with their lineage, by position."""
+    """Yield the columns written, named by the table, else the query; fixed and other columns last."""
     query = node.plan(*QUERIES)
     names = [] if query is None else _names(plan, plan.nodes[query].rows("output"))
     values = relation.by_position()

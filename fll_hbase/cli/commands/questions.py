@@ -43,7 +43,7 @@ def questions(*, file: BinaryIO, target: Target) -> None:
 
 
 def _read(file: BinaryIO) -> Sequence[dict[str, Any]]:
-    """Return the questions of a file. Raises UnreadableDocument for one that is too long or has none."""
+    """Return the questions of a JSON file, or of one path per line. Raises UnreadableDocument."""
     raw = file.read(FILE_BYTES_MAX + 1)
     try:
         text = raw.decode()

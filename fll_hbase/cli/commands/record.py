@@ -115,6 +115,7 @@ def _check_input(
 
 
 def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:
+    """Yield the documents of FILE, one if it is a run of SQL or a pipeline; none without FILE."""
     if file is None:
         return iter(())
     return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)

@@ -93,6 +93,7 @@ def format_ms(milliseconds: int) -> str:
 
 
 def _text(column: str, value: object) -> str:
+    """Return a value for CSV: False as "", times of known columns in ISO 8601."""
     if isinstance(value, bool):
         return "true" if value else ""
     return format_ms(value) if column in _TIMES and isinstance(value, int) else str(value)

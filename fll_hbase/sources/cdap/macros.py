@@ -87,6 +87,7 @@ class Macros:
         return self._values[key, depth]
 
     def _resolve_key(self, key: str, *, depth: int) -> ResolvedText:
+        """Return the value of `key` or `name:default`; "" with the key as unresolved if it has none."""
         name, colon, default = key.partition(":")
         # The whole key first, since the name of an argument may contain a colon.
         value = self._arguments.get(key, self._arguments.get(name, default if colon else None))
@@ -126,7 +127,7 @@ class MacroValues:
         return resolved.text
 
     def schema(self, value: object, path: str) -> Schema | None:
-        """Return the schema of an object or JSON text; None if absent, None with a warning if unreadable."""
+        """Return the schema of an object or JSON text with macros; None if absent or (warned) unreadable."""
         if value is None or value == "":
             return None
         if isinstance(value, dict):

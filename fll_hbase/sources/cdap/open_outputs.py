@@ -116,7 +116,10 @@ class _Resolution:
             self._present[output.name] = None
 
     def _source(self, name: str) -> _OpenOperation | None:
-        """Return the open operation that outputs a field; None if there is none. Raises NotImplied."""
+        """Return the open operation that outputs a field: by prefix, else the only one; None without.
+
+        Raises NotImplied if several could.
+        """
         by_prefix = [item for item in self._open if item.prefix and name.startswith(item.prefix)]
         if by_prefix:
             return max(by_prefix, key=lambda item: (len(item.prefix), item.number))

@@ -120,7 +120,7 @@ class _ConfigReader:
     def _implied_operations(
         self, plugin: dict[str, Any], properties: dict[str, Any], path: str
     ) -> tuple[StageOperation, ...]:
-        """Return the operations that the properties of a plugin imply; none, with a warning, if unknown."""
+        """Return the operations that the properties of a plugin imply; empty, with a warning, if unknown."""
         name = json_access.text(self._validator, plugin, "name", child_path(path, "plugin"))
         properties_path = child_path(path, "plugin.properties")
         texts: dict[str, str] = {}
@@ -143,7 +143,7 @@ class _ConfigReader:
         return Connection(origin, self._validator.required(members, "to", path), path)
 
     def read_input_schemas(self, item: object, path: str) -> Iterator[tuple[str, Schema]]:
-        """Yield the names and schemas of preceding stages that a stage has in `inputSchema`."""
+        """Yield names and readable schemas of preceding stages in the `inputSchema` of a stage."""
         inputs = item.get("inputSchema") if isinstance(item, dict) else None
         if not isinstance(inputs, list):
             return
@@ -198,6 +198,7 @@ class _ConfigReader:
 
 
 def _role(plugin_type: str, plugin: object) -> Role:
+    """Return the role of a stage: by the end of its plugin's type, else whether fields pass it unchanged."""
     name = plugin_type.lower()
     for role in (Role.SOURCE, Role.SINK, Role.JOINER, Role.ERRORS):
         if name.endswith(role.value):

@@ -125,7 +125,7 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply what the stage declares, and what its role and schema imply where it declares nothing."""
+        """Apply what the stage declares, or what its role implies; then restrict its fields to its schema."""
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
@@ -273,7 +273,7 @@ class StagePropagation:
         return tuple(inputs)
 
     def _apply_undeclared(self) -> None:
-        """Apply a stage without operations, as far as its schema tells what it does."""
+        """Let fields pass a stage without operations, or make each schema field of all inputs; warn."""
         flow, schema = self.flow, self._stage.schema
         if schema is None:
             flow.present, flow.is_complete = {}, False
@@ -309,7 +309,7 @@ class StagePropagation:
         self._state.add_operation(Write(name, "", stage.dataset, stage.dataset_description, inputs))
 
     def _restrict_to(self, schema: Schema) -> None:
-        """Hand on the fields of the schema alone: others are dropped, and some may have no known origin."""
+        """Hand on the schema's fields alone; record the others as dropped, warn of those without origin."""
         flow = self.flow
         # Operations that touched a field account for it themselves.
         dropped = [name for name in flow.present if name not in schema.types and name not in self._touched]

@@ -50,7 +50,7 @@ def parse_schema(text: str, *, spare_fields: int) -> Schema:
 
 
 def describe_type(schema: object, depth: int = 0) -> str:
-    """Return a short text: `long`, `string?` if it may be null, `array<string>`, `map<string, long>`."""
+    """Return a text such as `long`, `string?` (may be null) or `array<string>`; "" if too deep or unknown."""
     if depth > DEPTH_MAX:
         return ""
     match schema:
@@ -73,6 +73,7 @@ def describe_type(schema: object, depth: int = 0) -> str:
 
 
 def _describe_union(types: list[str]) -> str:
+    """Return the text of a union: `type?` if one branch is null, `union<a, b>` of several others."""
     branches = [name for name in types if name != _NULL]
     if not branches:
         return _NULL
@@ -110,6 +111,7 @@ class _Expansion:
             self._add_leaf(path, "record")
 
     def _add_field(self, member: object, parent: str, ancestors: frozenset[int]) -> None:
+        """Add a field, or the fields of its records, but no record inside itself. Raises InvalidSchema."""
         if not isinstance(member, dict) or "type" not in member:
             raise InvalidSchema(f"a field of {parent or 'the top'!r} has no name or no type")
         path = f"{parent}/{_field_name(member)}" if parent else _field_name(member)
@@ -123,6 +125,7 @@ class _Expansion:
             self._add_leaf(path, describe_type(member["type"]))
 
     def _add_leaf(self, path: str, type_name: str) -> None:
+        """Add a field and list it in the records around it. Raises TooManyFields."""
         self.types[path] = type_name
         if len(self.types) > self.fields_max:
             raise TooManyFields(

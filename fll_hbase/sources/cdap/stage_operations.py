@@ -199,7 +199,7 @@ def _read_input(validator: Validator, item: object, path: str) -> StageInput:
 
 
 def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[StageOperation]:
-    """Read one mutation; one without an output is a deletion or is reported as without lineage."""
+    """Read a mutation, at most one operation; warn of one without output unless it is a deletion."""
     members = validator.members(item, path, _MUTATION)
     if not isinstance(item, dict):
         return

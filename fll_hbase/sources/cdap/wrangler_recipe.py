@@ -59,7 +59,7 @@ _SED = re.compile(r"s(?P<bar>[/|#])(?P<old>\^?[\w .-]+\$?)(?P=bar)(?P<new>[\w -]
 
 
 def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the operations of a recipe, in order. Raises NotImplied for an unknown directive."""
+    """Yield the operations of a recipe; directives on rows have none. Raises NotImplied for unknown ones."""
     directives = list(_directives(properties.text("directives")))
     if not directives:
         raise NotImplied("without `directives`")
@@ -77,7 +77,7 @@ def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
-    """Yield the verb of each directive, its words without quotes and colons, and its text."""
+    """Yield the verb of each directive, its words without quotes and colons, and the text behind the verb."""
     for line in map(str.strip, recipe.splitlines()):
         if line[:1] in ("", "#", "/"):
             continue

@@ -127,7 +127,7 @@ class _Flow:
 
 
 def _is_copy(derivation: Derivation) -> bool:
-    """Return whether a derivation without an operation only copies fields to one field of the same name."""
+    """Return whether a certain derivation without operation copies into one field of the same name."""
     names = {endpoint.name for endpoint in (*derivation.upstreams, *derivation.downstreams)}
     # A copy with an operation or a confidence needs a TRANSFORM to carry it.
     plain = not derivation.operation and derivation.confidence == 1

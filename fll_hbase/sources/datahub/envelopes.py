@@ -83,7 +83,7 @@ def _unescaped(proposal: object) -> object:
 
 
 def _change(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
-    """Yield the proposal of a `MetadataChangeProposal`; none without a value, except for a DELETE."""
+    """Yield the proposal of a `MetadataChangeProposal`; none without `aspect`, except for a DELETE."""
     data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return

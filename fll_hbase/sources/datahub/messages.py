@@ -76,7 +76,7 @@ class _MessageCollector:
     counted: Counter[AspectCount] = field(default_factory=Counter)
 
     def add(self, proposal: Proposal) -> None:
-        """Parse one proposal; one without lineage or metadata is only counted."""
+        """Parse and count one proposal; a refused one is not counted, other aspects are only counted."""
         errors_before = self.checks.errors.count
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
@@ -125,6 +125,7 @@ class _MessageCollector:
         return AspectOutcome.RECORDED
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: AspectLineage) -> RecordedRun:
+        """Return the run of an aspect, whose id is a digest of urn, lineage and start."""
         parsed = build_operations(edges, dataset=program.dataset)
         info = lineage.build_lineage_lenient(parsed.operations)
         # 0 is unset: DataHub's classes write it for a missing stamp.

@@ -19,7 +19,7 @@ _TAG = "urn:li:tag:"
 
 
 def schema(validator: Validator, value: object, value_path: str, dataset: Dataset) -> DatasetMetadata:
-    """Read the fields of `schemaMetadata`; paths that end in a type count only if there are no others."""
+    """Read fields and tags of `schemaMetadata`; paths that end in a type count only without other paths."""
     data = object_without_nulls(validator, value, value_path)
     types: dict[str, str] = {}
     types_alone: dict[str, str] = {}

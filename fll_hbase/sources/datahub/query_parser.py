@@ -103,6 +103,7 @@ def _table(validator: Validator, data: dict[str, Any], path: str, prefix: str) -
 
 
 def _is_pair(item: object) -> bool:
+    """Return whether an item is a list of an object with `Left` or `Right` alone, and its sources."""
     return (
         isinstance(item, list)
         and len(item) == 2

@@ -29,7 +29,7 @@ def field_name(path: str) -> str:
 
 
 def field_path(name: str) -> str:
-    """Return a path that `field_name` maps back: version 1 if possible, else 2 with unknown types."""
+    """Return a path that `field_name` maps back: version 1 if possible, else version 2 without types."""
     if name.startswith(VERSION) and field_name(name) == name:
         return name
     names = name.split("/")

@@ -136,7 +136,10 @@ def _dialect(validator: Validator, adapter: str) -> str:
 
 
 def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[DatasetMetadata]:
-    """Yield metadata, with fields of the catalog, else of the project; identifiers of sources are aliases."""
+    """Yield metadata of built nodes and sources, with the catalog's fields or else the project's.
+
+    The identifier of a source, where it differs, is an alias.
+    """
     for node in project.nodes.values():
         fields = catalog.get(node.unique_id, node.fields)
         aliases: tuple[Dataset, ...] = ()

@@ -87,7 +87,7 @@ class Manifest:
 
 
 def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
-    """Parse the nodes and sources of a manifest; errors go to `validator`."""
+    """Parse the readable nodes and sources of a manifest, count other resources; errors go to `validator`."""
     path = child_path(MANIFEST.member, "metadata")
     # Without it the SQL is read as standard SQL, which most of it is.
     adapter = text(validator, artifact.metadata, "adapter_type", path)

@@ -92,7 +92,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return unique ids, each after its dependencies; those after a circle last, with a warning."""
+    """Return all unique ids, each after its dependencies; those in or after a circle last, with a warning."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in nodes.items():
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))

@@ -207,6 +207,7 @@ def _inputs(validator: Validator, data: dict[str, Any], path: str) -> tuple[Inpu
 
 
 def _input(validator: Validator, item: object, path: str) -> InputField:
+    """Read an input; `?` with errors for what is missing or invalid."""
     data = validator.members(item, path, ("origin", "name", "influence", "kind"))
     if not isinstance(item, dict):
         return InputField("?", "?")

@@ -48,7 +48,10 @@ class OutputLineage:
 def read(
     validator: Validator, facet: dict[str, Any], path: str, source: SourceLookup, shape: FacetLayout
 ) -> OutputLineage:
-    """Read the lineage of one output. Fields whose inputs all name datasets without a field are left out."""
+    """Read the lineage of one output. Fields whose inputs all name datasets without a field are left out.
+
+    Without a list of dataset inputs, indirect inputs that all columns share become these.
+    """
     columns: dict[str, set[InputColumn]] = {}
     fields_at = child_path(path, "fields")
     for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():

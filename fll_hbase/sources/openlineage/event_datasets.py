@@ -121,7 +121,7 @@ class DatasetCollector:
         self._listed.append(dataset)
 
     def mentions(self) -> tuple[DatasetMention, ...]:
-        """Return the datasets in the order of `dataset_names`, duplicates merged."""
+        """Return a mention of each dataset read or written, duplicates merged, ordered as `dataset_names`."""
         merged: dict[tuple[Name, bool], DatasetMention] = {}
         # All schemas first: lineage of one dataset may name nested fields of another.
         paths = self._paths()
@@ -181,6 +181,7 @@ class DatasetCollector:
         return tuple(sorted(self._indexes))
 
     def _mention(self, dataset: _ListedDataset, paths: dict[Name, dict[str, str]]) -> DatasetMention:
+        """Return a listed dataset as a mention; only written ones have column lineage."""
         item_path = self._index_of(dataset.name)
         if dataset.previous is not None:
             self._index_of(dataset.previous)
@@ -242,7 +243,7 @@ class DatasetCollector:
         return self._indexes.setdefault(name, len(self._indexes))
 
     def _read_name(self, data: dict[str, Any], path: str, *, doubled: bool = False) -> Name | None:
-        """Return the name of a dataset; None, with a warning, if it has no readable one."""
+        """Return namespace and name, after name rules; None, with a warning, if one is unreadable."""
         errors_before = self._validator.errors.count
         namespace = data.get("namespace")
         if namespace == "" and self._namespace:
@@ -306,7 +307,7 @@ class DatasetCollector:
                 yield alias
 
     def _tags(self, facets: dict[str, Any], path: str) -> Iterator[DeclaredTag]:
-        """Yield the tags of fields in the facet `tags`; those of the dataset itself are left out."""
+        """Yield the readable tags of fields in the facet `tags`; tags of the dataset itself are left out."""
         data = facet(self._validator, facets, "tags", path) or {}
         tags_at = child_path(path, "tags")
         producer = text(self._validator, data, "_producer", tags_at) or self._producer
@@ -341,7 +342,7 @@ class DatasetCollector:
 
 
 def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMention:
-    """Merge two entries of one dataset. Commutative."""
+    """Merge two entries of one dataset: union of lists, the greater of texts. Commutative."""
     silent = first.columns is None and second.columns is None
     fields = dict(sorted((*(first.fields or ()), *(second.fields or ()))))
     return DatasetMention(

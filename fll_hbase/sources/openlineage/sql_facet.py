@@ -108,7 +108,7 @@ def _dialect(output: Name) -> str:
 
 @lru_cache(_RESULTS_MAX)
 def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[tuple[_Output, ...], str]:
-    """Read a statement; return the outputs, and why it cannot be read, empty if it can."""
+    """Read a statement; return the outputs, and what was not read or why none, "" if all was."""
     schemas = _table_schemas(tables)
     outputs = [index for index, (_, _, is_written) in enumerate(tables) if is_written]
     try:
@@ -141,7 +141,7 @@ def _with_table_names(detail: str, tables: Sequence[_Table]) -> str:
 
 
 def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> str:
-    """Name the tables that flow into the outputs and are no datasets of the event; "" if there are none."""
+    """Return a text that names the tables read that are not datasets of the event; "" without any."""
     unlisted = {
         item.name: item.source.name
         for item in operations

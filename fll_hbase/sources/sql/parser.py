@@ -270,7 +270,7 @@ class _StatementParser:
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
-        """Parse the tokens of one statement. Raises UnreadableDocument."""
+        """Parse the tokens of one statement. Raises UnreadableDocument for any fault, also the library's."""
         try:
             trees = self._parser.parse(list(tokens), sql)
         except ParseError as error:
@@ -314,6 +314,7 @@ def _caution(tokens: Sequence[Token]) -> str:
 
 
 def _describe_position(error: ParseError) -> str:
+    """Return line, column and reason of a parse error, else its first line."""
     details = error.errors[0] if error.errors else {}
     if details.get("line"):
         word = details.get("highlight") or ""

@@ -78,7 +78,7 @@ def plan_partitions(
 
 
 def _reference_directions(request: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
-    """Return the directions and datasets of the references to read; none where run rows are as cheap."""
+    """Return the directions and datasets of the references to read; none to read the run rows instead."""
     # Keys of run rows have no time, so only references narrow a window. But runs without datasets have no
     # references: all runs are read by their rows.
     bounds = request.bounds

@@ -114,6 +114,7 @@ def _hash_range(
 def _hash_cells_of_any_age(
     table: Table, start: bytes, stop: bytes, *, flag: int, until_ms: int
 ) -> Iterator[pa.RecordBatch]:
+    """Yield hashes of all cells, the young ones with WAITS."""
     for chunk in _chunks(old_cells(table, start, stop, until_ms=ANY_AGE_MS)):
         old: list[int] = []
         young: list[int] = []
@@ -126,6 +127,7 @@ def _hash_cells_of_any_age(
 def _hash_live_cells(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
+    """Yield hashes of the cells that runs need, by flag; a dry run also those of expired runs."""
     scanner = LivenessScanner(table, collection.policy)
     # Its own: a scanner reports a cell that several runs need for one of them only.
     waiting_scanner = LivenessScanner(table, collection.policy)

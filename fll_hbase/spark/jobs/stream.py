@@ -139,7 +139,7 @@ def _wait(
 def _report(
     query: StreamingQuery, finished: deque[BatchReport], report: Callable[[BatchReport], None]
 ) -> None:
-    """Report the batches that Spark has committed, with the lag that it measured."""
+    """Report the batches that Spark has committed, with the lag it measured; keep the others."""
     while finished:
         progress = _progress(query, finished[0].number)
         if progress is None and query.isActive:
@@ -149,7 +149,7 @@ def _report(
 
 
 def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
-    """Return Spark's progress of a batch as JSON members; None before it is committed."""
+    """Return Spark's progress of a batch as JSON members; None before it is committed, {} if forgotten."""
     last = query.lastProgress
     if last is None or last["batchId"] < number:
         return None

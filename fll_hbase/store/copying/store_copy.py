@@ -110,7 +110,10 @@ def _run_pass(
 
 
 def _begin(target: Table, request: CopyRequest) -> Progress:
-    """Return where the copy goes on; put its progress into an empty target. Raises ConfigurationError."""
+    """Return where the copy goes on, and put it into the target. Raises ConfigurationError.
+
+    The target must be empty, or an unfinished copy of this source, or with `update` a finished one.
+    """
     current = read_progress(target)
     if current is None:
         if next(iter(target.scan(*EVERYTHING, limit=1)), None) is not None:

@@ -107,7 +107,7 @@ class LivenessScanner:
             yield LiveCells(cells, truncated, self._former_cells(key, page[key], head, until_ms))
 
     def _former_cells(self, key: bytes, row: Row, head: CommittedHead, until_ms: int) -> list[CellKey]:
-        """Return the cells that a run needed by its other commit records, none if it changed long ago."""
+        """Return the cells that a run's other commit records need; none if it last changed by `until_ms`."""
         # A reader that read the calendars before the change finds the run by its former reference, and then
         # by its run row where it is now. Without the reference it would find the run nowhere.
         if is_older_than(row, until_ms):

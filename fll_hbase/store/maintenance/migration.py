@@ -137,7 +137,7 @@ class _Migration:
         self.done.unreadable += sum(day.checksum in missing for day in days)
 
     def _days(self, page: Mapping[bytes, Row]) -> Iterator[ContentDay]:
-        """Yield the day of each committed run of a page."""
+        """Yield the day of each committed run of a page; count unreadable runs instead."""
         for row in page.values():
             value = run_rows.commit_value(row)
             if value is None:

@@ -100,7 +100,7 @@ def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:
 
 
 def _next_batch(steps: Sequence[_Request | _Result[T]]) -> list[int]:
-    """Return the numbers of the queries that read next; none when all have their results."""
+    """Return the numbers of the queries that read next, of one kind; none when all have results."""
     # Rows wait until no query scans, and contents until none reads rows, so that one call reads them for all.
     for kind in (Scan, RowKeys, Contents, Alone):
         numbers = [number for number, step in enumerate(steps) if isinstance(step, kind)]

@@ -147,7 +147,7 @@ def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
 
 
 def cut(runs: DayRuns, window: Window) -> DayRuns | None:
-    """Return the runs that start in a window; None if the seal does not have these."""
+    """Return the runs that start in a window; None if the seal lists too few to tell."""
     last_ms, first_ms = runs.runs[0].start_ms, runs.runs[-1].start_ms
     if window.start_ms <= first_ms and last_ms < window.stop_ms:
         return runs

@@ -164,7 +164,7 @@ class EventMerger:
         return {**self.bodies(sorted(missing)), **bodies}
 
     def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
-        """Merge distinct event bodies in order of their last occurrence."""
+        """Merge distinct event bodies in order of their last occurrence; small results are cached."""
         # Of each facet the latest is valid, so an earlier occurrence of an equal body changes nothing. The
         # digests are the key: every night has the same merge.
         digests = tuple(dict.fromkeys(event.lineage_digest for event in reversed(events)))[::-1]

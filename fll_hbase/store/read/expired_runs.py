@@ -58,7 +58,7 @@ class WriterReader(Reader):
     def _fields(
         self, query: WriterQuery, checksum: str, name: Dataset, names: Mapping[Dataset, Dataset]
     ) -> Iterator[DatasetField]:
-        """Yield the fields of the query that a content writes under a name of their dataset."""
+        """Yield the fields of the query that a content writes from others of it, or that are origins."""
         for edge in field_relations.edges_into(self._contents.field_map(checksum), name):
             if edge.influence is None and edge.source is not None:
                 continue

@@ -90,12 +90,11 @@ class DerivationReader(Reader):
     def derivations(
         self, field: DatasetField, window: Window, *, failed: bool, limit: int, skip: int = 0
     ) -> Derivations:
-        """Return every distinct derivation of the field, with its runs, that of the newest run first.
+        """Return every distinct derivation of the field, with its runs, the one with the newest run first.
 
         A derivation is the operations that lead into the field. Runs of the window count, failed and aborted
-        ones only with `failed`; of each derivation the ids of its newest runs are listed, `limit` after the
-        first `skip`, none after the first `runs_max`. Without any derivation for a known field that no run
-        wrote.
+        ones only with `failed`. Each lists the ids of its newest runs, `limit` after the first `skip`, none
+        after the first `runs_max`. Empty for a known field that no run wrote.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)

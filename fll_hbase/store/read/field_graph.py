@@ -84,9 +84,9 @@ class FieldGraph:
     def steps(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterable[tuple[Node, Steps]]:
-        """Return the edges of a content into (backward) or out of fields of a dataset, of all for None.
+        """Return the edges of a content into (backward) or out of fields of a dataset; None for all fields.
 
-        A field with many edges may stand there several times. Raises DeadlineExceeded.
+        A field with many edges may be there several times. Raises DeadlineExceeded.
         """
         deadline.check()
         key = "steps", checksum, direction, dataset
@@ -110,7 +110,10 @@ class FieldGraph:
     def _edges(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterator[_Edge]:
-        """Yield the edges at fields of a dataset, of all for None. Raises DeadlineExceeded."""
+        """Yield near field, far field and influence of edges at fields of a dataset, at all for None.
+
+        Raises DeadlineExceeded.
+        """
         names = None if nodes is None else {node.field.name for node in nodes}
         is_backward = direction is Direction.BACKWARD
         edges_of = field_relations.edges_into if is_backward else field_relations.edges_out_of

@@ -116,7 +116,7 @@ class FieldWriteReader(Reader):
         return list(islice(merged, NEWEST_RUNS))
 
     def _starts(self, dataset: Dataset, newest: _Writes, wanted: Collection[str]) -> dict[str, int]:
-        """Return the start of the last run that wrote each of the fields, as far as it is found."""
+        """Return by field the start of its last write, searching older runs for `wanted` up to a bound."""
         starts: dict[str, int] = {}
         self._contents.load(run.checksum for run, _ in newest)
         for run, name in newest:
@@ -185,7 +185,7 @@ def _older_windows(newest_ms: int) -> Iterator[Window]:
 
 
 def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] | None:
-    """Return the fields of the schema that a run reported of its output; None without a schema."""
+    """Return the schema's fields in a run's output; empty if it dropped it, None without a schema."""
     # The schemas of an export are those of the fields that its runs used.
     if lineage.operations:
         return None

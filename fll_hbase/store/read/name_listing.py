@@ -49,7 +49,7 @@ class MiddleNames:
         self._column = column
 
     def scan(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
-        """Return escaped names from `start` (included) to `stop` (excluded), in key order."""
+        """Return at most `limit` escaped names from `start` (included) to `stop` (excluded), in key order."""
         prefix = self._prefix
         names: list[bytes] = []
         while len(names) < limit:

@@ -97,7 +97,7 @@ class NamespaceRunReader(Reader):
         return page.build(limit, truncated_by)
 
     def _fill(self, page: _Page, query: RunsQuery, limit: int, truncated_by: list[str]) -> None:
-        """Add runs to a page until it has one more than `limit`, which shows that there is a next one."""
+        """Add matching runs to a page, one more than `limit` if there are; stop after EXAMINED_MAX runs."""
         size = min(limit + 1, BATCH_RUNS)
         # One row more, after which `_hints` knows that no other has the tail of the last one.
         hints = _hints(self._index_rows(query, page.last, size + 1, truncated_by))

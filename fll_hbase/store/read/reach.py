@@ -82,7 +82,7 @@ class ReachReader:
                 self._expand(walk, walked, expansions[begin : begin + DATASETS_PER_READ])
 
     def _expand(self, walk: ReachWalk, walked: _Walked, expansions: Sequence[Expansion]) -> None:
-        """Add the edges of fields, as long as there is room."""
+        """Add the edges of fields until the walk is full; a causal walk only those within its bounds."""
         direction, causal = walk.query.direction, walk.query.causal
         for expansion, names in zip(expansions, walked.read(expansions), strict=True):
             first_name = walk.canonical_name(expansion.dataset, names)

@@ -85,7 +85,7 @@ def bound_of(direction: Direction, start_ms: int) -> int:
 
 
 def window_within(window: Window, direction: Direction, bound: int) -> Window:
-    """Return the part of a window that a bound admits."""
+    """Return the part of a window up to a bound (backward), or from it on (forward, negative)."""
     if direction is Direction.BACKWARD:
         if bound >= window.stop_ms - 1:
             return window

@@ -136,7 +136,7 @@ class RunTimesReader:
         self._reads.run([self._complete_days(query, times, days)])
 
     def _times(self, query: WindowQuery, budget: RunBudget) -> Reads[dict[str, RunTimes]]:
-        """Read the runs of each content by day, up to ATTEMPTS_MAX times while days change."""
+        """Return runs by content and day, from seals, else references, read again while days change."""
         query = yield from self._windows.restricted(query)
         runs: dict[str, list[DayRuns]] = {}
         for attempt in range(ATTEMPTS_MAX):
@@ -244,7 +244,7 @@ def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> 
 def _settled(
     contents: DaysByContent, query: WindowQuery
 ) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
-    """Return the runs of sealed days by content, and the other days."""
+    """Return by content the runs of days whose seals suffice, and the other days."""
     runs: dict[str, list[DayRuns]] = {}
     unsettled: dict[str, list[int]] = {}
     for checksum, days in contents.items():
@@ -264,7 +264,7 @@ def _settled(
 def _read_starts(
     query: WindowQuery, contents: DaysByContent, unsettled: Mapping[str, Collection[int]]
 ) -> Reads[tuple[dict[ContentDay, list[DayRuns]], dict[str, list[int]]]]:
-    """Return the runs of sealed days whose seals have not all of them, and the days that are left."""
+    """Return the runs of days whose seals are cut, read from their full lists, and the days left."""
     complete: dict[ContentDay, list[DayRuns]] = {}
     unknown: dict[str, list[int]] = {}
     sealed = [

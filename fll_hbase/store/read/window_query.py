@@ -131,7 +131,7 @@ class WindowReader:
         return (yield from read())
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
-        """Return the checksum of the content of every run that matches, empty without any."""
+        """Return the checksums of all runs that match, and load the field maps that are not cached."""
         query = yield from self.restricted(query)
         ways = yield from content_days.read_ways(query)
         matches: set[str] = set()
@@ -184,7 +184,7 @@ class WindowReader:
         return matches
 
     def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
-        """Return the tail of the newest matching reference of each content; none where there is none."""
+        """Return by content the tail of its newest matching reference; contents without one are absent."""
         query = yield from self.restricted(query)
         wanted = {checksum.encode() for checksum in checksums}
         ways = yield from content_days.read_ways(query)

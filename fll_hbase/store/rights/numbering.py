@@ -256,7 +256,7 @@ def _with_ranks(text: str, label: str, ranks: Mapping[str, int]) -> str:
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a value with all labels replaced; a value without any is returned as it is."""
+    """Return a value with the labels in it replaced by names; the same object if it has none."""
     if isinstance(value, str):
         return _replaced_text(value, names) if MARK in value else value
     if isinstance(value, DatasetLineage):

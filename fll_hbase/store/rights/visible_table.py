@@ -214,6 +214,7 @@ class VisibleTable:
         return self._may_read(layout.parse_alias(column).namespace)
 
     def _shows_policy(self, key: bytes, row: Row) -> bool:
+        """Return whether a policy is for tags, removed, or for a field in a readable namespace."""
         if layout.POLICY not in row:
             return True
         policy = policies.decode_policy(key, row[layout.POLICY].value)
@@ -281,6 +282,7 @@ def _encode(info: FieldLineageInfo) -> Row:
 
 
 def _with_endpoints(columns: Columns) -> Columns:
+    """Return columns with those of the endpoints, unless all of them are selected already."""
     if not columns or layout.LIGHT in columns:
         return columns
     return (*columns, *_ENDPOINTS)

@@ -124,7 +124,7 @@ def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
 
 
 def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequence]:
-    """Return the sequence of each document, by position, where its run has several documents in the call."""
+    """Return by position each document's place among several of its run in this call."""
     documents: dict[tuple[str, ProgramId | None], list[tuple[int, RecordedRun]]] = {}
     for position, run_input in enumerate(inputs):
         if isinstance(run_input, RecordedRun):

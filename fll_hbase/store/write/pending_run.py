@@ -133,7 +133,10 @@ class PendingDocument(PendingRun):
     overtaken_by: bytes | None = None
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the document with the number after the latest; none if the last ones are resent."""
+        """Set `cells` to the document under the next number; empty if the last documents are just resent.
+
+        Raises RunIdConflict if the run id belongs to another program.
+        """
         self.previous_value = run_rows.commit_value(row)
         # Before any cell is put. The usual resend equals the commit record, which then needs no decoding.
         if not self.replaces_others and self.previous_value not in (None, self.value):
@@ -150,7 +153,7 @@ class PendingDocument(PendingRun):
         self.resent = stored and self.previous_value in self.sequence.values[self.sequence.position :]
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Compute the commit record of the latest document, see PendingRun."""
+        """Compute the commit record of the latest document; note another program that came first."""
         latest = run_rows.latest_document(row)
         # Usually the latest document is the one just written, and need not be decoded.
         if latest is None or latest.value != self.value:

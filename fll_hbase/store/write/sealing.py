@@ -185,7 +185,7 @@ class BackgroundSealer:
         self._paused_until = 0.0
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
-        """Queue those unsealed days of the contents of a dataset that are old enough; return at once."""
+        """Queue the unsealed days that are old enough, and return at once; drop them if the queue is full."""
         if time.monotonic() < self._paused_until:
             return
         for request in requests_of(query, contents, self._sealer.is_old):

@@ -60,6 +60,7 @@ def check(*, server: str | None, namespace: str | None, spool: Path | None) -> N
 
 
 def _check_spool(settings: CaptureSettings) -> bool:
+    """Report whether the spool can be opened; return that."""
     try:
         spool = open_plan_spool(settings.spool)
         refused = len(spool.refused())
@@ -70,6 +71,7 @@ def _check_spool(settings: CaptureSettings) -> bool:
 
 
 def _check_server(settings: CaptureSettings) -> bool:
+    """Report whether the server accepts events; return that."""
     try:
         with closing(HttpSession(settings.url, **_waits(), token=settings.token)) as session:
             session.record_events([])
@@ -80,7 +82,7 @@ def _check_server(settings: CaptureSettings) -> bool:
 
 
 def _check_spark(settings: CaptureSettings) -> bool:
-    """Run the small job in a process of its own, and ask the server for what it wrote."""
+    """Run the small job in its own process, report on it, and check what the server recorded of it."""
     with tempfile.TemporaryDirectory(prefix="fll-capture-") as directory:
         environment = {
             **os.environ,

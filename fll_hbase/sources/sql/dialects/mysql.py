@@ -39,6 +39,7 @@ def _is_rename(tokens: Tokens, number: int) -> bool:
 
 
 def _altered(statement: Tokens) -> list[Token]:
+    """Return RENAME or EXCHANGE TABLES as ALTER TABLE statements, one for each pair of tables."""
     rename = statement[0]
 
     def token(kind: TokenType, text: str) -> Token:

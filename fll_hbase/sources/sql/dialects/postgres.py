@@ -82,6 +82,7 @@ def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
 
 
 def _function_name(node: exp.Expr, function: FunctionName) -> str:
+    """Return the function that PostgreSQL names a column by; TRIM is `btrim`, `ltrim` or `rtrim`."""
     if isinstance(node, exp.Trim):
         return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "btrim")
     return "btrim" if function(node) == "trim" else function(node)

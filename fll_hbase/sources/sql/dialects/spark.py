@@ -57,7 +57,7 @@ _PRECEDING = "BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def spark_name(node: exp.Expr, is_table: IsTable, function: FunctionName) -> str:
-    """Return the name of an expression; a cast of a column has that of the column, "" if it is not known."""
+    """Return the column name that Spark gives an expression, for a cast its column's; "" if unknown."""
     value = node
     while isinstance(value, exp.Paren):
         value = value.this
@@ -78,7 +78,7 @@ class _Printer:
         self._function = function
 
     def text(self, node: object) -> str:
-        """Return the print of an expression."""
+        """Return an expression as Spark prints it in column names; "" if unknown."""
         if not isinstance(node, exp.Expr):
             return ""
         if type(node) in _CONSTANTS:
@@ -122,7 +122,7 @@ class _Printer:
         return self._fill("{}[{}]", node.this, *node.expressions) if len(node.expressions) == 1 else ""
 
     def _operation(self, node: exp.Expr) -> str:
-        """Print a form with two operands."""
+        """Print an operator with two operands or another fixed pattern; "" for other expressions."""
         operands = node.args.get("this"), node.args.get("expression")
         operator, pattern = _OPERATORS.get(type(node)), _PATTERNS.get(type(node))
         if operator:
@@ -156,7 +156,7 @@ class _Printer:
         return " ".join([*parts, "END"]) if all(parts) else ""
 
     def window(self, node: exp.Expr) -> str:
-        """Print a window with the frame that it has without one of its own; lag and lead have others."""
+        """Print a window with its own or Spark's default frame; "" for named windows, lag and lead."""
         function, order = self._function(node.this), node.args.get("order")
         if node.args.get("alias") or not isinstance(node.this, exp.Anonymous) or function in ("lag", "lead"):
             return ""

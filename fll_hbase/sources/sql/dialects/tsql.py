@@ -29,7 +29,7 @@ def with_known_clauses(tokens: Tokens) -> Tokens:
 
 
 def _output_clause(tokens: Tokens) -> Tokens:
-    """OUTPUT … INTO of T-SQL behind all other clauses; last items are the columns, if any, and the table."""
+    """Move T-SQL's OUTPUT … INTO behind all other clauses; its last items are columns, if any, and table."""
     outer = outer_positions(tokens)
     start = next((n for n in outer if n and tokens[n].token_type is _T.RETURNING), 0)
     into = next((n for n in outer if start < n < len(tokens) - 1 and word_at(tokens, n) == "INTO"), 0)
@@ -53,7 +53,7 @@ def _output_clause(tokens: Tokens) -> Tokens:
 
 
 def _view_options(tokens: Tokens) -> Tokens:
-    """`CREATE VIEW v WITH SCHEMABINDING AS …` of T-SQL, with CHECK OPTION at its end."""
+    """Remove the options of T-SQL's CREATE VIEW, and WITH CHECK OPTION at its end."""
     words = [word_at(tokens, number) for number in range(min(len(tokens), _CREATE_MAX))]
     if words[:1] != ["CREATE"] or "VIEW" not in words[1:4]:
         return tokens

@@ -53,7 +53,7 @@ class ExpressionInputs:
         return ColumnProvenance(direct, indirect, text, steps, unknown=self.unknown)
 
     def add_column(self, column: ColumnProvenance, kind: str, name: str = "") -> None:
-        """Add a column that the expression refers to by `name`."""
+        """Add a column that the expression refers to by `name`; with a `kind` all of it is indirect."""
         # An unknown column that only decides leaves the value known.
         self.unknown = self.unknown or (column.unknown and not kind)
         if kind:
@@ -133,7 +133,7 @@ def column_path(node: exp.Expr) -> list[str]:
 
 
 def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
-    """Return the path of `a[0].b`, a field of the elements of a column, and the indexes; None for others."""
+    """Return the path and indexes of `a[0].b`, a field of a column's elements; None for others."""
     steps: list[str] = []
     indexes: list[exp.Expr] = []
     while True:
@@ -203,7 +203,7 @@ def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], k
 def _resolve_access(
     resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
 ) -> Iterator[Operand]:
-    """Resolve a field of a column or an element of a variable; yield the operands of any other expression."""
+    """Add a field of a column or an element of a variable; yield the operands of any other expression."""
     path = column_path(node)
     inner, member = (node.this, node.expression.name) if isinstance(node, exp.Dot) else (node, "")
     if not path and (column := _element(resolver, inner, member)) is not None:
@@ -228,7 +228,7 @@ def _resolve_access(
 
 
 def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:
-    """Return the value of `name(i)` or `name(i).member` of a variable of a procedure; None for others."""
+    """Return the value of a variable's `name(i)` or `name(i).member`; None if it is not a variable."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if not name or name not in resolver.script.variables:
         return None
@@ -263,6 +263,7 @@ def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
 
 
 def _arguments(node: exp.Expr, kind: str, *names: str) -> Iterator[Operand]:
+    """Yield the expressions in these arguments of a node, each or their items, with `kind`."""
     for name in names:
         argument = node.args.get(name)
         for operand in argument if isinstance(argument, list) else [argument]:
@@ -294,7 +295,7 @@ def _nullif(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """DECODE(value, search, result, search, result, ..., default)."""
+    """Yield the operands of DECODE(value, search, result, ..., default); all but results are conditional."""
     value, *rest = node.expressions
     yield value, kind or "conditional"
     for number, operand in enumerate(rest):
@@ -334,7 +335,7 @@ def _comprehension(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """`sumIf(value, condition)` of ClickHouse."""
+    """Yield the operands of a function; of ClickHouse's `sumIf(value, condition)` the last is a filter."""
     *values, last = node.expressions or [node]
     is_conditional = bool(values) and str(node.this).endswith("If")
     yield from ((value, kind) for value in (values if is_conditional else node.expressions))

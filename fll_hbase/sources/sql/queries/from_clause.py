@@ -41,7 +41,7 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
-    """Add one item of a FROM, and what is joined inside of it, to the scope."""
+    """Add one item of a FROM, after its PIVOTs, and what is joined inside of it, to the scope."""
     node = named_table(resolver.script, node)
     # FINAL of ClickHouse, STREAM of Databricks and parentheses around a table without an alias mean nothing.
     if isinstance(node, (exp.Final, exp.Stream)) or (
@@ -96,7 +96,10 @@ def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
 
 
 def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
-    """Resolve the joins of the tables of the scope from number `start` on with the preceding ones."""
+    """Resolve a join: its keys and conditions into dependencies; SEMI and ANTI remove the right tables.
+
+    The tables of the scope from number `start` on are the right side.
+    """
     scope = resolver.scope
     is_filter = bool({node.kind, node.side} & _FILTERING_JOINS)
     keys = [name.name for name in node.args.get("using") or ()]
@@ -121,6 +124,7 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
 
 
 def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
+    """Return the value of a USING key: of both sides for FULL, else of the preserved side."""
     if join_side == "FULL":
         return merge_columns([left, right])
     # The key of an outer join comes from the side that has all rows.
@@ -209,7 +213,10 @@ def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
 
 
 def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a table function: each column has all arguments as inputs, or its own if they pair up."""
+    """Resolve a table function: each column has all arguments as inputs, or its own if they pair up.
+
+    Warns if what its columns come from is unknown.
+    """
     select_list = SelectList(resolver)
     names = _generator_names(node)
     arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]
@@ -254,7 +261,7 @@ def _generator_names(node: exp.Expr) -> list[str]:
 
 
 def _default_names(script: ScriptState, node: exp.Expr, inputs: Sequence[exp.Expr]) -> tuple[str, ...]:
-    """Return the column names of a table function whose alias gives none."""
+    """Return the engine's column names of a table function whose alias gives none; () if unknown."""
     if script.facts.names_functions and node.alias:
         return (node.alias,)
     if len(inputs) == 1 and isinstance(inputs[0], (exp.Posexplode, exp.PosexplodeOuter)):
@@ -263,6 +270,7 @@ def _default_names(script: ScriptState, node: exp.Expr, inputs: Sequence[exp.Exp
 
 
 def _source_name(node: exp.Expr) -> tuple[str, ...]:
+    """Return the name parts, in lower case, by which columns refer to a table; () without any."""
     if node.alias:
         return (node.alias.lower(),)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):

@@ -28,7 +28,7 @@ UNLISTED = "PIVOT: which columns it makes is not known; they are left out"
 
 
 def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> TableSource:
-    """Return a table after a PIVOT or UNPIVOT."""
+    """Return a table after a PIVOT or UNPIVOT, under its alias and renamed columns."""
     scope = resolver.scope
     inner = resolver.in_scope(Scope(scope.queries, parent=scope.parent, sources=[source]))
     apply = _unpivot if node.args.get("unpivot") else _pivot
@@ -157,6 +157,7 @@ def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: Col
 
 
 def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
+    """Yield the names of pivoted columns: as the parser lists them, else of the values."""
     names = node.args.get("columns")
     if names:
         yield from (name.name for name in names)

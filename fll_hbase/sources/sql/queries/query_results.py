@@ -84,7 +84,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
 
 
 def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a query that refers to itself, in rounds until its inputs are stable."""
+    """Resolve a query that refers to itself, in rounds until its inputs are stable, a bounded number."""
     scope = resolver.scope
     anchor = node.this
     while isinstance(anchor, exp.SetOperation):
@@ -164,6 +164,7 @@ def _is_plain_union(node: exp.SetOperation) -> bool:
 
 
 def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:
+    """Return whether both sides have known columns in order, and as many."""
     return left.is_positional and right.is_positional and len(left.items) == len(right.items)
 
 

@@ -172,7 +172,10 @@ class Resolver:
         return self.star_reader(self, node)
 
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
-        """Resolve a column name, split at its dots; warn and return UNKNOWN if that is not possible."""
+        """Resolve a column name, split at its dots, from the innermost scope out.
+
+        Warns and returns UNKNOWN if it is absent or ambiguous.
+        """
         if len(parts) > 1 and parts[-1].lower() in _SEQUENCE_VALUES and self.script.facts.has_sequences:
             return GENERATED
         # The longest prefix that is a table wins: `a.b.c` is column c of a.b before field b.c of a.
@@ -203,7 +206,7 @@ class Resolver:
         return self.script.tables.nested_column(column, path)
 
     def _unqualified(self, scope: Scope, name: str) -> ColumnProvenance | str | None:
-        """Return the column, or why it is ambiguous; None if the scope has no column of that name."""
+        """Return the column, or as a text why it is ambiguous; None if the scope lacks that name."""
         # Aliases are not visible in subqueries of the same SELECT.
         alias = scope.aliases.get(name.lower()) if scope is self.scope else None
         is_first = scope.alias_precedence is AliasPrecedence.FIRST
@@ -229,7 +232,10 @@ class Resolver:
     def _inferred(
         self, scope: Scope, name: str, alias: ColumnProvenance | None
     ) -> ColumnProvenance | str | None:
-        """Attribute a name to the table whose columns are not all known, if no other can have it."""
+        """Return a name's column of the only table with unknown columns, or a text if others may have it.
+
+        None, or the alias, if all tables are known.
+        """
         candidates = scope.open_sources()
         if name.lower() in self.script.variables:
             return self.script.variables[name.lower()]

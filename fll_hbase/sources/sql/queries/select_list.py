@@ -85,7 +85,7 @@ class SelectList:
         return replace(column, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else column
 
     def resolve_assignment(self, value: exp.Expr, name: exp.Expr) -> ColumnProvenance:
-        """Return the provenance of the right side of `name = value` in a SET."""
+        """Return the right side of `name = value` in a SET, with its text in the script."""
         column = self._plain_column(value)
         if column is not None:
             return column
@@ -183,6 +183,7 @@ class SelectList:
         return any(isinstance(part, exp.Columns) and not part.args.get("unpack") for part in parts)
 
     def _leave_out_columns(self) -> None:
+        """Warn that what COLUMNS selects is unknown; the list is no longer complete."""
         self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
         self._is_complete = False
 
@@ -219,7 +220,7 @@ class SelectList:
             )
 
     def _column_name(self, node: exp.Expr) -> str:
-        """Return the name of the column just resolved: its alias or column name, else the engine's."""
+        """Return the name of the column just resolved: alias, column name, the engine's, or its text."""
         value = node
         # Parentheses around a column change nothing.
         while isinstance(value, exp.Paren):
@@ -271,7 +272,7 @@ class SelectList:
 
 
 def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
-    """Return the columns of a star in an expression."""
+    """Return the columns of a star inside an expression, such as an argument; warn of unknown ones."""
     select_list = SelectList(resolver)
     select_list.add(node)
     return select_list.columns()

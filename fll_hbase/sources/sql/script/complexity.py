@@ -28,7 +28,7 @@ _UNCONDITIONAL = {TokenType.ARRAY, TokenType.CROSS, TokenType.NATURAL}
 
 
 def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
-    """Return what a statement has too much of, "" if nothing."""
+    """Return "nested too deeply" or too many joins, by bounds that keep the parser fast; "" if neither."""
     types = dialect.parser_class.TYPE_TOKENS
     # For each open bracket, whether a type stands before it, and the joins in it without a condition.
     is_type, joins = [False], [0]

@@ -26,7 +26,7 @@ _WITH_PATHS = {"COPY", "EXPORT", "IMPORT", "LIST", "LOAD", "SHOW"}
 
 
 def has_quoted_names(tokens: Tokens, sql: str, facts: DialectFacts) -> bool:
-    """Return whether a text in double quotes of these tokens is where only a name can be."""
+    """Return whether a text in double quotes stands where only a name can, if the dialect allows both."""
     if not facts.may_quote_names or '"' not in sql:
         return False
     statement = 0

@@ -28,7 +28,7 @@ def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
 
 
 def _replace(tokens: Tokens) -> Tokens:
-    """REPLACE TABLE is CREATE OR REPLACE TABLE; REPLACE of rows is an INSERT."""
+    """Return REPLACE TABLE as CREATE OR REPLACE TABLE, REPLACE of rows as INSERT, others unchanged."""
     first = tokens[0]
     if len(tokens) < 2 or first.text.upper() != "REPLACE" or first.token_type is _T.IDENTIFIER:
         return tokens
@@ -38,7 +38,7 @@ def _replace(tokens: Tokens) -> Tokens:
 
 
 def _altered_view(tokens: Tokens) -> Tokens:
-    """ALTER VIEW … AS replaces the query of a view."""
+    """Return ALTER VIEW … AS query as CREATE OR REPLACE VIEW, other statements unchanged."""
     if [word_at(tokens, number) for number in (0, 1)] != ["ALTER", "VIEW"]:
         return tokens
     outer = outer_positions(tokens)
@@ -48,7 +48,7 @@ def _altered_view(tokens: Tokens) -> Tokens:
 
 
 def _schedule(tokens: Tokens) -> Tokens:
-    """A task or pipe of Snowflake is the statement that it runs."""
+    """Return the statement that a task or pipe of Snowflake runs, other statements unchanged."""
     words = [word_at(tokens, number) for number in range(min(len(tokens), 6))]
     if words[:1] != ["CREATE"] or not _SCHEDULED & {*words[1:4]}:
         return tokens

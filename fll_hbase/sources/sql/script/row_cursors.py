@@ -61,7 +61,7 @@ def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
 
 
 def read_statement(tokens: Tokens) -> RowTokens | None:
-    """Return what a statement of a procedure gives a name to; None for any other statement."""
+    """Return the rows of a FETCH, cursor or assignment of a procedure; None for other statements."""
     first = word_at(tokens, 0)
     if first == "FETCH":
         return _fetch(tokens)
@@ -122,7 +122,7 @@ def _fetch(tokens: Tokens) -> RowTokens | None:
 
 
 def _assignment(tokens: Tokens) -> RowTokens | None:
-    """Read `name [type] := value`, also with DEFAULT; None for a constant."""
+    """Read `name [type] := value`, also with DEFAULT; None if the value names nothing."""
     behind = next(
         (
             number + 1
@@ -144,7 +144,7 @@ def _assignment(tokens: Tokens) -> RowTokens | None:
 
 
 def _rows_of(record: str, variables: tuple[str, ...], tokens: Tokens) -> RowTokens | None:
-    """Return the rows of a query, which may be in parentheses, or of a cursor with or without arguments."""
+    """Return the rows of a query, maybe in parentheses, or of a cursor; None for anything else."""
     is_wrapped = bool(tokens) and tokens[0].token_type is _T.L_PAREN
     inner = tokens[1:-1] if is_wrapped else tokens
     if word_at(inner, 0) in _QUERY_STARTS:
@@ -160,7 +160,7 @@ def _may_name(token: Token) -> bool:
 
 
 def _name(tokens: Tokens, number: int) -> str:
-    """Return a name in lower case, with the `@` of a variable of T-SQL."""
+    """Return a name in lower case, of T-SQL's variables with `@`; "" behind the end."""
     if number >= len(tokens):
         return ""
     if tokens[number].token_type is _T.PARAMETER and number + 1 < len(tokens):

@@ -108,7 +108,7 @@ class ScriptState:
         self._warnings.append(FieldError("sql", detail))
 
     def write(self, write: TableWrite) -> None:
-        """Add a write; a write into a temporary table extends its columns instead."""
+        """Add a write, without invalid names; a write into a temporary table extends its columns instead."""
         checked = _with_valid_names(self, write)
         if checked is None:
             return
@@ -171,7 +171,7 @@ class ScriptState:
         return parts
 
     def dataset(self, table: exp.Expr) -> Dataset:
-        """Return the dataset of a table; one that cannot have its full name adds a warning."""
+        """Return the dataset of a table and note its aliases; warn if its full name is unknown."""
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
         if any(mark in name for mark in _CLIENT_VARIABLES):

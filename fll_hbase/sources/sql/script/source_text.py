@@ -89,7 +89,7 @@ class SourceText:
         return self._text(first, stop, keep_literals=keep_literals)
 
     def _without_alias(self, first: int, stop: int, alias: int, start: int) -> tuple[int, int]:
-        """Cut `expression AS alias`, `alias = expression` and `expression alias` down to the expression."""
+        """Return the bounds of the expression in `expression [AS] alias` or `alias = expression`."""
         if not first <= alias < stop:
             return first, stop
         if self._tokens[alias].start < start:

@@ -44,7 +44,7 @@ _KINDS_OF_OBJECTS = {
 
 
 def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
-    """Return the position behind the statement that begins at `start`."""
+    """Return the position behind the statement at `start`: its `;`, a separator or the next statement."""
     first_word = word_at(tokens, start)
     closing: list[TokenType] = []
     for number in range(start, stop):
@@ -67,7 +67,7 @@ def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
 
 
 def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
-    """Return the position behind the condition of an IF or WHILE, where its statement begins."""
+    """Return the position behind the condition of an IF or WHILE; `start` if no statement follows."""
     depth = 0
     for number in range(start + 1, stop):
         kind = tokens[number].token_type

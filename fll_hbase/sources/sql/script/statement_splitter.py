@@ -168,7 +168,7 @@ class _Splitter:
         return None
 
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
-        """Read a statement; None for one of a procedure that writes nothing."""
+        """Read a statement and note the variables it declares; None if it writes nothing."""
         end = self._statement_end(start, stop)
         self._position = row_cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
@@ -200,7 +200,7 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the text of DO, if that is its only string and SQL, or of EXEC and EXECUTE; else None."""
+        """Return the SQL text that DO, EXEC or EXECUTE IMMEDIATE runs; None if it is not one constant."""
         words = [word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._ends_by_word and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
@@ -278,7 +278,7 @@ class _Splitter:
         return parts
 
     def _body_of_block(self, kind: int, stop: int) -> tuple[list[ScriptPart], str, str]:
-        """Read a body between BEGIN and END, or one that is a string."""
+        """Return the parts of a BEGIN … END body, the text of one that is a string, and its language."""
         number, language, text, blocks = kind, "", "", -1
         while number < stop and self._tokens[number].token_type is not _T.SEMICOLON:
             if self._word(number) in ("BEGIN", "DECLARE"):

@@ -133,7 +133,7 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 
 
 def create(resolver: Resolver, node: exp.Expr) -> None:
-    """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only."""
+    """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only; ignore others."""
     kind = str(node.args.get("kind") or "").upper()
     if kind not in ("TABLE", "VIEW"):
         return
@@ -190,7 +190,7 @@ def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
 
 
 def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
-    """Return the variables behind INTO, in lower case; none if it is a table."""
+    """Return the variables behind INTO, in lower case; empty if it is a table."""
     if into.expressions:
         return [name.name.lower() for name in into.expressions]
     table = into.this

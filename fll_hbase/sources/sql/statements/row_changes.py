@@ -181,7 +181,7 @@ def _update_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp
 def _branch(
     resolver: Resolver, select_list: SelectList, target: Dataset, then: exp.Expr, alias: str
 ) -> Iterator[NamedColumn]:
-    """Yield the fields that one branch of a MERGE writes."""
+    """Yield the fields that one branch of a MERGE writes; none for DELETE."""
     if not isinstance(then, (exp.Insert, exp.Update)):
         return
     items = then.args.get("expressions")

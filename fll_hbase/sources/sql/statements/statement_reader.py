@@ -110,7 +110,7 @@ def _read_block(script: ScriptState, procedure: Procedure, label: str, called: s
 
 
 def _read_rows(script: ScriptState, rows: Rows) -> None:
-    """Give the names of a loop, cursor, FETCH or assignment their columns."""
+    """Give the names of a loop, cursor, FETCH or assignment their columns, unknown if unreadable."""
     if rows.query is None:
         variables.assign_rows(script, rows, script.records.get(rows.cursor))
         return
@@ -148,6 +148,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
 
 
 def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
+    """Read a statement by its kind; ignore kinds without lineage, leave others out with a warning."""
     script = resolver.script
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](resolver, node)
@@ -185,7 +186,7 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _use(resolver: Resolver, node: exp.Expr) -> None:
-    """Read USE: the database, or for the dialects with three parts in a name the catalog."""
+    """Read USE: set the current database or catalog of names; warn if names are taken as written."""
     script = resolver.script
     kind = str(node.args.get("kind") or "").upper()
     if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):

@@ -34,7 +34,7 @@ def declare(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def set_variables(resolver: Resolver, node: exp.Expr) -> None:
-    """Read SET: a variable has what the query or the variables give that it is set to."""
+    """Read SET: each variable gets the inputs of its value; settings of the engine are ignored."""
     for item in node.expressions:
         assignment = item.this
         if not isinstance(assignment, exp.EQ):
@@ -139,6 +139,7 @@ def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
 
 
 def _declare_table(script: ScriptState, table: exp.Table, schema: exp.Schema) -> None:
+    """Declare a table variable as a temporary table whose columns have no inputs."""
     fields = [Field(column.name) for column in schema.expressions if isinstance(column, exp.ColumnDef)]
     dataset = script.dataset(table)
     script.temporary.add(dataset)

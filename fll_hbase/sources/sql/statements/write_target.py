@@ -31,7 +31,7 @@ class Target:
 
 
 def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -> Target:
-    """Read the target behind INTO, CREATE TABLE and the like."""
+    """Read the target behind INTO, CREATE TABLE and the like, with listed columns and partitions."""
     table = node.this if isinstance(node, exp.Schema) else node
     listed = tuple(column.name for column in node.expressions) if isinstance(node, exp.Schema) else ()
     partition = table.args.get("partition") or node.args.get("partition")
@@ -47,7 +47,7 @@ def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -
 
 
 def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return the fields written, None with a warning if the columns cannot be matched to them."""
+    """Return the fields written, by position or by name; None with a warning if that is unknown."""
     name = target.dataset.name
     names = None if target.by_name else _column_names(script, target)
     if names is None:
@@ -108,7 +108,7 @@ def assigned_field(name: exp.Expr, alias: str) -> str:
 
 
 def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return fields named as in the query: for BY NAME, and if nothing known of the target contradicts."""
+    """Return fields named as in the query; None, with a warning, if the known target contradicts."""
     items = list(columns.items)
     if not target.by_name:
         schema = script.tables.schema(target.dataset)
@@ -145,6 +145,7 @@ def _with_texts(script: ScriptState, items: Sequence[NamedColumn]) -> list[Named
 def _warn_of_names(
     script: ScriptState, target: Target, items: Sequence[NamedColumn], *, contradicts: bool, is_known: bool
 ) -> None:
+    """Warn that a target's columns are unknown, and of columns without a name."""
     assumption = "" if contradicts else " taken to be named as in the query;"
     script.warn(
         f"the columns of {target.dataset.name!r}, which is written by position, are not known;{assumption} "

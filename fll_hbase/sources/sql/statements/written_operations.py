@@ -20,7 +20,7 @@ from fll_hbase.sources.sql.script.script_state import TableWrite
 
 
 def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:
-    """Build the operations of one run; their names and order depend on the writes alone."""
+    """Build READs, TRANSFORMs and one WRITE per target; names and order depend on the writes alone."""
     resolved = [(write, _resolved_fields(write)) for write in writes]
     builder = _OperationBuilder(tables)
     reads = builder.build_reads(_fields_read(resolved))
@@ -109,6 +109,7 @@ def _fields_read(resolved: Sequence[tuple[TableWrite, list[NamedColumn]]]) -> di
 
 
 def _inputs(write: TableWrite, fields: Sequence[NamedColumn]) -> Iterator[DatasetField]:
+    """Yield all fields that a write reads, also its indirect and unmapped ones."""
     yield from (field for field, _ in write.dependencies.indirect)
     yield from write.unmapped
     for _, column in fields:

@@ -71,7 +71,7 @@ def collect_run_index(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a catalogue row. Raises CorruptRow for a malformed key, column or value."""
+    """Add the facts of a catalogue row, and a finding for each altered cell. Raises CorruptRow."""
     if layout.dataset_row(ranges.dataset_of(key)) != key:
         raise CorruptRow("is not the key of a catalogue row")
     for column, cell in known_cells(key, row, facts).items():
@@ -142,7 +142,7 @@ def _has_digest(column: bytes) -> bool:
 
 
 def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
-    """Raise CorruptRow unless the cell belongs in a catalogue row."""
+    """Raise CorruptRow unless the cell has a catalogue's column, and a value only under a digest."""
     if _has_digest(column):
         return
     if layout.parse_field_column(column) is None and column != layout.EXISTS:

@@ -197,7 +197,7 @@ def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Findin
 
 
 def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
-    """Return the finding of a text that the row `key` needs, with a repair if it can be derived again."""
+    """Return the finding of a needed text, missing or with another value; with a repair if derivable."""
     row, column = row_of(text), column_of(text)
     kind = _MISSING[row[:2]]
     # A content of events can be merged again from their bodies; any other content has no second copy.
