@@ -75,7 +75,12 @@ def test_figures_are_those_of_the_benchmarks() -> None:
 
 def test_every_file_of_docker_is_described() -> None:
     described = PAGE + DEPLOY
-    for path in ("prometheus/prometheus.yml", "grafana/lineage.json", "systemd/fll.service"):
+    for path in (
+        "prometheus/prometheus.yml",
+        "prometheus/kubernetes.yml",
+        "grafana/lineage.json",
+        "systemd/fll.service",
+    ):
         assert f"docker/{path}" in described
     for path in ("kubernetes/lineage.yaml", "nginx/lineage.conf", "compose.monitoring.yaml"):
         assert f"docker/{path}" in described

@@ -6,6 +6,7 @@ import configparser
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import fields
 from typing import Any
 
@@ -16,9 +17,12 @@ import yaml
 
 from api import create_app
 from api.http import event_server as http_server
+from api.security.authentication import require_authentication
+from fll_hbase.model.access import Grant, Role
 from fll_hbase.runtime.config import PREFIX, Settings, from_environment
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import hbase_url, open_table
+from tests.operators.conftest import StartServer
 from tests.operators.scrapes import Scrape, scrape
 from tests.support.declared_metrics import declared_metrics
 from tests.support.repository import DOCKER, ROOT
@@ -29,13 +33,17 @@ DASHBOARD = json.loads((DOCKER / "grafana" / "lineage.json").read_text())
 ALERTS = yaml.safe_load((DOCKER / "prometheus" / "alerts.yml").read_text())
 SCRAPE = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())
 MONITORING = yaml.safe_load((DOCKER / "compose.monitoring.yaml").read_text())
-MANIFESTS = {
-    manifest["kind"]: manifest
-    for manifest in yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text())
-}
+ALL_MANIFESTS = list(yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text()))
+MANIFESTS = {each["kind"]: each for each in ALL_MANIFESTS if each["metadata"]["name"] == "lineage"}
+"""Those of the name `lineage`, of which each kind has one."""
+(SERVICE_OF_PODS,) = [each for each in ALL_MANIFESTS if each not in MANIFESTS.values()]
+SCRAPE_OF_PODS = yaml.safe_load((DOCKER / "prometheus" / "kubernetes.yml").read_text())
 KUBERNETES_VERSIONS = ("1.29", "1.34")
 """Versions whose schemas the manifests are checked against, as docs/deploy.md says."""
 SETTINGS = {PREFIX + field.name.upper() for field in fields(Settings)}
+SERVER_ARGUMENTS = ("FLL_STORE", "FLL_HOST", "FLL_PORT", "FLL_WORKERS")
+"""Settings that a server under test gets as arguments."""
+
 LABELS_OF_PROMETHEUS = {"instance", "job", "le"}
 
 
@@ -75,6 +83,53 @@ def test_manifests_are_those_of_the_schemas_of_kubernetes(path: str, version: st
     """`strict` refuses members that Kubernetes would ignore, such as mistyped ones."""
     for manifest in yaml.safe_load_all((ROOT / path).read_text()):
         kubernetes_validate.validate(manifest, version, strict=True)
+
+
+class TestKubernetesSettings:
+    """The manifests start with their own settings, and beside each other."""
+
+    ADDRESS = "10.1.2.3:8080"
+    SECRET = "a-secret-of-thirty-two-characters"
+
+    @pytest.fixture
+    def started(self, start_server: StartServer) -> Server:
+        """A server with the variables of the ConfigMap, but for its store and where it listens."""
+        variables = MANIFESTS["ConfigMap"]["data"]
+        require_authentication(from_environment(variables))
+        others = {name: text for name, text in variables.items() if name not in SERVER_ARGUMENTS}
+        assert set(variables) - set(others) == set(SERVER_ARGUMENTS)
+        return start_server(FLL_METRICS_TOKEN=self.SECRET, **others)
+
+    def test_probes_are_answered(self, started: Server) -> None:
+        (container,) = MANIFESTS["Deployment"]["spec"]["template"]["spec"]["containers"]
+        # The kubelet asks by the address of the pod.
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            assert self._status(started, container[probe]["httpGet"]["path"], self.ADDRESS) == 200
+
+    def test_others_need_a_token(self, started: Server) -> None:
+        store = f"sqlite:///{started.store}"
+        with closing(LineageStore(open_table(store))) as opened:
+            _, secret = opened.access.create_token("test", [Grant(Role.READER, "*")])
+        assert self._status(started, "/v3/namespaces", "lineage") == 401
+        assert self._status(started, "/v3/namespaces", "lineage", secret.text()) == 200
+        assert self._status(started, "/v3/namespaces", "other.example", secret.text()) == 421
+
+    def test_prometheus_scrapes_with_its_token(self, started: Server) -> None:
+        assert self._status(started, "/metrics", self.ADDRESS) == 401
+        assert self._status(started, "/metrics", self.ADDRESS, self.SECRET) == 200
+
+    def test_names_do_not_meet(self) -> None:
+        paths = sorted([*DOCKER.glob("kubernetes/*.yaml"), *ROOT.glob("examples/kubernetes/*.yaml")])
+        names = [
+            (manifest["kind"], manifest["metadata"]["name"])
+            for path in paths
+            for manifest in yaml.safe_load_all(path.read_text())
+        ]
+        assert len(names) == len(set(names)) >= 6
+
+    def _status(self, server: Server, path: str, host: str, token: str = "") -> int:
+        headers = {"Host": host} | ({"Authorization": f"Bearer {token}"} if token else {})
+        return requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=120).status_code
 
 
 class TestMetrics:
@@ -164,7 +219,7 @@ class TestKubernetes:
             "Service": "v1",
             "PodDisruptionBudget": "policy/v1",
         }
-        assert {manifest["metadata"]["name"] for manifest in MANIFESTS.values()} == {"lineage"}
+        assert (SERVICE_OF_PODS["kind"], SERVICE_OF_PODS["spec"]["clusterIP"]) == ("Service", "None")
 
     def test_settings(self) -> None:
         data = MANIFESTS["ConfigMap"]["data"]
@@ -177,20 +232,25 @@ class TestKubernetes:
         labels = pod["metadata"]["labels"].items()
         for kind in ("Deployment", "PodDisruptionBudget"):
             assert MANIFESTS[kind]["spec"]["selector"]["matchLabels"].items() <= labels
-        assert MANIFESTS["Service"]["spec"]["selector"].items() <= labels
+        for service in (MANIFESTS["Service"], SERVICE_OF_PODS):
+            assert service["spec"]["selector"].items() <= labels
         assert (
             MANIFESTS["PodDisruptionBudget"]["spec"]["minAvailable"]
             < MANIFESTS["Deployment"]["spec"]["replicas"]
         )
 
-    def test_ports(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
+    def test_ports(self, container: dict[str, Any]) -> None:
         (port,) = container["ports"]
         assert str(port["containerPort"]) == MANIFESTS["ConfigMap"]["data"]["FLL_PORT"]
-        assert pod["metadata"]["annotations"]["prometheus.io/port"] == str(port["containerPort"])
+        (scrape_config,) = SCRAPE_OF_PODS["scrape_configs"]
+        (found,) = scrape_config["dns_sd_configs"]
+        assert found["port"] == port["containerPort"] == SERVICE_OF_PODS["spec"]["ports"][0]["port"]
+        assert found["names"] == [SERVICE_OF_PODS["metadata"]["name"]]
+        assert scrape_config["authorization"]["credentials_file"].endswith("/FLL_METRICS_TOKEN")
         (service,) = MANIFESTS["Service"]["spec"]["ports"]
         assert service["targetPort"] == port["name"]
 
-    def test_probes_are_routes(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
+    def test_probes_are_routes(self, container: dict[str, Any]) -> None:
         app = create_app(LineageStore(open_table("sqlite:///:memory:")))
         paths = {rule.rule for rule in app.url_map.iter_rules()}
         probes = {name: probe["httpGet"] for name, probe in container.items() if name.endswith("Probe")}
@@ -200,7 +260,6 @@ class TestKubernetes:
             "readinessProbe": "/readyz",
         }
         assert {probe["path"] for probe in probes.values()} <= paths
-        assert pod["metadata"]["annotations"]["prometheus.io/path"] in paths
         assert {probe["port"] for probe in probes.values()} == {container["ports"][0]["name"]}
 
     def test_it_has_few_rights(self, pod: dict[str, Any], container: dict[str, Any]) -> None:

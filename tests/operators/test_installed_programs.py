@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ pytestmark = pytest.mark.servers
 
 DOCKER = Path(__file__).resolve().parents[2] / "docker"
 HOST = "lineage.example.com"
+CLAIMS = {
+    "X-Forwarded-For": "203.0.113.9",
+    "X-Forwarded-Proto": "http",
+    "X-Forwarded-Prefix": "/evil",
+    "X-Forwarded-Host": "evil.example",
+    "X-Forwarded-Port": "1",
+    "Forwarded": "for=203.0.113.9;host=evil.example;proto=http",
+}
 
 
 def run(*command: str, text: str = "") -> str:
@@ -62,7 +71,9 @@ class TestPrometheus:
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage"
         assert requests.post(url, json=document(), timeout=120).status_code == 201
         assert run("promtool", "check", "metrics", text=scrape(server.port).text) == ""
-        run("promtool", "check", "config", str(DOCKER / "prometheus" / "prometheus.yml"))
+        # Without the file of the token, which is on the machine of Prometheus.
+        for name in ("prometheus.yml", "kubernetes.yml"):
+            run("promtool", "check", "config", "--syntax-only", str(DOCKER / "prometheus" / name))
 
     def test_a_scrape(self, start_server: StartServer, tmp_path: Path) -> None:
         server = start_server()
@@ -110,7 +121,8 @@ class TestNginx:
 
     @pytest.fixture
     def front(self, start_server: StartServer, tmp_path: Path) -> Iterator[tuple[Server, int]]:
-        server = start_server(workers=1, FLL_ALLOWED_HOSTS=HOST)
+        access = str(tmp_path / "access.log")
+        server = start_server(workers=1, FLL_ALLOWED_HOSTS=HOST, FLL_PROXIES="1", FLL_ACCESS_LOG=access)
         port, plain = free_port(), free_port()
         _write_certificate(tmp_path)
         text = (DOCKER / "nginx" / "lineage.conf").read_text()
@@ -174,6 +186,21 @@ class TestNginx:
             answer = self._ask(tmp_path, port, path)
             assert (answer.status_code, answer.content) == (expected.status_code, expected.content), path
         assert self._ask(tmp_path, port, "/metrics").status_code == 403
+
+    def test_what_clients_claim_of_themselves_does_not_count(
+        self, front: tuple[Server, int], tmp_path: Path
+    ) -> None:
+        _, port = front
+        # Lists link to their next page by the path that the client knows, and `/docs` to the document.
+        sent = self._ask(tmp_path, port, "/v3/namespaces/shop/lineage", "POST", json=document())
+        assert sent.status_code == 201
+        for path in ("/docs", "/v3/namespaces/shop/endpoints?limit=1"):
+            expected = self._ask(tmp_path, port, path)
+            claimed = self._ask(tmp_path, port, path, headers=CLAIMS)
+            assert (claimed.status_code, claimed.content) == (200, expected.content)
+            assert claimed.headers.get("Link") == expected.headers.get("Link")
+        lines = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
+        assert {line["remote"] for line in lines} == {"127.0.0.1"}
 
 
 def _write_certificate(folder: Path) -> None:
