@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fll_hbase.runtime import metrics
 
@@ -181,15 +181,15 @@ def _adder(
     """Register a metric; return a function from label values to a function that adds or observes a number."""
     import prometheus_client
 
+    options: dict[str, Any] = {"registry": registry}
     if isinstance(metric, metrics.Histogram):
-        histogram = prometheus_client.Histogram(
-            metric.name, metric.description, metric.labels, registry=registry, buckets=metric.buckets
-        )
-        return lambda labels: (histogram.labels(*labels) if labels else histogram).observe
-    if isinstance(metric, metrics.Gauge):
-        gauge = prometheus_client.Gauge(
-            metric.name, metric.description, metric.labels, registry=registry, multiprocess_mode="livesum"
-        )
-        return lambda labels: (gauge.labels(*labels) if labels else gauge).inc
-    counter = prometheus_client.Counter(metric.name, metric.description, metric.labels, registry=registry)
-    return lambda labels: (counter.labels(*labels) if labels else counter).inc
+        exported: Any = prometheus_client.Histogram
+        options["buckets"] = metric.buckets
+    elif isinstance(metric, metrics.Gauge):
+        exported = prometheus_client.Gauge
+        options["multiprocess_mode"] = "livesum"
+    else:
+        exported = prometheus_client.Counter
+    series = exported(metric.name, metric.description, metric.labels, **options)
+    add = "observe" if isinstance(metric, metrics.Histogram) else "inc"
+    return lambda labels: getattr(series.labels(*labels) if labels else series, add)

@@ -6,15 +6,13 @@ from typing import Any
 
 from flask import Response
 
-from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName, policy_body
+from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName
 from fll_hbase.queries.retention import Retention
-from fll_hbase.sources import tag_bodies
 
 from ..openapi.query_schemas import body_schema, reference
-from ..wire import responses
 from ..wire.query_params import NoParams
-from .blueprint import Blueprint, body, store
-from .queries import add_query, rule
+from .blueprint import Blueprint
+from .queries import add_query, put, remove, rule
 
 _RULE = rule(PolicyByName)
 _SCHEMA = body_schema(Policy)
@@ -36,9 +34,7 @@ def put_policy(_: dict[str, Any], policy: str) -> Response:
 
     The same again changes nothing and keeps `at`. 404 if it names a field that was never recorded.
     """
-    parsed = tag_bodies.read_policy(body(), name=policy)
-    stored, is_new = store().policies.put(parsed.policy)
-    return responses.json_response(policy_body(stored, parsed.warnings), 201 if is_new else 200)
+    return put(PolicyByName(policy))
 
 
 add_query(blueprint, PolicyByName)
@@ -50,8 +46,7 @@ add_query(blueprint, PolicyByName)
 @blueprint.problems(400, 403, 404, 503)
 def remove_policy(_: dict[str, Any], policy: str) -> Response:
     """Remove a policy. 404 if there is none of that name."""
-    store().policies.remove(policy)
-    return Response(status=204)
+    return remove(PolicyByName(policy))
 
 
 add_query(blueprint, Policies)

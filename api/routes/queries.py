@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from flask import Response, request
 
-from fll_hbase.queries.query import Answer, Query
+from fll_hbase.queries.query import Answer, Changeable, Query
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
 from ..wire import responses
 from ..wire.query_params import now_ms, window_params
-from .blueprint import Blueprint, store
+from .blueprint import Blueprint, body, store
 
 _JSON = "application/json"
 _IMMUTABLE = "max-age=31536000, immutable"
@@ -53,6 +53,18 @@ def add_query(
     )(view)
     view = blueprint.arguments(parameter_schema(query)(), location="query")(view)
     blueprint.route(rule(query), endpoint=query.__name__)(view)
+
+
+def put(query: Changeable[Any]) -> Response:
+    """Return the response to a PUT of what a query is about, described in the body of the request."""
+    stored, is_new = query.put(store(), body())
+    return responses.json_response(stored, 201 if is_new else 200)
+
+
+def remove(query: Changeable[Any]) -> Response:
+    """Return the response to a DELETE of what a query is about. Raises NotFound."""
+    query.remove(store())
+    return Response(status=204)
 
 
 def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> Blueprint:

@@ -23,12 +23,14 @@ def open_client(
     settings: Settings | None = None,
     timeout_seconds: float = 60.0,
     clock: Callable[[], int] = now_ms,
+    create: bool = True,
 ) -> Connection:
     """Return the client of an open store, of the URL of a store or of that of a server.
 
-    `timeout_seconds` limits the retries of one request to a server, and is unused for a store; `clock` is
-    used for a store only. Of the settings a server uses the token, by default that of FLL_TOKEN. Raises
-    ConfigurationError for another URL, StoreUnavailable.
+    `timeout_seconds` limits the retries of one request to a server, and is unused for a store; `clock` and
+    `create` are used for a store only, whose SQLite file must exist without `create`. Of the settings a
+    server uses the token, by default that of FLL_TOKEN. Raises ConfigurationError for another URL or a
+    missing file, StoreUnavailable.
     """
     # An open store belongs to the caller and stays open when the client is closed; one opened here does not.
     if isinstance(store_or_url, LineageStore):
@@ -36,9 +38,8 @@ def open_client(
     if store_or_url.startswith(SERVER_SCHEMES):
         token = (settings or config.from_environment()).token
         return HttpClient(store_or_url, timeout_seconds=timeout_seconds, token=token)
-    settings = settings or Settings()
-    store = open_store(replace(settings, store=store_or_url))
-    return LocalClient(store, settings=settings, clock=clock, owned=True)
+    settings = replace(settings or Settings(), store=store_or_url)
+    return LocalClient(open_store(settings, create=create), settings=settings, clock=clock, owned=True)
 
 
 def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
@@ -51,8 +52,5 @@ def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
         with connect("sqlite:///data/field_level_lineage.db") as client:
             frame = client.programs("bank", "DailyTransactions", field="UID").to_pandas()
     """
-    if url.startswith(SERVER_SCHEMES):
-        token = config.from_environment().token
-        return HttpClient(url, timeout_seconds=timeout_seconds, token=token)
-    settings = config.from_environment(store=url)
-    return LocalClient(open_store(settings, create=False), settings=settings, owned=True)
+    settings = config.from_environment()
+    return open_client(url, settings=settings, timeout_seconds=timeout_seconds, create=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from fll_hbase.client.answers import TypedAnswer
 from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, PolicyField
+from fll_hbase.queries.query import BodyT, Changeable
 from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
 
@@ -19,20 +21,12 @@ class TagConnection(ABC):
     """The part of a connection that changes tags of fields and policies on the age of data."""
 
     @abstractmethod
-    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
-        """Give a field a tag with a note; return the tag."""
+    def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
+        """Put what a query is about, a tag of a field or a policy; return it. Raises UnreadableDocument."""
 
     @abstractmethod
-    def delete_tag(self, tag: TagOfField) -> None:
-        """Remove a tag from a field. Raises NotFound if the field does not have it."""
-
-    @abstractmethod
-    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
-        """Put a policy; return it."""
-
-    @abstractmethod
-    def delete_policy(self, policy: PolicyByName) -> None:
-        """Remove a policy. Raises NotFound."""
+    def delete(self, query: Changeable[Any]) -> None:
+        """Remove what a query is about. Raises NotFound."""
 
     def put_tag(
         self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
@@ -45,7 +39,7 @@ class TagConnection(ABC):
         query = TagOfField(namespace, name, field, tag)
         query.check()
         with _invalid_query():
-            return TypedAnswer(self.send_tag(query, TagBody(by=by, description=description)))
+            return TypedAnswer(self.put(query, TagBody(by=by, description=description)))
 
     def remove_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
         """Remove a tag from a field. Raises NotFound if the field does not have it.
@@ -56,7 +50,7 @@ class TagConnection(ABC):
         """
         query = TagOfField(namespace, name, field, tag)
         query.check()
-        self.delete_tag(query)
+        self.delete(query)
 
     def put_policy(
         self,
@@ -82,7 +76,7 @@ class TagConnection(ABC):
             subject = PolicyField(namespace=namespace, name=name, field=field_name)
         body = PolicyBody(max_age=max_age, tag=tag, field=subject, description=description)
         with _invalid_query():
-            return TypedAnswer(self.send_policy(query, body))
+            return TypedAnswer(self.put(query, body))
 
     def remove_policy(self, policy: str) -> None:
         """Remove a policy. Raises NotFound.
@@ -93,7 +87,7 @@ class TagConnection(ABC):
         """
         query = PolicyByName(policy)
         query.check()
-        self.delete_policy(query)
+        self.delete(query)
 
 
 @contextmanager

@@ -11,11 +11,12 @@ import msgspec
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.queries import name_json
 from fll_hbase.queries.pages import Paged, first_page
-from fll_hbase.queries.query import Answer, Body, Fault, Query, Required
+from fll_hbase.queries.query import Answer, Body, Changeable, Fault, Query, Required
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.tags import TIME_HELP
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
+from fll_hbase.sources import tag_bodies
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.lineage_store import LineageStore
 
@@ -87,7 +88,7 @@ def _rows(body: Json) -> list[Row]:
 
 
 @dataclass(frozen=True)
-class PolicyByName(Query[Policy]):
+class PolicyByName(Changeable[Policy]):
     """Return a policy. 404 if there is none of that name."""
 
     path: ClassVar[str] = "/v3/policies/{policy}"
@@ -98,6 +99,16 @@ class PolicyByName(Query[Policy]):
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Policy]:
         """Return the policy. Raises NotFound."""
         return Answer(policy_body(store.policies.get(self.policy)))
+
+    def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
+        """Put the policy that the body describes. Raises UnreadableDocument, NotFound."""
+        body = tag_bodies.read_policy(raw, name=self.policy)
+        stored, is_new = store.policies.put(body.policy)
+        return policy_body(stored, body.warnings), is_new
+
+    def remove(self, store: LineageStore) -> None:
+        """Remove the policy. Raises NotFound."""
+        store.policies.remove(self.policy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -159,6 +159,18 @@ class Query(ABC, Generic[BodyT]):
         return {name: text for name, text in texts if text}
 
 
+class Changeable(Query[BodyT]):
+    """A query about one thing that clients put and remove at its path."""
+
+    @abstractmethod
+    def put(self, store: LineageStore, raw: bytes) -> tuple[BodyT, bool]:
+        """Put the thing that a JSON body describes; return it, and whether it is new. Raises LineageError."""
+
+    @abstractmethod
+    def remove(self, store: LineageStore) -> None:
+        """Remove the thing. Raises NotFound."""
+
+
 @dataclass(frozen=True)
 class DatasetQuery(Query[BodyT]):
     """A query about one dataset."""

@@ -19,6 +19,7 @@ from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import (
     Answer,
     Body,
+    Changeable,
     DatasetQuery,
     Fault,
     FieldQuery,
@@ -29,6 +30,7 @@ from fll_hbase.queries.query import (
 from fll_hbase.queries.tables import Row, TableShape, member_rows
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
+from fll_hbase.sources import tag_bodies
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.inherited_tags import PathTag, inherited_tags
 from fll_hbase.store.lineage_store import LineageStore
@@ -141,7 +143,7 @@ def _name_rows(body: Json) -> list[Row]:
 
 
 @dataclass(frozen=True)
-class TagOfField(FieldQuery[Tag]):
+class TagOfField(FieldQuery[Tag], Changeable[Tag]):
     """Return one tag of a field, with its time and its note. 404 if the field does not have it."""
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags/{tag}"
@@ -152,6 +154,16 @@ class TagOfField(FieldQuery[Tag]):
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Tag]:
         """Return the tag. Raises NotFound if the field does not have it."""
         return Answer(tag_body(store.tags.get(self.dataset_field, self.tag)))
+
+    def put(self, store: LineageStore, raw: bytes) -> tuple[Tag, bool]:
+        """Give the field the tag, with the note in the body. Raises UnreadableDocument, NotFound."""
+        body = tag_bodies.read_note(raw)
+        stored, is_new = store.tags.put(self.dataset_field, self.tag, body.note)
+        return tag_body(stored, body.warnings), is_new
+
+    def remove(self, store: LineageStore) -> None:
+        """Remove the tag from the field. Raises NotFound if the field does not have it."""
+        store.tags.remove(self.dataset_field, self.tag)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -47,37 +47,24 @@ class Budget:
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
-@contextmanager
 def limited(
     seconds: float, *, began: float | None = None, is_cancelled: Callable[[], bool] = _never
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Return a context in which this thread has `seconds` since `began` (monotonic, by default now)."""
     deadline = (time.monotonic() if began is None else began) + seconds
-    with _set(Budget(seconds, deadline, is_cancelled)):
-        yield
+    return _set(Budget(seconds, deadline, is_cancelled))
 
 
-@contextmanager
-def renewed() -> Iterator[None]:
+def renewed() -> AbstractContextManager[None]:
     """Return a context with the whole budget again, for one part of a request that has many."""
     budget = _current.get()
-    if budget is None:
-        yield
-        return
-    with _set(replace(budget, deadline=time.monotonic() + budget.seconds)):
-        yield
+    return _set(budget and replace(budget, deadline=time.monotonic() + budget.seconds))
 
 
-@contextmanager
-def shared(part: float) -> Iterator[None]:
+def shared(part: float) -> AbstractContextManager[None]:
     """Return a context with a part of the time that is left, from 0 to 1; the rest is for what follows."""
-    budget = _current.get()
-    if budget is None:
-        yield
-        return
-    now = time.monotonic()
-    with _set(replace(budget, deadline=now + part * (budget.deadline - now))):
-        yield
+    budget, now = _current.get(), time.monotonic()
+    return _set(budget and replace(budget, deadline=now + part * (budget.deadline - now)))
 
 
 @contextmanager
@@ -88,19 +75,14 @@ def reading() -> Iterator[None]:
     would fail again, however few other requests there are.
     """
     budget = _current.get()
-    if budget is None:
-        yield
-        return
-    with _set(replace(budget, reading_since=time.thread_time())):
+    with _set(budget and replace(budget, reading_since=time.thread_time())):
         yield
         check()
 
 
-@contextmanager
-def unlimited() -> Iterator[None]:
+def unlimited() -> AbstractContextManager[None]:
     """Return a context without a deadline, for a bounded result that is cached: no request may shape it."""
-    with _set(None):
-        yield
+    return _set(None)
 
 
 @contextmanager

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fll_hbase.queries import name_json
 from fll_hbase.queries.field_lineage import Connection, FieldLineageAnswer, Node, Operation
 from fll_hbase.queries.names import DatasetName
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
 
 class Step(NamedTuple):
@@ -136,8 +134,3 @@ def _origin(node: str) -> str:
 
 def _name(dataset: DatasetName | None) -> str:
     return escape_control(str(dataset or ""))
-
-
-def dataset_name(dataset: Json) -> str:
-    """Return `namespace/name`, control characters escaped."""
-    return escape_control(name_json.text({name: dataset[name] for name in dataset if name != "field"}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -11,14 +12,14 @@ from fll_hbase.client.connection import Connection
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.queries import query as queries
-from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, policy_body
-from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.policies import PolicyBody
+from fll_hbase.queries.query import BodyT, Changeable, Query
 from fll_hbase.queries.query_batch import BatchAnswer
-from fll_hbase.queries.tags import Tag, TagBody, TagOfField, tag_body
+from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
-from fll_hbase.sources import name_rules, tag_bodies
+from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 
 
@@ -72,19 +73,11 @@ class LocalClient(Connection):
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return query.answer(self._store, now_ms=self._clock())
 
-    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
-        note = tag_bodies.read_note(msgspec.json.encode(body)).note
-        return tag_body(self._store.tags.put(tag.dataset_field, tag.tag, note)[0])
+    def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
+        return query.put(self._store, msgspec.json.encode(body))[0]
 
-    def delete_tag(self, tag: TagOfField) -> None:
-        self._store.tags.remove(tag.dataset_field, tag.tag)
-
-    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
-        parsed = tag_bodies.read_policy(msgspec.json.encode(body), name=policy.policy)
-        return policy_body(self._store.policies.put(parsed.policy)[0])
-
-    def delete_policy(self, policy: PolicyByName) -> None:
-        self._store.policies.remove(policy.policy)
+    def delete(self, query: Changeable[Any]) -> None:
+        query.remove(self._store)
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Raise ConfigurationError: only a server answers batches."""

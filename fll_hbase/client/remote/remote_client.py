@@ -17,10 +17,10 @@ from fll_hbase.client.remote.remote_answers import (
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.queries import query as queries
-from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName
-from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.queries.policies import PolicyBody
+from fll_hbase.queries.query import BodyT, Changeable, Query
 from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, BatchedAnswer
-from fll_hbase.queries.tags import Tag, TagBody, TagOfField
+from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.store.write.pending_run import CommitResult
@@ -102,23 +102,14 @@ class HttpClient(Connection):
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         return decode(query, self._session.get(*query.segments(), params=query.params()))
 
-    def send_tag(self, tag: TagOfField, body: TagBody) -> Tag:
-        """Send PUT …/fields/<field>/tags/<tag>."""
-        response = self._session.send_json("PUT", *tag.segments(), body=to_builtins(body))
-        return decode(tag, response).body
+    def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
+        """Send PUT to the path of a query."""
+        response = self._session.send_json("PUT", *query.segments(), body=to_builtins(body))
+        return decode(query, response).body
 
-    def delete_tag(self, tag: TagOfField) -> None:
-        """Send DELETE …/fields/<field>/tags/<tag>."""
-        self._session.delete(*tag.segments())
-
-    def send_policy(self, policy: PolicyByName, body: PolicyBody) -> Policy:
-        """Send PUT /v3/policies/<policy>."""
-        response = self._session.send_json("PUT", *policy.segments(), body=to_builtins(body))
-        return decode(policy, response).body
-
-    def delete_policy(self, policy: PolicyByName) -> None:
-        """Send DELETE /v3/policies/<policy>."""
-        self._session.delete(*policy.segments())
+    def delete(self, query: Changeable[Any]) -> None:
+        """Send DELETE to the path of a query."""
+        self._session.delete(*query.segments())
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Send POST /v3/questions, with up to 100 queries in a request."""
