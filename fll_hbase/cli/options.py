@@ -201,12 +201,30 @@ def _remember(reading: Reading) -> Reading:
     return reading
 
 
+_ZONE = "fll_hbase.cli.zone"
+"""Key of --timezone, None without it, in the meta data of the context of the current command."""
+
+
+def _keep_zone(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.meta[_ZONE] = value
+
+
 zone_option = click.option(
     "--timezone",
+    # Eager, so that it is known before other options are converted.
     is_eager=True,
+    expose_value=False,
+    callback=_keep_zone,
     metavar="ZONE",
     help="Zone of times, such as Europe/Berlin (default: FLL_TIMEZONE, UTC).",
 )
+
+
+def current_zone() -> ZoneInfo:
+    """Return the zone of --timezone or FLL_TIMEZONE of the current command. Raises InvalidQuery."""
+    given: str | None = click.get_current_context().meta.get(_ZONE)
+    return times.load_zone(config.from_environment(timezone=given).timezone)
+
 
 replace_option = click.option(
     "--replace",
@@ -223,17 +241,6 @@ limit_option = click.option(
     show_default=True,
     help="Maximum number of results.",
 )
-
-
-def timezone_option(command: Command) -> Command:
-    """Add --timezone, which the command receives as `zone`, a name of the IANA database."""
-
-    @zone_option
-    @functools.wraps(command)
-    def with_zone(*, timezone: str | None, **others: Any) -> None:
-        command(zone=times.load_zone(config.from_environment(timezone=timezone).timezone).key, **others)
-
-    return with_zone
 
 
 def window_options(command: Command, *, default_start: str = time_window.DEFAULT_START) -> Command:
@@ -257,14 +264,12 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
     )
     @zone_option
     @functools.wraps(command)
-    def with_window(
-        *, start: str | None, end: str | None, period: str | None, timezone: str | None, **others: Any
-    ) -> None:
+    def with_window(*, start: str | None, end: str | None, period: str | None, **others: Any) -> None:
         if period is not None and (start is not None or end is not None):
             raise click.UsageError(
                 "Give --window or --start and --end, not both.", click.get_current_context()
             )
-        zone = times.load_zone(config.from_environment(timezone=timezone).timezone)
+        zone = current_zone()
         first = default_start if start is None else start
         window = _period(period, zone) if period is not None else _bounds(first, end, zone)
         command(window=window, **others)

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 import click
 
-from fll_hbase.cli.options import NAMESPACE, Command
-from fll_hbase.cli.time_options import TIME, time_options
+from fll_hbase.cli.options import NAMESPACE, Command, zone_option
+from fll_hbase.cli.time_options import TIME
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.tables import hbase_url
@@ -30,7 +30,7 @@ def policy_options(command: Command) -> Command:
     @click.option("--name", metavar="NAME", default=None, help="Only for this dataset of NS.")
     @click.option("--policy", type=click.File("rb"), default=None, help="JSON file with a retention policy.")
     @click.option("--dry-run", is_flag=True, help="Report what would be deleted; delete nothing.")
-    @time_options
+    @zone_option
     @functools.wraps(command)
     def with_policy(
         *,

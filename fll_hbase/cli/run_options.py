@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import click
 import msgspec
 
-from fll_hbase.cli.options import NAME, Command, now_ms
-from fll_hbase.cli.time_options import resolve_option, time_options
+from fll_hbase.cli.options import NAME, Command, now_ms, zone_option
+from fll_hbase.cli.time_options import resolve_option
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
@@ -87,7 +87,7 @@ def run_options(command: Command) -> Command:
     @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} program of the run.")
     @click.option("--run", metavar="ID", type=NAME, help=f"{_WITH} id of the run (default: a new UUID).")
     @click.option("--start", metavar="TIME", help=f"{_WITH} start of the run (default: now).")
-    @time_options
+    @zone_option
     @click.option(
         "--dialect",
         type=click.Choice((*DIALECTS, *DIALECT_ALIASES)),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from math import ceil
 from typing import Any
 
 import click
 
 from fll_hbase.cli import times
-from fll_hbase.cli.options import Command, now_ms, resolve_times, zone_option
+from fll_hbase.cli.options import current_zone, now_ms, resolve_times
 from fll_hbase.queries import time_window
-from fll_hbase.runtime import config
 
 
 class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -23,7 +21,7 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
         """Return milliseconds since 1970. Raises BadParameter for text that is not a time."""
         # Rounded up as in `parse_window`: an end within a millisecond includes the runs at its beginning.
         try:
-            text = times.resolve_time(str(value), times.load_zone(_zone()), now_ms=now_ms())
+            text = times.resolve_time(str(value), current_zone(), now_ms=now_ms())
             return ceil(time_window.parse_seconds(text, now_ms=now_ms()) * 1000)
         except (ValueError, OverflowError) as error:
             self.fail(str(error), param, ctx)
@@ -32,23 +30,6 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
 TIME = TimeParam()
 
 
-def time_options(command: Command) -> Command:
-    """Add --timezone, for the times that this module reads."""
-
-    @zone_option
-    @functools.wraps(command)
-    def with_zone(*, timezone: str | None, **others: Any) -> None:
-        command(**others)
-
-    return with_zone
-
-
 def resolve_option(name: str, text: str) -> str:
     """Return the time of an option as the REST contract has it. Raises InvalidQuery."""
-    return str(resolve_times({name: text}, zone=times.load_zone(_zone()).key)[name])
-
-
-def _zone() -> str:
-    # Eager, so it is there before other options are converted; click has a mark where it is not given.
-    given = click.get_current_context().params.get("timezone")
-    return config.from_environment(timezone=given if isinstance(given, str) else None).timezone
+    return str(resolve_times({name: text}, zone=current_zone().key)[name])

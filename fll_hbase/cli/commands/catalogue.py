@@ -12,12 +12,13 @@ from fll_hbase.cli.options import (
     RUN,
     Target,
     catalogue_arguments,
+    current_zone,
     dataset_arguments,
     dataset_or_field_arguments,
     limit_option,
     target_options,
-    timezone_option,
     window_options,
+    zone_option,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import listings
@@ -111,11 +112,12 @@ Example:
 """,
 )
 @dataset_arguments
-@timezone_option
+@zone_option
 @target_options
 @format_options(TABLE, JSON)
-def dataset(*, namespace: str, name: str, zone: str, target: Target, output_format: str) -> None:
+def dataset(*, namespace: str, name: str, target: Target, output_format: str) -> None:
     """Show what is known of a dataset: description, number of fields, its first and last run."""
+    zone = current_zone().key
     with target.open() as client:
         answer = client.dataset(namespace, name)
     print_answer(answer, output_format, table=lambda: listings.dataset_page(answer.body, zone))
@@ -128,11 +130,12 @@ Example:
 """,
 )
 @click.argument("run", metavar="ID", type=RUN)
-@timezone_option
+@zone_option
 @target_options
 @format_options(TABLE, JSON)
-def run(*, run: str, zone: str, target: Target, output_format: str) -> None:
+def run(*, run: str, target: Target, output_format: str) -> None:
     """Show all that is recorded of one run: its program, state, datasets and operations."""
+    zone = current_zone().key
     with target.open() as client:
         answer = client.run(run)
     print_answer(answer, output_format, table=lambda: listings.run_page(answer.body, zone))

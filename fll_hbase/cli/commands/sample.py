@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from fll_hbase import sample as samples
-from fll_hbase.cli.options import STORE_HELP, now_ms
+from fll_hbase.cli.options import STORE_HELP, now_ms, zone_option
 from fll_hbase.cli.render.console import progress_bar
-from fll_hbase.cli.time_options import resolve_option, time_options
+from fll_hbase.cli.time_options import resolve_option
 from fll_hbase.queries import time_window
 from fll_hbase.runtime import config
 from fll_hbase.store.factory import open_store
@@ -32,7 +32,7 @@ Examples:
 )
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @click.option("--end", metavar="TIME", default="now", show_default=True, help="End of its ninety days.")
-@time_options
+@zone_option
 @click.option("--json", "as_json", is_flag=True, help="Print its documents, one a line; load nothing.")
 @click.option(
     "--if-empty",
