@@ -178,7 +178,6 @@ def _create_observer(store: LineageStore, settings: Settings) -> RequestObserver
 
 
 def _create_api(app: Flask) -> DescribedApi:
-    """Return the described API with the converters and blueprints of all routes."""
     api = DescribedApi(app, components=_COMPONENTS)
     for converter in _CONVERTERS.values():
         # The default argument binds this converter; a closure would see the last one.

@@ -154,7 +154,6 @@ class Dispatcher:
         self._ready.put((job, lane, number))
 
     def _serve(self) -> None:
-        """Serve ready jobs for ever, in one thread of the pool."""
         while True:
             job, lane, number = self._ready.get()
             _serve_safely(job.service)
@@ -180,7 +179,6 @@ def _serve_queue(queue: SimpleQueue[Job]) -> None:
 
 
 def _serve_safely(service: Callable[[], None]) -> None:
-    """Call `service`; log any exception, so that the thread goes on."""
     try:
         service()
     except Exception:  # noqa: BLE001 (of one request; the thread serves others)

@@ -47,7 +47,6 @@ class LogFile(WatchedFileHandler):
             self.release()
 
     def _open(self) -> Any:
-        """Open the file unbuffered for appending; create it readable by owner and group only."""
         # Names of datasets and users: for the owner and its group.
         return open(self.baseFilename, "ab", buffering=0, opener=partial(os.open, mode=0o640))
 

@@ -48,7 +48,6 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
             return document
 
     def _describe(self) -> None:
-        """Add the schemas and blueprints that were registered since the last call to the OpenAPI document."""
         if self.spec is None:
             super()._init_spec(**self._spec_options)
         # Before the routes: apispec names a schema that it first meets in a route after its class.

@@ -37,7 +37,6 @@ add_query(blueprint, Events, answer=_activity)
 
 
 def _kind(entry: Note) -> str:
-    """Return `refused`, `warned` or `accepted`."""
     if entry.outcome == REFUSED:
         return REFUSED
     return WARNED if entry.warnings else "accepted"

@@ -124,7 +124,6 @@ def record_events(query: dict[str, Any]) -> Response:
 
 
 def _try_parse(event: object) -> ParsedDocument | LineageError:
-    """Parse an event; return its error instead of raising it."""
     try:
         return parse_event(event, name_rules=reader().name_rules)
     except LineageError as error:

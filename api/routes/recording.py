@@ -156,7 +156,6 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
 def _record_batch(
     documents: list[ParsedDocument | LineageError], budget: ErrorBudget, *, take_over: bool
 ) -> Iterator[Json]:
-    """Record documents; yield for each its acknowledgement with a status, or its problem."""
     results = ingest_batch(documents, take_over=take_over)
     budget.count_new(documents, results)
     for result in results:
@@ -167,7 +166,6 @@ def _record_batch(
 
 
 def _preview_batch(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> Iterator[Json]:
-    """Yield for each document, in order, what recording it would store, or its problem."""
     for document in _with_conflicts(documents, take_over=take_over):
         if isinstance(document, LineageError):
             yield problems.problem_body(document)

@@ -88,7 +88,6 @@ class RequestLimits:
         return lambda: self._end_query(client)
 
     def _end_query(self, client: Client) -> None:
-        """Count one running query of a client less."""
         with self._lock:
             self._running[client] -= 1
             if not self._running[client]:

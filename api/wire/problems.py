@@ -179,7 +179,6 @@ def refuse(
 
 
 def _headers(error: Exception) -> Mapping[str, str]:
-    """Return the headers that an error needs: `WWW-Authenticate` for a 401, `Retry-After` for a 429."""
     if isinstance(error, Unauthenticated):
         # The code of RFC 6750 only where there were credentials.
         return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}

@@ -76,7 +76,6 @@ def _is_own(path: Path) -> bool:
 
 
 def _remove_oldest(directory: Path) -> None:
-    """Delete the oldest cached jars beyond JARS_MAX."""
     jars = sorted(directory.glob("listener-*.jar"), key=lambda path: path.stat().st_mtime_ns)
     for jar in jars[:-JARS_MAX]:
         with suppress(FileNotFoundError):

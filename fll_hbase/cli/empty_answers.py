@@ -25,7 +25,7 @@ class LeavesOutFailed(Protocol):
 
     @property
     def failed(self) -> bool:
-        """Whether they are included."""
+        """Whether failed runs are included."""
 
 
 def empty_note(

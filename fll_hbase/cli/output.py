@@ -82,7 +82,6 @@ def print_answer(
 
 
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
-    """Yield the CSV lines of a table. Raises TypeError for another answer."""
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is no table")
     yield from csv_lines(answer)

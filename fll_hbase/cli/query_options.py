@@ -60,7 +60,6 @@ def _option_name(attribute: str) -> str:
 
 
 def _option(parameter: Parameter, default: Any) -> Callable[[Command], Command]:
-    """Return the decorator that adds a parameter as an option."""
     name = f"--{_option_name(parameter.attribute)}"
     text = parameter.about.help.replace("`", "")
     options: dict[str, Any] = {"help": f"{text}." if text else None}

@@ -102,10 +102,7 @@ class Connection(TagConnection, LineageClient):
             yield from query.items_of(answer.body)
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
-        """Read pages until there are as many items as the limit, or no more, and join them.
-
-        `incomplete` is set if more items follow.
-        """
+        """Read and join pages up to the limit; `incomplete` says that more items follow."""
         default = None if paged.reads_all else LIMIT
         limit = default if paged.limit is None else paged.limit
         items: list[Any] = []

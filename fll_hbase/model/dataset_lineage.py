@@ -65,7 +65,6 @@ class DatasetLineage:
 
 
 def _pair_key(pair: FieldPair) -> tuple[str, str]:
-    """Return the sort key of a pair, None as ""."""
     # At most one of both is None: generated or dropped fields.
     return pair[0] or "", pair[1] or ""
 

@@ -40,7 +40,7 @@ class DerivationParts:
     sources: frozenset[DatasetField] = frozenset()
 
     def without(self, other: DerivationParts) -> DerivationParts:
-        """Return the parts that the other has not."""
+        """Return the parts missing in the other."""
         return DerivationParts(
             self.operations - other.operations, self.edges - other.edges, self.sources - other.sources
         )

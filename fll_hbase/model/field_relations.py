@@ -293,7 +293,6 @@ class _Builder:
         return added
 
     def _check_steps(self, sources: SourceFields) -> None:
-        """Note the bound on steps if `sources` took more."""
         if sources.steps > self._steps_max:
             self._truncated_by.add(f"steps_max={self._steps_max}")
 
@@ -305,7 +304,6 @@ class _Builder:
             yield members[0].dataset, [field.name for field in members]
 
     def _sets(self, datasets: DatasetPair) -> dict[Influence, set[FieldPair]]:
-        """Return the field pairs of two datasets by influence, new and empty if there are none."""
         sets = self._pairs.get(datasets)
         if sets is None:
             sets = self._pairs[datasets] = {influence: set() for influence in Influence}

@@ -178,7 +178,6 @@ class FieldSetResolver:
         return Members(_sorted(direct), _sorted(indirect - direct))
 
     def _add_to_cache(self, number: int, members: Members) -> None:
-        """Cache the members of a set, if they are not too many; a full cache is emptied first."""
         size = len(members.direct) + len(members.indirect)
         if self._members_cached + size > MEMBERS_CACHED_MAX:
             self._cache.clear()

@@ -94,7 +94,6 @@ def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operat
 
 
 def _add_outputs(operation: Operation, names: set[str]) -> Operation:
-    """Return an operation that also outputs these names; a WRITE unchanged."""
     missing = sorted(names - {field.name for field in outputs_of(operation)})
     if isinstance(operation, Write) or not missing:
         return operation

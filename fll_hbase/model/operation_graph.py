@@ -284,7 +284,6 @@ def _identity(operation: Operation) -> object:
 
 
 def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
-    """Return a graph with operations called by their new names."""
     if all(name == new for name, new in names.items()):
         return graph
 

@@ -272,7 +272,6 @@ def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> 
 
 
 def _decode(text: bytes, shape: type[Shape]) -> Shape:
-    """Decode JSON to a struct. Raises CorruptRow."""
     try:
         return msgspec.json.decode(text, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

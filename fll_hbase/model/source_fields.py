@@ -82,7 +82,6 @@ class SourceFields:
         return [entry.number for entry in self._derived.get(destination, ())]
 
     def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
-        """Return the source positions in range by the name of the destination field that copies them."""
         positions: dict[str, list[int]] = {}
         for entry in self._copied.get(destination, ()):
             for name, position in zip(entry.fields, entry.positions, strict=True):
@@ -91,7 +90,6 @@ class SourceFields:
         return positions
 
     def _derived_numbers(self, destination: Dataset) -> dict[str, list[int]]:
-        """Return the numbers of field sets with sources in range, by destination field."""
         numbers: dict[str, list[int]] = {}
         for entry in self._derived.get(destination, ()):
             if self._resolver.reaches(entry.number):

@@ -102,7 +102,6 @@ def _without_unknown(origins: Mapping[str, Iterable[str]]) -> dict[str, set[str]
 
 
 def _consumers(graph: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return the names that each name of the graph feeds."""
     consumers: dict[str, list[str]] = {name: [] for name in graph}
     for name, origins in graph.items():
         for origin in origins:

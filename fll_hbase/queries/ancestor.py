@@ -189,10 +189,7 @@ class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
     ] = False
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | AncestorField, ...]]:
-        """Return the fields with the prefix that runs wrote, with `include_current` also the catalogue's.
-
-        Raises NotFound for names that were never recorded.
-        """
+        """Return fields that runs wrote, or also the catalogue's, by prefix. Raises NotFound."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         written = store.summaries.written_fields(self.dataset, window)
@@ -335,7 +332,6 @@ def _last_run(run: ProgramRun) -> AncestorLastRun:
 
 
 def _operation(operation: Operation) -> AncestorOperation:
-    """Return an operation in the form of CDAP's routes."""
     inputs = AncestorInputs(fields=tuple(map(_input, inputs_of(operation))))
     outputs = AncestorOutputs(fields=tuple(field.name for field in outputs_of(operation)))
     match operation:

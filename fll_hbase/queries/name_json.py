@@ -109,7 +109,6 @@ def _is_input(body: Mapping[str, Any]) -> bool:
 
 
 def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
-    """Return whether an entry has a hidden end and no field pairs."""
     ends = (body.get("source"), body.get("destination"))
     return body.get("fieldmap") == [] and any(isinstance(end, dict) and "hidden" in end for end in ends)
 

@@ -243,7 +243,6 @@ def _operations(content: Content) -> list[Json]:
 
 
 def _without_hidden_inputs(operation: Operation) -> Operation:
-    """Return an operation without its inputs from hidden datasets."""
     if isinstance(operation, Read):
         return operation
     inputs = tuple(item for item in operation.inputs if not is_hidden_operation(item.origin))

@@ -164,10 +164,7 @@ def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direc
 def _read(
     store: LineageStore, walk: ReachQuery, directions: Sequence[Direction], truncated_by: set[str]
 ) -> dict[Direction, results.Reach]:
-    """Return the reach in each direction; one not read in time has the start alone.
-
-    Raises DeadlineExceeded or NotFound if none was read.
-    """
+    """Return both reaches, one not read in time with the start alone. Raises its error if none was read."""
     reached: dict[Direction, results.Reach] = {}
     errors: list[DeadlineExceeded | NotFound] = []
     for number, direction in enumerate(directions):

@@ -129,7 +129,6 @@ def _event_facts(details: results.RunDetails) -> dict[str, Any]:
 
 
 def _facts(facts: EventRunFacts) -> Iterator[tuple[str, JobReference | str | None]]:
-    """Yield the facts of an event by the name of their member, also those that are absent."""
     yield "parent_job", _job(facts.parent)
     yield "root", _job(facts.root)
     yield "nominal_start_time", facts.nominal_start

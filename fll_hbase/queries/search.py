@@ -74,7 +74,6 @@ class Search(Paged, Query[HitsAnswer]):
 
 
 def _cursor(position: SearchPosition | None) -> str:
-    """Return the cursor of the page after a position, "" for None."""
     if position is None:
         return ""
     rank, last = position

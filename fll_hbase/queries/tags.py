@@ -212,7 +212,6 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         return FirstReads(times=(WindowQuery(Direction.BACKWARD, self.dataset, self.window(now_ms)),))
 
     def _with_inherited(self, store: LineageStore, window: Window) -> Answer[FieldTagsAnswer]:
-        """Return a page of the field's own and inherited tags."""
         [start_after] = self.start_after(1)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         result = inherited_tags(store, self.dataset_field, window, level=self.level)

@@ -112,10 +112,7 @@ class Delivery:
             return None
 
     def _send(self, document: LocatedDocument) -> RecordResult:
-        """Record a document within the budget; after failures, attempt only once now and then.
-
-        Raises LineageError, of which CircuitOpen was not or hardly tried.
-        """
+        """Record a document within the budget, after failures by single attempts. Raises LineageError."""
         blocked_seconds = self._circuit.blocked_seconds()
         if blocked_seconds:
             raise CircuitOpen(f"the server did not answer; it is tried again in {blocked_seconds:.0f} s")

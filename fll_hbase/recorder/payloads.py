@@ -64,7 +64,6 @@ def _run_to_dict(run: Run) -> Json:
 
 
 def _name_based(part: DestinationOperations) -> Json:
-    """Return the JSON of a destination with its fields and the operations that write it."""
     destination = _dataset_to_dict(part.destination)
     if part.destination.fields:
         destination["fields"] = [field_to_dict(field) for field in part.destination.fields]

@@ -112,10 +112,7 @@ class LineageRecorder:
         self.close()
 
     def _log_outcome(self, run: Run, work: Callable[[], Recorded | Spooled]) -> Outcome:
-        """Run `work`; log its warnings or failure.
-
-        Return the outcome, or raise the failure if on_error says so.
-        """
+        """Run `work`; log its warnings or failure. Return the outcome, or raise if `on_error` is RAISE."""
         # Types are not checked before: an argument that is not a Run must lead to a log line too.
         run_id = str(getattr(run, "run", run))
         failure: Exception
@@ -163,7 +160,6 @@ class LineageRecorder:
         run: Run,
         arguments: Mapping[str, str],
     ) -> Recorded | Spooled:
-        """Send the pipeline of a run, with the contexts of its stages merged into its config."""
         namespace = run.namespace or self._namespace
         config = merge_stage_contexts(config, contexts)
         payload = payloads.pipeline_document(run, config, arguments, namespace=namespace)
@@ -177,7 +173,6 @@ class LineageRecorder:
 
 
 def _log_success(outcome: Recorded | Spooled) -> None:
-    """Log that a run is in the spool, or each warning about a recorded one."""
     if isinstance(outcome, Spooled):
         level = logging.DEBUG if isinstance(outcome.error, CircuitOpen) else logging.WARNING
         _log.log(level, "run %r is in the spool: %s: %s", outcome.run, outcome.path, outcome.error)

@@ -44,10 +44,7 @@ def replay(
 
 
 def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
-    """Yield each document as a line whose number is its position, from 0.
-
-    Skips absent files; yields an error for one that is too large. Raises SpoolError.
-    """
+    """Yield documents as lines numbered by position, absent files left out. Raises SpoolError."""
     for number, path in enumerate(paths):
         try:
             with path.open("rb") as file:

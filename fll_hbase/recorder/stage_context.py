@@ -94,7 +94,6 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
 
 
 def _set_order(context: StageContext) -> tuple[str, str]:
-    """Return the sort key of a context of a set: its stage, then its content."""
     return context.stage, repr(context.to_dict())
 
 

@@ -87,7 +87,6 @@ def unlimited() -> AbstractContextManager[None]:
 
 @contextmanager
 def _set(budget: Budget | None) -> Iterator[None]:
-    """Return a context in which `budget` is the current one."""
     token = _current.set(budget)
     try:
         yield

@@ -14,7 +14,6 @@ def escape_control(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    """Return a control or direction character as a backslash escape, any other unchanged."""
     is_control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
     if is_control or character in _DIRECTION_CHARACTERS:
         return character.encode("unicode_escape").decode()

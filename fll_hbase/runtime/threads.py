@@ -50,7 +50,6 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
 
 
 def _run(work: Callable[[], T], outcome: Future[T]) -> None:
-    """Call `work` and store its result or exception in the future."""
     try:
         outcome.set_result(work())
     except BaseException as error:  # noqa: BLE001 (raised where the result is awaited)

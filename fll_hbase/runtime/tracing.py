@@ -108,7 +108,6 @@ def request(traceparent: str) -> AbstractContextManager[RequestSpan]:
 
 @contextmanager
 def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
-    """Return a context that is the span of one request, with `caller` as its parent."""
     started = nullcontext(_NoSpan(caller)) if _tracer is None else _tracer.request(caller)
     with started as request_span:
         token = _current.set(request_span.context)

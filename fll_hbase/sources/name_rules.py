@@ -43,7 +43,6 @@ def parse_rules(text: str) -> NameRules:
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], str]:
-    """Parse `pattern => name`. Raises ConfigurationError."""
     pattern, arrow, replacement = (part.strip() for part in line.partition(ARROW))
     if not arrow or not pattern:
         raise ConfigurationError(f"name rule {line!r}: write `pattern {ARROW} name`")

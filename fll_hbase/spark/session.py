@@ -82,7 +82,6 @@ def _advice(settings: Mapping[str, str]) -> str:
 
 
 def _merge_settings(settings: Mapping[str, str], *, is_local: bool) -> dict[str, str]:
-    """Return the settings of a session: the given ones over defaults. Raises ConfigurationError."""
     late = [name for name in _LATE if name in settings]
     if late and _is_submitted():
         raise ConfigurationError(f"{late[0]} has no effect any more: give it to spark-submit")

@@ -203,7 +203,6 @@ def _mark(at_ms: int) -> bytes:
 
 
 def _decode(value: bytes, kind: type[_Value]) -> _Value:
-    """Decode the JSON of a cell. Raises CorruptRow."""
     try:
         return msgspec.json.decode(value, type=kind)
     except (ValueError, UnicodeDecodeError) as error:

@@ -119,7 +119,6 @@ class EndpointCache:
 
 
 def _datasets(row: Row, column: bytes) -> tuple[Dataset, ...]:
-    """Return the datasets listed in a column of a content row. Raises CorruptRow."""
     try:
         pairs = json.loads(row[column].value)
         "".join(text for pair in pairs for text in pair).encode()  # raises ValueError for lone surrogates

@@ -102,7 +102,6 @@ def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
 
 
 def _put(policy: AgePolicy) -> Put:
-    """Return the put that stores a policy. Raises TooLarge."""
     field = policy.field
     names = (field.dataset.namespace, field.dataset.name, field.name) if field else None
     stored = _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)

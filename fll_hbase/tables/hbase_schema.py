@@ -77,7 +77,6 @@ def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
 
 
 def _attributes(compression: str) -> dict[str, str]:
-    """Return the attributes of each column family, as the HBase shell writes them."""
     return {
         "VERSIONS": "1",
         "BLOOMFILTER": "ROW",

@@ -243,7 +243,6 @@ class ThriftPool:
                 self._release(idle)
 
     def _release(self, connection: _PooledConnection) -> None:
-        """Make a connection available to other calls."""
         with self._lock:
             self._idle.append(connection)
 

@@ -156,7 +156,6 @@ class _LockFile:
                 os.close(self._descriptor)
 
     def _lock_at_once(self) -> bool:
-        """Lock the file without waiting; return whether it succeeded."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

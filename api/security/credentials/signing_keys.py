@@ -206,7 +206,6 @@ def _fetch_json(url: str) -> dict[str, Any]:
 
 
 def _parse_object(body: bytearray, url: str) -> dict[str, Any]:
-    """Parse a JSON object. Raises ValueError, which names the URL, for anything else."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:

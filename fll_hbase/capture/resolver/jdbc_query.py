@@ -76,10 +76,7 @@ def query_lineage(row: Json) -> QueryLineage:
 
 @lru_cache(QUERIES_MAX)
 def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
-    """Read a query; log and return unknown lineage if it is too long or unreadable.
-
-    `location` has the members of its row that name its database.
-    """
+    """Read a query against the database in `location`; log and return unknown lineage if it fails."""
     row = dict(location)
     database_dialect = jdbc_dialect(row)
     dialect = database_dialect or UNKNOWN_DIALECT
@@ -141,10 +138,7 @@ def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -
 
 
 def _uses(description: str, dialect: str) -> dict[str, _Use]:
-    """Return by lower-case name how a column uses the names in its description, masked if all uses are.
-
-    The description is an expression, and lines `name: expression` of what it is computed from.
-    """
+    """Return by lower-case name how a column's `describe` text uses it; masked if all uses are."""
     expression, *lines = description.split("\n")
     steps = {name.lower(): step for name, _, step in (line.partition(": ") for line in lines) if step}
     uses: dict[str, _Use] = {}

@@ -90,10 +90,7 @@ def ls(*, namespace: str, name: str, limit: int, target: Target, output_format: 
 
 
 def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAnswer[Any]:
-    """Return the fields of a dataset, the datasets of a namespace, or without a name all namespaces.
-
-    Raises NotFound for a namespace without datasets.
-    """
+    """Return a dataset's fields, a namespace's datasets (raises NotFound without any) or all namespaces."""
     if name:
         return client.fields(namespace, name, limit=limit)
     if not namespace:

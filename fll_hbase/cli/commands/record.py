@@ -162,7 +162,6 @@ class _Report:
             bar.print("further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)")
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
-        """Print a warning once, up to WARNINGS_MAX different ones."""
         # The set grows to one more than the maximum, which marks that the last line was printed.
         if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return

@@ -55,7 +55,6 @@ def replay(*, directory: Path, take_over: bool, target: Target) -> None:
 
 
 def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
-    """Count the outcome of a document, and print the error of a refused one."""
     if isinstance(document.result, RecordResult):
         counts[document.result.outcome.value] += 1
         return

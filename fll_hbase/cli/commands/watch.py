@@ -52,10 +52,7 @@ def watch(
 
 
 def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[Event]:
-    """Yield the events of a server, each once, oldest first; with `follow` without end.
-
-    Prints to standard error if the server has more, or none.
-    """
+    """Yield the events of a server, each once, oldest first; with `follow` without end."""
     # Documents of one millisecond can arrive after a request about it: the next one is about it again.
     shown: set[Event] = set()
     while True:

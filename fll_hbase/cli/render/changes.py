@@ -87,7 +87,6 @@ def _missing_row(count: int, position: str) -> Iterator[list[str]]:
 
 
 def _part_rows(parts: Parts) -> Iterator[list[str]]:
-    """Yield a row for each source, operation and edge: kind, name and details."""
     for source in parts.sources:
         yield ["source", f"{source}.{WHOLE_DATASET}" if source.hidden else str(source), ""]
     for operation in parts.operations:

@@ -55,7 +55,6 @@ class TextTable:
         return table
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-        """Yield header, rule and rows as text, in columns as wide as their widest cell."""
         # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
         full = [self.columns, *(row for row in rows if row)]
         widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]

@@ -37,7 +37,6 @@ def format_minute(milliseconds: int, zone: str) -> str:
 
 
 def _describe(text: str, zone: str) -> str:
-    """Return a time in a zone; text relative to now, or that cannot be parsed, unchanged."""
     if text.startswith("now"):
         return escape_control(text)
     try:

@@ -119,10 +119,7 @@ class HttpSession:
     def _post_events(
         self, segments: Sequence[str], events: Sequence[bytes]
     ) -> tuple[dict[int, LineageError], int]:
-        """Send events once; return the errors by position, and how many of the events were read.
-
-        Raises Unanswered if the server is busy.
-        """
+        """Send events once; return errors by position, and how many were read. Raises Unanswered."""
         response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]

@@ -116,7 +116,7 @@ class _Resolution:
             self._present[output.name] = None
 
     def _source(self, name: str) -> _OpenOperation | None:
-        """Return the open operation that outputs a field: by prefix, else the only one; None without.
+        """Return the open operation that outputs a field, None without.
 
         Raises NotImplied if several could.
         """

@@ -91,10 +91,7 @@ class _Expansion:
     by_name: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_record(self, record: dict[str, Any], path: str, ancestors: frozenset[int]) -> None:
-        """Add the fields of a record at a path. Raises InvalidSchema.
-
-        `ancestors` are the ids of the records around it.
-        """
+        """Add a record's fields at a path; `ancestors` are ids of records around it. Raises InvalidSchema."""
         name, fields, count = record.get("name"), record.get("fields"), len(self.types)
         if not isinstance(fields, list):
             raise InvalidSchema(f"the record at {path or 'the top'!r} lists no fields")
@@ -137,10 +134,7 @@ class _Expansion:
                 self.records[ancestor][path] = None
 
     def _records_of(self, schema: object, depth: int = 0) -> Iterator[dict[str, Any]]:
-        """Yield the records inside a type, through arrays, maps and unions.
-
-        Raises InvalidSchema if too deep.
-        """
+        """Yield the records inside a type, through arrays, maps and unions. Raises InvalidSchema."""
         if depth > DEPTH_MAX:
             raise InvalidSchema(f"types nest deeper than {DEPTH_MAX}")
         match schema:

@@ -41,10 +41,7 @@ class PatchResult:
 
 
 def apply_patch(validator: Validator, value: object, value_path: str) -> PatchResult:
-    """Apply a patch to an empty aspect: a list of operations, or an object with the list as `patch`.
-
-    Errors are added at `value_path`; removals are counted only.
-    """
+    """Apply a patch (a list, or an object's `patch`) to an empty aspect; removals are only counted."""
     operations, item_path = value, value_path
     if isinstance(value, dict):
         operations, item_path = (

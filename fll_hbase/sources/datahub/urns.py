@@ -126,7 +126,6 @@ def decode(text: str) -> str:
 
 
 def _namespace(platform: str, environment: str) -> str:
-    """Return the namespace of a platform, with `:environment` unless that is PROD."""
     # A platform that looks like `name:ENV` keeps `:PROD`, so that the way back splits it correctly.
     plain = environment == PROD and not _ENVIRONMENT.fullmatch(platform)
     return platform if plain else f"{platform}:{environment}"

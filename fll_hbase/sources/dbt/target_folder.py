@@ -71,7 +71,6 @@ def _read_file(path: Path, bytes_max: int) -> Any:
 
 
 def _prune(manifest: Any) -> None:
-    """Remove, in place, the members of a manifest that are never read."""
     # Any JSON can be in the file; `read` reports what is no manifest.
     if not isinstance(manifest, dict):
         return

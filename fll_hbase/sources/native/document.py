@@ -118,10 +118,7 @@ def _parse_operations(
 
 
 def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:
-    """Return the program's namespace: from the URL, which the document may repeat, else the document's.
-
-    Adds an error, and returns `?`, if it is missing or invalid.
-    """
+    """Return the program's namespace, from the URL or document; add an error if they differ."""
     if namespace is None:
         return validator.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
     if members.get("namespace", namespace) != namespace:

@@ -30,7 +30,6 @@ def _names(items: list[Any]) -> set[str]:
 
 
 def _find_errors(operations: list[dict[str, Any]], names: set[str]) -> Iterator[FieldError]:
-    """Yield an error for each input whose origin is not among `names`."""
     for number, operation in enumerate(operations):
         for index, field in enumerate(_inputs(operation)):
             origin = field.get("origin") if isinstance(field, dict) else None

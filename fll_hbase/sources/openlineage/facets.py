@@ -58,7 +58,6 @@ class ExportedRun:
 
 
 def _with_id(reference: tuple[str, str, str] | None, run: str) -> tuple[str, str, str] | None:
-    """Return a job reference with its run id replaced by `run`, if both exist."""
     return (*reference[:2], run) if reference and run else reference
 
 

@@ -126,10 +126,7 @@ def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
 
 
 def _find_column(schema: StructType) -> str | None:
-    """Return the column `value`, else the only one in another case; None without any.
-
-    Raises ConfigurationError for several in another case.
-    """
+    """Return the column `value`, in any case; None without it. Raises ConfigurationError if ambiguous."""
     names = [name for name in schema.names if name.lower() == VALUE]
     if VALUE in names:
         return VALUE
@@ -139,7 +136,6 @@ def _find_column(schema: StructType) -> str | None:
 
 
 def _row_errors(outcome: Mapping[str, object]) -> list[FieldError]:
-    """Return the errors of a rejected row, with its position and the start of its value."""
     value = outcome["value"]
     shown = value[:SHOWN_BYTES].decode(errors="backslashreplace") if isinstance(value, bytes) else ""
     path = f"row {outcome[POSITION]} of partition {outcome[BLOCK]}, {shown!r}"

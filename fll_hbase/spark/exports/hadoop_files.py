@@ -119,10 +119,7 @@ class HadoopDirectory:
         self._files.delete(self._path(path), True)
 
     def _merge(self, source: str, target: str) -> None:
-        """Complete a move that was interrupted, which happens where a rename copies file by file.
-
-        Raises LineageError if the target is a different file.
-        """
+        """Complete an interrupted move file by file. Raises LineageError if a different file is there."""
         moved, present = self.status(source), self.status(target)
         if moved is None and present is None:
             for name in list(self.names(source)):

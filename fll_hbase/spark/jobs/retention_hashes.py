@@ -114,7 +114,6 @@ def _hash_range(
 def _hash_cells_of_any_age(
     table: Table, start: bytes, stop: bytes, *, flag: int, until_ms: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield hashes of all cells, the young ones with WAITS."""
     for chunk in _chunks(old_cells(table, start, stop, until_ms=ANY_AGE_MS)):
         old: list[int] = []
         young: list[int] = []

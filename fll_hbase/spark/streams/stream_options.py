@@ -258,7 +258,6 @@ def canonical_options(
 
 
 def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
-    """Return the error text of an unknown option, with the nearest and all valid ones."""
     close = get_close_matches(name.lower(), spelling, n=1)
     advice = f" did you mean {spelling[close[0]]}?" if close else ""
     client = f", and those of Kafka's client as {open_prefix}NAME" if open_prefix else ""

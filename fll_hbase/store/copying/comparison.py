@@ -43,10 +43,7 @@ def copied_cells(key: bytes, row: Row) -> Row:
 
 
 def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Difference:
-    """Return the puts and deletions that make the rows of `target` equal to those of `source`.
-
-    Both have the form that `copied_cells` returns.
-    """
+    """Return what makes the rows of `target` equal to `source`; `copied_cells` returns both."""
     puts = tuple(
         StampedPut(key, column, cell.value, cell.stamp_ms)
         for key, row in source.items()

@@ -110,9 +110,9 @@ def _run_pass(
 
 
 def _begin(target: Table, request: CopyRequest) -> Progress:
-    """Return where the copy goes on, and put it into the target. Raises ConfigurationError.
+    """Put and return where a new, unfinished or (`update`) finished copy goes on.
 
-    The target must be empty, or an unfinished copy of this source, or with `update` a finished one.
+    Raises ConfigurationError.
     """
     current = read_progress(target)
     if current is None:

@@ -94,7 +94,6 @@ class WriterUnion:
 
 
 def _with_run(runs: ProgramRuns | None, run: ProgramRun) -> ProgramRuns:
-    """Return the counted runs, None for none, with one more."""
     if runs is None:
         return ProgramRuns(1, run, run)
     oldest = min(runs.oldest, run, key=_start_and_id)

@@ -110,7 +110,7 @@ class FieldGraph:
     def _edges(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterator[_Edge]:
-        """Yield near field, far field and influence of edges at fields of a dataset, at all for None.
+        """Yield near field, far field, influence of edges at fields, all for None.
 
         Raises DeadlineExceeded.
         """

@@ -79,7 +79,6 @@ class FieldGraphReader(Reader):
     def _touching(
         self, direction: Direction, field: DatasetField, checksums: frozenset[str]
     ) -> list[FieldOfContent]:
-        """Return the contents that mention a field on its side. Raises DeadlineExceeded."""
         touching = []
         for content in (FieldOfContent(checksum, field) for checksum in checksums):
             # Here, because contents that are all cached never wait for the store.

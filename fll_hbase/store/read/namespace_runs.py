@@ -180,7 +180,6 @@ class NamespaceRunReader(Reader):
             start = ranges.prefix_end(layout.RUN_INDEX + namespace + b"|")
 
     def _require_known(self, namespace: str) -> None:
-        """Raise NotFound for a namespace without any run in the run index."""
         prefix = layout.run_index_prefix(namespace)
         if not list(self._table.scan(*ranges.prefix_range(prefix), limit=1)):
             raise NotFound(

@@ -52,10 +52,7 @@ class ReachReader:
         return walk.result(walked.times, in_order)
 
     def _in_order(self, walk: ReachWalk, walked: _Walked) -> InOrder:
-        """Walk again along the edges of `walk`, and return the part that the order of runs allows.
-
-        Raises DeadlineExceeded.
-        """
+        """Return the part of a walk that the order of runs allows, walked again. Raises DeadlineExceeded."""
         ordered = ReachWalk(
             replace(walk.query, causal=True),
             self._components.graph,

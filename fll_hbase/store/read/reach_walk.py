@@ -392,7 +392,6 @@ def _name(node: Node) -> str:
 
 
 def _names(node: Node) -> tuple[str, str, str]:
-    """Return a node's sort key: namespace, dataset and field."""
     return _field_names(node.field)
 
 

@@ -68,7 +68,7 @@ class RunBoundsReader(Reader):
         return None
 
     def _oldest_reference(self, query: WindowQuery, window: Window) -> int | None:
-        """Return the start in ms of the oldest reference in a window, found by halving; None without any."""
+        """Return the start in ms of the oldest reference in a window, read part by part; None without."""
         # Tables scan newest first only. Each step leaves a sixteenth of the window, up to the newest
         # reference in it: 11 steps for a start since 1970.
         while True:

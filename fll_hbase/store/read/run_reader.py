@@ -207,7 +207,6 @@ class RunReader(Reader):
                 yield reference_tail_of(committed), committed, query.direction
 
     def _require_known(self, dataset: Dataset, field: str) -> None:
-        """Raise NotFound for a dataset, or with `field` a field, that was never recorded."""
         if field:
             self._catalogue.require_field(DatasetField(dataset, field))
         else:

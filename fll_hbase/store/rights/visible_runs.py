@@ -92,9 +92,9 @@ class VisibleRuns(EventMerger):
         return msgspec.structs.replace(facts, **hidden) if hidden else facts
 
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
-        """Return by checksum whether any, and whether all datasets are visible. Raises CorruptRow.
+        """Return by checksum whether any and all datasets are visible: both if it has none.
 
-        Both are True for a content without datasets, and False for a missing one.
+        Raises CorruptRow.
         """
         with self._lock:
             visibility = {checksum: self._seen.get(checksum) for checksum in checksums}

@@ -136,7 +136,6 @@ def _period_ms(period: int) -> int:
 
 
 def _run_index(key: bytes) -> Parts:
-    """Return the parts of a run index key: namespace, start in ms and run id."""
     namespace, tail = layout.split_run_index_key(key)
     reference = layout.parse_run_index_tail(tail)
     return {"namespace": unescape(namespace), "startMs": reference.start_ms, "run": reference.run}

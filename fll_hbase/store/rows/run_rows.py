@@ -118,10 +118,7 @@ def document_put(row: bytes, number: int, value: bytes) -> Put:
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Return the document of the highest number, then the greatest digest; None without any.
-
-    Raises CorruptRow.
-    """
+    """Return the document of the highest number and digest; None without any. Raises CorruptRow."""
     # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
     latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
     if latest is None:
@@ -250,7 +247,6 @@ def run_index_put(committed: CommittedRun) -> Put:
 
 @lru_cache(maxsize=4_096)
 def _run_index_parts(namespace: str, program: str) -> tuple[bytes, bytes]:
-    """Return the start of a key and the column of a program in the run index."""
     return layout.run_index_prefix(namespace), layout.run_index_column(program)
 
 

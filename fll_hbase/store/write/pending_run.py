@@ -235,10 +235,7 @@ class PendingEvents(PendingRun):
             self.info = merged.info
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Compute the commit record of all events merged, or of the latest document if there is one.
-
-        Raises StoreUnavailable if an event that was put is missing.
-        """
+        """Merge all events, or take the latest document. Raises StoreUnavailable if an event is missing."""
         if run_rows.latest_document(row) is not None:
             PendingRun.compute_commit(self, row, events)
             return

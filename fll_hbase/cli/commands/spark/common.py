@@ -249,7 +249,6 @@ def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> I
 
 
 def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:
-    """Write the summary of a failed job; print an error if that fails, too."""
     try:
         if file:
             write_summary(file, members)

@@ -163,10 +163,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _flatten(values: Any, prefix: str = "") -> dict[str, str]:
-    """Return the values of nested tables by dotted names: TOML reads `spark.a.b = 1` as three tables.
-
-    Raises ValueError if `values` is not a table, or has arrays.
-    """
+    """Return nested tables as dotted names, as `spark.a.b = 1` is in TOML. Raises ValueError."""
     if not isinstance(values, dict):
         raise ValueError(f"`{prefix or SPARK_CONF}` is a table of names and values")
     flat: dict[str, str] = {}

@@ -314,7 +314,7 @@ def _order(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """A percentile is one of the values it is ordered by; a list is only sorted by them."""
+    """Yield a percentile's order keys as its values; of a sorted list they only influence it."""
     yield from _arguments(node, kind, "this")
     is_value = isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc, exp.Mode))
     for operand in node.args["expression"].expressions:

@@ -60,10 +60,7 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
-    """Return columns under new names by position; columns beyond the last name keep theirs.
-
-    If their order is unknown, warn and return unknown columns of the new names.
-    """
+    """Return columns under new names by position; warn and make them unknown if their order is unknown."""
     if not names:
         return columns
     if columns.is_positional:
@@ -96,10 +93,7 @@ def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
 
 
 def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
-    """Resolve a join: its keys and conditions into dependencies; SEMI and ANTI remove the right tables.
-
-    The tables of the scope from number `start` on are the right side.
-    """
+    """Resolve a join with the tables from number `start` on; SEMI and ANTI remove these from the scope."""
     scope = resolver.scope
     is_filter = bool({node.kind, node.side} & _FILTERING_JOINS)
     keys = [name.name for name in node.args.get("using") or ()]
@@ -213,10 +207,7 @@ def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
 
 
 def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a table function: each column has all arguments as inputs, or its own if they pair up.
-
-    Warns if what its columns come from is unknown.
-    """
+    """Resolve a table function: each column has all arguments as inputs, or its own; warn if unknown."""
     select_list = SelectList(resolver)
     names = _generator_names(node)
     arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]

@@ -157,7 +157,6 @@ def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: Col
 
 
 def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
-    """Yield the names of pivoted columns: as the parser lists them, else of the values."""
     names = node.args.get("columns")
     if names:
         yield from (name.name for name in names)

@@ -164,7 +164,6 @@ def _is_plain_union(node: exp.SetOperation) -> bool:
 
 
 def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:
-    """Return whether both sides have known columns in order, and as many."""
     return left.is_positional and right.is_positional and len(left.items) == len(right.items)
 
 

@@ -232,10 +232,7 @@ class Resolver:
     def _inferred(
         self, scope: Scope, name: str, alias: ColumnProvenance | None
     ) -> ColumnProvenance | str | None:
-        """Return a name's column of the only table with unknown columns, or a text if others may have it.
-
-        None, or the alias, if all tables are known.
-        """
+        """Return a name's column of the only table not fully known, else the alias; a text if unclear."""
         candidates = scope.open_sources()
         if name.lower() in self.script.variables:
             return self.script.variables[name.lower()]

@@ -59,7 +59,7 @@ def _schedule(tokens: Tokens) -> Tokens:
 
 
 def _data_clause(tokens: Tokens) -> Tokens:
-    """WITH [NO] DATA at the end of a materialized view says whether it is filled at once."""
+    """Return a materialized view without WITH [NO] DATA, which says whether it is filled at once."""
     words = [word_at(tokens, number) for number in range(max(0, len(tokens) - 3), len(tokens))]
     if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
         return tokens
@@ -67,7 +67,7 @@ def _data_clause(tokens: Tokens) -> Tokens:
 
 
 def _without_phrases(tokens: Tokens) -> Tokens:
-    """Teradata's `(FORMAT 'x')` and `(TITLE 'x')` only show an expression; no other dialect has them."""
+    """Remove Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which no other dialect has."""
     kinds = [token.token_type for token in tokens]
     phrases = {
         number

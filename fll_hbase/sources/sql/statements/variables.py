@@ -86,10 +86,7 @@ def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult
 
 
 def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> None:
-    """Give the names of a loop, cursor, FETCH or assignment the columns of a query; None is unknown.
-
-    Warns if the query of a named cursor is unknown.
-    """
+    """Give the names of a loop, cursor, FETCH or assignment a query's columns; None: warn, unknown."""
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))
         if rows.cursor:

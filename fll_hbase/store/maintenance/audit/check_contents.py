@@ -99,7 +99,6 @@ def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, byt
 
 
 def _is_same_field_map(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> bool:
-    """Return whether both rows have a readable field map and these relate the same fields."""
     try:
         maps = [
             decode_field_map({layout.FIELD_MAP: Cell(cells[layout.FIELD_MAP], 0)})

@@ -247,10 +247,7 @@ class RunRowChecker:
         return _program_facts(merged.committed.run, b"")
 
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
-        """Yield what is wrong with the commit record of a run row, at most one finding.
-
-        `value` is the valid commit record's; None without a valid one.
-        """
+        """Yield at most one finding about a run's commit record; `value` is the valid one's, None without."""
         repair = Repair(key)
         commits, inputs = columns.commits, columns.inputs
         count = _count_of(commits[-1]) if commits else -1

@@ -231,10 +231,7 @@ def _needs(facts: RowFacts, text: bytes) -> bool:
 
 
 def _unneeded_reference(key: bytes, column: bytes, current: dict[bytes, RowFacts]) -> Kind:
-    """Return why no row needs a reference: its run or its content is gone, or both changed.
-
-    `current` has the rows that exist. Raises CorruptRow for a malformed key.
-    """
+    """Return why no row needs a reference, given the rows that exist as `current`. Raises CorruptRow."""
     letter, _, _, tail = key.split(b"|", 3) if key.count(b"|") == 4 else (b"", b"", b"", b"")
     reference = layout.parse_reference_tail(tail)
     dataset = ranges.dataset_of(key)
