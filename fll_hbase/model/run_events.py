@@ -219,7 +219,7 @@ def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
     COMPLETE, wherever they are; without any of them the run is RUNNING.
     """
     starts = [event.time_ms for event in events if event.type is EventType.START]
-    types = {event.type for event in events}
+    types = [event.type for event in events]
     state = next((state for end, state in _END_STATES.items() if end in types), State.RUNNING)
     return min(starts or [event.time_ms for event in events]), state
 

@@ -93,9 +93,10 @@ class DatasetCollector:
         if dataset_name is None:
             return
         dataset = _ListedDataset(dataset_name, written, path, lifecycle=lifecycle)
-        previous_at = child_path(change_at, "previousIdentifier")
-        if previous := members(self._validator, change.get("previousIdentifier"), previous_at, optional=True):
-            dataset.previous = self._read_name(previous, previous_at)
+        if change:
+            previous_at = child_path(change_at, "previousIdentifier")
+            previous = members(self._validator, change.get("previousIdentifier"), previous_at, optional=True)
+            dataset.previous = self._read_name(previous, previous_at) if previous else None
         dataset.fields = self._fields(facets, facets_at)
         for name, shape in _LINEAGES.items():
             lineage = facet(self._validator, facets, name, facets_at, member="fields")
@@ -103,10 +104,9 @@ class DatasetCollector:
                 dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
         # After name rules a symlink may equal the name; a dataset is no alias of itself.
         dataset.aliases = set(self._aliases(facets, facets_at)) - {dataset.name}
-        documentation = facet(self._validator, facets, "documentation", facets_at) or {}
-        dataset.description = text(
-            self._validator, documentation, "description", child_path(facets_at, "documentation")
-        )
+        if documentation := facet(self._validator, facets, "documentation", facets_at):
+            documentation_at = child_path(facets_at, "documentation")
+            dataset.description = text(self._validator, documentation, "description", documentation_at)
         dataset.tags = list(self._tags(facets, facets_at))
         dataset.has_catalogue_facet = isinstance(facets.get(CATALOGUE), dict) and self._producer == EXPORTER
         self._listed.append(dataset)
@@ -297,7 +297,9 @@ class DatasetCollector:
             yield from self._typed(data, item_path, f"{name}/", depth - 1)
 
     def _aliases(self, facets: dict[str, Any], path: str) -> Iterator[Name]:
-        data = facet(self._validator, facets, "symlinks", path) or {}
+        data = facet(self._validator, facets, "symlinks", path)
+        if not data:
+            return
         item_path = child_path(path, "symlinks")
         for item, item_at in items_with_path(
             list_items(self._validator, data, "identifiers", item_path), child_path(item_path, "identifiers")
@@ -308,7 +310,9 @@ class DatasetCollector:
 
     def _tags(self, facets: dict[str, Any], path: str) -> Iterator[DeclaredTag]:
         """Yield the readable tags of fields in the facet `tags`; tags of the dataset itself are left out."""
-        data = facet(self._validator, facets, "tags", path) or {}
+        data = facet(self._validator, facets, "tags", path)
+        if not data:
+            return
         tags_at = child_path(path, "tags")
         producer = text(self._validator, data, "_producer", tags_at) or self._producer
         items = list_items(self._validator, data, "tags", tags_at)

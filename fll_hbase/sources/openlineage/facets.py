@@ -82,18 +82,21 @@ def run_facts(
 
 def integration(validator: Validator, job_facets: dict[str, Any]) -> str:
     """Return the integration of the `jobType` facet, such as `SPARK`; "" without one."""
-    data = facet(validator, job_facets, "jobType", JOB) or {}
-    return text(validator, data, "integration", child_path(JOB, "jobType"))
+    data = facet(validator, job_facets, "jobType", JOB)
+    return "" if not data else text(validator, data, "integration", child_path(JOB, "jobType"))
 
 
 def sql(validator: Validator, job_facets: dict[str, Any]) -> str:
     """Return the SQL text of the job; "" without one."""
-    return text(validator, facet(validator, job_facets, "sql", JOB) or {}, "query", child_path(JOB, "sql"))
+    data = facet(validator, job_facets, "sql", JOB)
+    return "" if not data else text(validator, data, "query", child_path(JOB, "sql"))
 
 
 def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Iterate over the datasets of the `lineage` facet of a job; entries of type JOB have no fields."""
-    data = facet(validator, job_facets, "lineage", JOB, member="entries", member_type=list) or {}
+    data = facet(validator, job_facets, "lineage", JOB, member="entries", member_type=list)
+    if not data:
+        return
     path = child_path(JOB, "lineage")
     for item, item_path in items_with_path(
         list_items(validator, data, "entries", path), child_path(path, "entries")
@@ -147,6 +150,8 @@ def _error(validator: Validator, run_facets: dict[str, Any]) -> str:
 
 def _reference(validator: Validator, holder: dict[str, Any], path: str) -> tuple[str, str, str] | None:
     """Read the namespace and name of a job and its run id; None without a run."""
+    if not holder:
+        return None
     run = members(validator, holder.get("run"), child_path(path, "run"), optional=True)
     job = members(validator, holder.get("job"), child_path(path, "job"), optional=True)
     if not run:
