@@ -50,7 +50,8 @@ def ingest(
     if metadata and any(result.runs for result in accepted):
         # Of two types or descriptions the one that was written later counts: that of the metadata.
         clock.pass_millisecond()
-    store.put_metadata(metadata)
+    if metadata:
+        store.put_metadata(metadata)
     for outcome, count in Counter([result.outcome.value for result in accepted]).items():
         metrics.DOCUMENTS.add(count, outcome)
     _report_warnings(accepted)

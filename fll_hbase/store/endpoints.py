@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cachetools import LRUCache
@@ -24,13 +24,10 @@ class ContentEndpoints:
     """The datasets that a content reads (sources) and writes (destinations)."""
 
     checksum: str
-    sources: tuple[Dataset, ...]
-    destinations: tuple[Dataset, ...]
-
-    def __hash__(self) -> int:
-        """Return the hash of the checksum, which identifies the content."""
-        # Not of all datasets: it is computed for every run, as the key of a cache of prefixes.
-        return hash(self.checksum)
+    # The checksum identifies the content. The hash is computed for every run, as the key of a cache of
+    # prefixes.
+    sources: tuple[Dataset, ...] = field(hash=False)
+    destinations: tuple[Dataset, ...] = field(hash=False)
 
     def by_direction(self) -> Iterator[tuple[Direction, Dataset]]:
         """Yield destinations as backward and sources as forward, as references and ways have them."""

@@ -128,6 +128,8 @@ class EventMerger:
         with self._lock:
             bodies = {digest: body for digest in digests if (body := self._bodies.get(digest)) is not None}
         missing = [digest for digest in digests if digest not in bodies]
+        if not missing:
+            return bodies
         stored = self._read_bodies(missing)
         for digest in missing:
             if digest not in stored:
@@ -159,9 +161,9 @@ class EventMerger:
         """Decode the facts of an event; a view of a store leaves some out."""
         return run_events.decode_run_facts(body)
 
-    def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> Mapping[str, bytes]:
         missing = set(_digests(events)) - bodies.keys()
-        return {**self.bodies(sorted(missing)), **bodies}
+        return {**self.bodies(sorted(missing)), **bodies} if missing else bodies
 
     def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
         """Merge distinct event bodies in order of their last occurrence; small results are cached."""
@@ -182,8 +184,8 @@ class EventMerger:
         return merged
 
 
-def _digests(events: Iterable[RunEvent]) -> Iterable[str]:
-    return (digest for event in events for digest in (event.lineage_digest, event.facts_digest))
+def _digests(events: Iterable[RunEvent]) -> list[str]:
+    return [digest for event in events for digest in (event.lineage_digest, event.facts_digest)]
 
 
 def _events(run: str, row: Row) -> list[RunEvent]:

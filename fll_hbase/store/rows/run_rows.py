@@ -5,7 +5,7 @@ docs/row-keys.md defines the format. Contents are in `content_rows`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -120,7 +120,7 @@ def document_put(row: bytes, number: int, value: bytes) -> Put:
 def latest_document(row: Row) -> LatestDocument | None:
     """Return the document of the highest number and digest; None without any. Raises CorruptRow."""
     # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
-    latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
+    latest = max([column for column in row if column.startswith(layout.DOCUMENT)], default=None)
     if latest is None:
         return None
     try:
@@ -144,7 +144,7 @@ def document_values(row: Row) -> list[bytes]:
 
 def input_count(row: Row) -> int:
     """Return the number of documents and events of a run row."""
-    return sum(column.startswith((layout.DOCUMENT, layout.EVENT)) for column in row)
+    return len([column for column in row if column.startswith((layout.DOCUMENT, layout.EVENT))])
 
 
 def commit_count(row: Row, value: bytes) -> int:
@@ -203,17 +203,18 @@ def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
 def commit_column_of(row: Iterable[bytes]) -> bytes | None:
     """Return the column of the valid commit record; None if no commit of the run has completed."""
     # Fixed-width hex again: the greatest column has the greatest count.
-    return max((column for column in row if column.startswith(layout.COMMIT)), default=None)
+    return max([column for column in row if column.startswith(layout.COMMIT)], default=None)
 
 
-def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> Iterator[Put]:
-    """Yield one reference for each dataset that the run read or wrote; `program` is the value."""
+def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> list[Put]:
+    """Return one reference for each dataset that the run read or wrote; `program` is the value."""
     run = committed.run
     # One cell for each content: a later document of the run adds a cell and hides none.
     column = reference_column(committed.checksum, failed=run.state.failed)
     tail = layout.reference_tail(run.start_ms, run.run)
-    for prefix in _reference_prefixes(endpoints):
-        yield Put(check_key_length(prefix + tail), column, program)
+    return [
+        Put(check_key_length(prefix + tail), column, program) for prefix in _reference_prefixes(endpoints)
+    ]
 
 
 @lru_cache(maxsize=4_096)

@@ -77,6 +77,11 @@ class RunBatch:
     sequence: DocumentSequence | None
 
 
+def single_batch(run_input: RunInput) -> RunBatch:
+    """Return the batch of the only input of a call."""
+    return RunBatch(_run_id(run_input), [0], [run_input], None)
+
+
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
     """Yield rounds that contain no run twice; each has to end before the next one begins.
 

@@ -25,6 +25,7 @@ from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
     RunInput,
+    single_batch,
     split_into_passes,
     split_into_rounds,
 )
@@ -67,6 +68,9 @@ class RunCommitter:
         A run whose result is an error is not visible to queries. Re-sending the last documents of a run in
         the same order is idempotent. Raises StoreUnavailable: then any input may be stored.
         """
+        if len(inputs) == 1:
+            # The usual call, of clients that record run by run: there is nothing to order.
+            return list(self._record([single_batch(inputs[0])]).values())
         results: dict[int, CommitResult | LineageError] = {}
         for batches in split_into_rounds(inputs):
             # As passes of different processes, those of different runs need no order: while one waits for
@@ -128,9 +132,11 @@ class RunCommitter:
                 {run.run: run.info for run in pending}, began_ms, rejections
             )
             bodies = self._refresher.bodies_to_put(pending, began_ms, rejections)
-            pending = [run for run in pending if run.run not in rejections]
+            if rejections:
+                pending = [run for run in pending if run.run not in rejections]
+                contents, bodies = _restrict_to(pending, contents, bodies)
             try:
-                self._put_content_and_cells(pending, *_restrict_to(pending, contents, bodies), began_ms)
+                self._put_content_and_cells(pending, contents, bodies, began_ms)
                 pending = self._commit(pending, began_ms, rejections)
             except _DeadlineExceeded:
                 # Start over at step 2, not 1: cells that are not in the row yet are still in `run.cells`, and
@@ -169,17 +175,12 @@ class RunCommitter:
 
         Raises _DeadlineExceeded; batches that were put before it stay.
         """
-        # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
-        # them. Content before the run row's cell: any writer can then complete the run (decision 2).
-        batches: list[Batch] = [
-            # Contents and bodies name the same datasets again and again: one put for each cell.
-            run_rows.last_put_per_cell(
-                [*_catalogue_puts(contents), *_catalogue_puts_of_events(pending, bodies)]
-            ),
-            [put for content in contents for put in content.data],
-            [run_rows.event_body_put(digest, body) for digest, body in bodies.items()],
-            [put for run in pending for put in run.cells],
-        ]
+        batches: list[Batch] = []
+        if contents or bodies:
+            batches += _content_batches(contents, _catalogue_puts_of_events(pending, bodies))
+            batches.append([run_rows.event_body_put(digest, body) for digest, body in bodies.items()])
+        # Content before the run row's cell: any writer can then complete the run (decision 2).
+        batches.append([put for run in pending for put in run.cells])
         if any(batches):
             # Step 5 writes with Sync.NOW, which makes these durable, too: one flush for a pass (decision 4).
             self._table.write(self._until_deadline(batches, began_ms), sync=Sync.LATER)
@@ -212,8 +213,7 @@ class RunCommitter:
         # a day that it joins or leaves.
         touched = days | {run.former_day for run in ready if run.former_day}
         batches: list[Batch] = [
-            run_rows.last_put_per_cell(_catalogue_puts(contents)),
-            [put for content in contents for put in content.data],
+            *(_content_batches(contents) if contents else ()),
             [
                 *way_puts(new_ways, endpoints),
                 *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
@@ -261,6 +261,8 @@ class RunCommitter:
         # The latest document may be another writer's, whose datasets only its content row names. It is read
         # each time and never cached: this pass did not refresh it, so it may be deleted at any time.
         others = {run.committed.checksum for run in pending if run.committed} - endpoints.keys()
+        if not others:
+            return endpoints
         stored = read_endpoints(self._table, map(layout.content_row, sorted(others)))
         for read in stored.values():
             if isinstance(read, CorruptRow):
@@ -370,17 +372,28 @@ def _committed_day(row: Row) -> ContentDay | None:
     return ContentDay(head.checksum, day_of(head.start_ms))
 
 
-def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
-    """Yield the references of the committed runs, and their rows in the run index."""
+def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> list[Put]:
+    """Return the references of the committed runs, and their rows in the run index."""
+    puts: list[Put] = []
     for run in ready:
         if run.committed:
             endpoints_of_run = endpoints[run.committed.checksum]
-            yield from run_rows.reference_puts(run.committed, endpoints_of_run, program=run.program)
-            yield run_rows.run_index_put(run.committed)
+            puts += run_rows.reference_puts(run.committed, endpoints_of_run, program=run.program)
+            puts.append(run_rows.run_index_put(run.committed))
+    return puts
 
 
-def _catalogue_puts(contents: Iterable[EncodedContent]) -> Iterator[Put]:
-    return (put for content in contents for put in content.catalogue)
+def _content_batches(
+    contents: Sequence[EncodedContent], catalogue_of_events: Iterable[Put] = ()
+) -> list[Batch]:
+    """Return the catalogue cells of contents, with further ones, and then the cells of the contents."""
+    # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
+    # them. Contents and bodies name the same datasets again and again: one put for each cell.
+    catalogue = [put for content in contents for put in content.catalogue]
+    return [
+        run_rows.last_put_per_cell([*catalogue, *catalogue_of_events]),
+        [put for content in contents for put in content.data],
+    ]
 
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:

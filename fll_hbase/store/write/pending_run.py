@@ -197,9 +197,10 @@ class PendingDocument(PendingRun):
     def results(self) -> list[CommitResult | LineageError]:
         """Return the one result; RunIdConflict if another program's document counts."""
         committed = self.committed or self.document
-        owner = committed.run.program_id
-        if owner != self.document.run.program_id and not self.replaces_others:
-            return [run_owner.conflict(self.run, owner)]
+        if committed is not self.document and not self.replaces_others:
+            owner = committed.run.program_id
+            if owner != self.document.run.program_id:
+                return [run_owner.conflict(self.run, owner)]
         previous = self.previous_value
         replaced = not self.resent and previous is not None and previous != self.value
         return [CommitResult(self.document.checksum, self.run, not self.resent, replaced)]
@@ -207,9 +208,10 @@ class PendingDocument(PendingRun):
 
 @dataclass(slots=True, kw_only=True)
 class PendingEvents(PendingRun):
-    """Events of one run."""
+    """Events of one run, and the cells of all of them, in their order."""
 
     incoming: Sequence[IncomingEvent]
+    puts: Sequence[Put] = ()
     new_columns: frozenset[bytes] = frozenset()
 
     def load(self, row: Row, events: EventMerger) -> None:
@@ -219,7 +221,8 @@ class PendingEvents(PendingRun):
         """
         self.previous_value = run_rows.commit_value(row)
         # Columns contain the digest of the value: an equal column is an equal event, in the call or the row.
-        puts = {put.column: put for put in map(self._put, self.incoming)}
+        self.puts = [run_rows.event_put(self.key, incoming.event) for incoming in self.incoming]
+        puts = {put.column: put for put in self.puts}
         self.cells = [put for column, put in puts.items() if column not in row]
         self.new_columns = frozenset(put.column for put in self.cells)
         # If a row has documents, its events are ignored. Otherwise the content is merged before the event's
@@ -251,7 +254,7 @@ class PendingEvents(PendingRun):
 
     def put_again(self) -> None:
         """Add all events to `cells`, also those that the row had; equal events have equal cells."""
-        self.cells = list({put.column: put for put in map(self._put, self.incoming)}.values())
+        self.cells = list({put.column: put for put in self.puts}.values())
 
     def append_again(self) -> None:
         """Change nothing: a merge ignores the order of arrival, so the next pass merges the row again."""
@@ -261,14 +264,10 @@ class PendingEvents(PendingRun):
         checksum = self.committed.checksum if self.committed else ""
         new_columns = set(self.new_columns)
         results = []
-        for incoming in self.incoming:
-            column = self._put(incoming).column
-            results.append(CommitResult(checksum, self.run, column in new_columns, False))
-            new_columns.discard(column)
+        for put in self.puts:
+            results.append(CommitResult(checksum, self.run, put.column in new_columns, False))
+            new_columns.discard(put.column)
         return results
-
-    def _put(self, incoming: IncomingEvent) -> Put:
-        return run_rows.event_put(self.key, incoming.event)
 
 
 @dataclass(slots=True, kw_only=True)

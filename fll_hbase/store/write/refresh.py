@@ -109,8 +109,10 @@ class ContentRefresher:
             for digest, body in run.bodies.items()
             if not self._cache.is_fresh(digest, now_ms)
         }
+        if not bodies:
+            return {}
         keys = {digest: layout.event_body_row(digest) for digest in bodies}
-        rows = self._table.rows(list(keys.values()), columns=(layout.EVENT_BODY,)) if keys else {}
+        rows = self._table.rows(list(keys.values()), columns=(layout.EVENT_BODY,))
         to_put = {}
         for digest, body in bodies.items():
             # Compared in full, as contents are: a digest collision must not replace lineage of other runs.

@@ -23,7 +23,7 @@ from fll_hbase.tables.base import Columns
 
 WRITERS = 8
 
-STEPS = 17
+STEPS = 15
 """Calls of one commit of a new run into a new table: reads, and batches of a write."""
 
 
