@@ -19,10 +19,9 @@ from fll_hbase.store.lineage_store import LineageStore
 from ..openapi.answer_schemas import Problem
 from ..openapi.query_schemas import body_schema
 from ..security.rights import View, Views
-from ..wire import bodies
+from ..wire import bodies, notes
 from ..wire.problems import MEDIA_TYPE, report_refused
 from ..wire.query_params import QueryParser, now_ms
-from .ingesting import ingest_documents
 
 PART_DOCUMENTS = 2_000
 """Documents of a batch that are recorded in one call."""
@@ -153,7 +152,7 @@ def _ingest_part(
     """Record documents with a time budget of their own; a failing store refuses each of them."""
     try:
         with deadline.renewed():
-            return ingest_documents(store(), documents, take_over=take_over)
+            return notes.ingest_documents(store(), documents, take_over=take_over)
     # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
         if isinstance(error, DeadlineExceeded):

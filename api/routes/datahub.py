@@ -41,10 +41,9 @@ from ..openapi.datahub_schemas import (
     OpenApiParams,
 )
 from ..openapi.query_schemas import body_schema, reference
-from ..wire import problems, responses
+from ..wire import notes, problems, responses
 from ..wire.query_params import NoParams, now_ms
 from .blueprint import Blueprint, body, store
-from .ingesting import ingest_documents
 
 blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
 
@@ -199,7 +198,9 @@ def _ingest(message: ParsedMessage) -> list[Json]:
     Raises the error of the first refused run, and UnreadableDocument if some proposals cannot be read; the
     rest is recorded in both cases. Sending the whole message again is safe.
     """
-    (result,) = ingest_documents(store(), [ParsedDocument(message.runs, message.schemas, message.warnings)])
+    (result,) = notes.ingest_documents(
+        store(), [ParsedDocument(message.runs, message.schemas, message.warnings)]
+    )
     if isinstance(result, LineageError):
         raise result
     # After recording: a message that failed is sent again, and would be counted twice.

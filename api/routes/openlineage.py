@@ -17,10 +17,9 @@ from fll_hbase.store.lineage_store import LineageStore
 
 from ..openapi.answer_schemas import DryRun, EventRecorded, EventsRecorded
 from ..openapi.query_schemas import body_schema, reference
-from ..wire import problems, responses
+from ..wire import notes, problems, responses
 from ..wire.query_params import NoParams, RecordParams
 from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
-from .ingesting import ingest_documents
 
 PATH = "/api/v1/lineage"
 PREFIX = "/api/v1"
@@ -76,7 +75,7 @@ def record_event(query: dict[str, Any]) -> Response:
 
 def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
     """Record the event of a document and return the answer. Raises the error of a refused event."""
-    (result,) = ingest_documents(lineage_store, [document])
+    (result,) = notes.ingest_documents(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result
     # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/sources/openlineage.md).

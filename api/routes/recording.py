@@ -42,11 +42,10 @@ from ..openapi.document_schemas import (
 )
 from ..openapi.pipeline_schemas import PipelineDocument
 from ..openapi.query_schemas import body_schema, reference
-from ..wire import bodies, problems, responses
+from ..wire import bodies, notes, problems, responses
 from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
 from .blueprint import Blueprint, ingest_batch, read_document, reader, settings, store
-from .ingesting import ingest_documents
 
 # A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000
@@ -203,7 +202,7 @@ def record(
     take_over: bool = False,
 ) -> Response:
     """Record one document and return the answer. Raises the error of a refused document."""
-    (result,) = ingest_documents(lineage_store, [document], take_over=take_over)
+    (result,) = notes.ingest_documents(lineage_store, [document], take_over=take_over)
     if isinstance(result, LineageError):
         raise result
     return responses.json_response(_recorded(result, document_format), _status(result))
