@@ -82,26 +82,23 @@ class WriteTarget:
             yield pa.RecordBatch.from_pydict(columns)
 
 
-class LineageWriter(DataSourceArrowWriter):
+class _Writer:
+    """Writes documents, a row each; rows that are written again change nothing."""
+
+    def __init__(self, target: WriteTarget) -> None:
+        self._target = target
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
+        """Record the rows of one partition. Raises InputError."""
+        return self._target.write(iterator)
+
+
+class LineageWriter(_Writer, DataSourceArrowWriter):
     """Writes a frame."""
 
-    def __init__(self, target: WriteTarget) -> None:
-        self._target = target
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Record the rows of one partition. Raises InputError."""
-        return self._target.write(iterator)
-
-
-class LineageStreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of a stream; a batch that is written again changes nothing."""
-
-    def __init__(self, target: WriteTarget) -> None:
-        self._target = target
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Record the rows of one partition. Raises InputError."""
-        return self._target.write(iterator)
+class LineageStreamWriter(_Writer, DataSourceStreamArrowWriter):
+    """Writes the batches of a stream."""
 
 
 def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:

@@ -5,8 +5,9 @@ Each append may be repeated: the rows of a batch are there once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -43,26 +44,8 @@ _PACKAGES = {
 }
 
 
-class LakeTables(Protocol):
-    """The tables of one export. Methods raise ConfigurationError."""
-
-    def claim(self, log: str) -> None:
-        """Mark the target as the log's. Raises ConfigurationError if another log or other files are there."""
-
-    def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Append the prepared rows of a batch to a table; nothing where that was done before."""
-
-
-def open_lake(spark: SparkSession, form: LakeFormat, out: str) -> LakeTables:
-    """Return the tables of an export. Raises ConfigurationError if the library of the format is missing."""
-    if form is LakeFormat.PARQUET:
-        return ParquetTables(spark, out)
-    _check_library(spark, form)
-    return DeltaTables(spark, out) if form is LakeFormat.DELTA else IcebergTables(spark, out)
-
-
-class ParquetTables:
-    """Directories `<out>/<table>/batch=<number>`."""
+class LakeTables(ABC):
+    """The tables of one export in `out`. Methods raise ConfigurationError."""
 
     def __init__(self, spark: SparkSession, out: str) -> None:
         self._spark = spark
@@ -71,6 +54,14 @@ class ParquetTables:
     def claim(self, log: str) -> None:
         """Mark the directory. Raises ConfigurationError if it has other files, or the mark of another log."""
         claim_directory(self._spark, self._out, log)
+
+    @abstractmethod
+    def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
+        """Append the prepared rows of a batch to a table; nothing where that was done before."""
+
+
+class ParquetTables(LakeTables):
+    """Directories `<out>/<table>/batch=<number>`."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
         """Move the files of a batch to their place, at once where the file system can."""
@@ -79,16 +70,8 @@ class ParquetTables:
         )
 
 
-class DeltaTables:
+class DeltaTables(LakeTables):
     """Delta tables `<out>/<table>`, with the number of the batch as a column."""
-
-    def __init__(self, spark: SparkSession, out: str) -> None:
-        self._spark = spark
-        self._out = out
-
-    def claim(self, log: str) -> None:
-        """Mark the directory. Raises ConfigurationError if it has other files, or the mark of another log."""
-        claim_directory(self._spark, self._out, log)
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
         """Append in one transaction, which Delta skips if it was committed before."""
@@ -101,12 +84,8 @@ class DeltaTables:
         writer.options(**options).save(f"{self._out}/{table}")
 
 
-class IcebergTables:
+class IcebergTables(LakeTables):
     """Iceberg tables `<out>.<table>` of a catalog, with the number of the batch as a column."""
-
-    def __init__(self, spark: SparkSession, out: str) -> None:
-        self._spark = spark
-        self._out = out
 
     def claim(self, log: str) -> None:
         """Create the namespace. Raises ConfigurationError if it has a table of ours of another log."""
@@ -135,6 +114,14 @@ class IcebergTables:
                 f"table {self._out}.{table} is not of this export; use another namespace"
             )
         rows.writeTo(name).overwrite(f.col(BATCH) == batch.number)
+
+
+def open_lake(spark: SparkSession, form: LakeFormat, out: str) -> LakeTables:
+    """Return the tables of an export. Raises ConfigurationError if the library of the format is missing."""
+    if form is LakeFormat.PARQUET:
+        return ParquetTables(spark, out)
+    _check_library(spark, form)
+    return DeltaTables(spark, out) if form is LakeFormat.DELTA else IcebergTables(spark, out)
 
 
 def claim_directory(spark: SparkSession, out: str, log: str) -> None:

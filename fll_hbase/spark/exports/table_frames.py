@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
-import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -29,7 +28,7 @@ from fll_hbase.spark.datasource.reader_options import (
 )
 from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.spark.hashes import range_scan
-from fll_hbase.spark.lines.arrow_batches import to_batches
+from fll_hbase.spark.lines.arrow_batches import Row, map_rows
 from fll_hbase.spark.worker_store import worker_store
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.rows import calendar_mark
@@ -58,8 +57,8 @@ def table_frame(
 def read_partitions(spark: SparkSession, request: ReadRequest, planned: Sequence[Partition]) -> DataFrame:
     """Return a lazy frame of the rows of partitions, each read by a task of its own."""
     numbers = spark.range(0, len(planned), 1, max(len(planned), 1))
-    worker = partial(_read_partitions, request=request, planned=tuple(planned))
-    return numbers.mapInArrow(worker, SCHEMAS[request.table])
+    read = partial(_read_partitions, request=request, planned=tuple(planned))
+    return map_rows(numbers, read, SCHEMAS[request.table])
 
 
 def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFilter) -> int:
@@ -102,13 +101,11 @@ def _horizons(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int]]:
 
 
 def _read_partitions(
-    batches: Iterator[pa.RecordBatch], *, request: ReadRequest, planned: Sequence[Partition]
-) -> Iterator[pa.RecordBatch]:
+    numbers: Iterator[dict[str, int]], *, request: ReadRequest, planned: Sequence[Partition]
+) -> Iterator[Row]:
     store = worker_store(request.settings)
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            table_rows = row_tuples.read_rows(store, request, planned[number])
-            yield from to_batches(table_rows, SCHEMAS[request.table])
+    for row in numbers:
+        yield from row_tuples.read_rows(store, request, planned[row["id"]])
 
 
 def persist(frame: DataFrame, stack: ExitStack) -> DataFrame:

@@ -7,13 +7,12 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypeAlias
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.runtime.config import Settings
-from fll_hbase.spark.lines.arrow_batches import to_batches
+from fll_hbase.spark.lines.arrow_batches import map_rows
 from fll_hbase.spark.worker_store import worker_table
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.tables import Table
@@ -52,13 +51,12 @@ def scan_ranges(
     spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, read: ReadRange, schema: str
 ) -> DataFrame:
     """Return a lazy frame of what `read` yields for the ranges on the workers, in the columns of `schema`."""
-    worker = partial(_read_ranges, settings=settings, read=read, schema=schema)
-    return split_ranges(spark, settings, key_ranges).mapInArrow(worker, schema)
+    worker = partial(_read_ranges, settings=settings, read=read)
+    return map_rows(split_ranges(spark, settings, key_ranges), worker, schema)
 
 
 def _read_ranges(
-    batches: Iterator[pa.RecordBatch], *, settings: Settings, read: ReadRange, schema: str
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for split in batch.to_pylist():
-            yield from to_batches(read(worker_table(settings), split["start"], split["stop"]), schema)
+    splits: Iterator[dict[str, Any]], *, settings: Settings, read: ReadRange
+) -> Iterator[tuple[Any, ...]]:
+    for split in splits:
+        yield from read(worker_table(settings), split["start"], split["stop"])

@@ -17,7 +17,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.datasource.reader_options import ALWAYS, TableName
 from fll_hbase.spark.exports import output_directory
-from fll_hbase.spark.exports.distinct_edges import EDGE_COLUMNS, distinct_edges
+from fll_hbase.spark.exports.edge_frames import EDGE_COLUMNS, distinct_edges, run_edges
 from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
     EDGES,
@@ -33,7 +33,6 @@ from fll_hbase.spark.exports.export_files import (
 )
 from fll_hbase.spark.exports.new_file import create_file
 from fll_hbase.spark.exports.output_directory import EXPORT, Owner
-from fll_hbase.spark.exports.run_edges import run_edges
 from fll_hbase.spark.exports.table_frames import table_frame
 from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.lines import event_frames

@@ -18,6 +18,7 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports import changes
+from fll_hbase.spark.exports.edge_frames import run_edges
 from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
     EDGES,
@@ -29,7 +30,6 @@ from fll_hbase.spark.exports.export_files import (
 from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
 from fll_hbase.spark.exports.export_stage import SeenRows, StagedTables
 from fll_hbase.spark.exports.lake_tables import LakeFormat, LakeTables, open_lake
-from fll_hbase.spark.exports.run_edges import run_edges
 from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.lines.rejects import is_subdirectory
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 Row: TypeAlias = tuple[Any, ...]
+ReadRows: TypeAlias = Callable[[Iterator[dict[str, Any]]], Iterable[Row]]
 
 # As spark.sql.execution.arrow.maxRecordsPerBatch in session.py.
 BATCH_ROWS = 5_000
@@ -27,6 +30,15 @@ def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
     remaining = iter(rows)
     while chunk := list(islice(remaining, BATCH_ROWS)):
         yield to_batch(chunk, ddl)
+
+
+def map_rows(frame: DataFrame, read: ReadRows, ddl: str) -> DataFrame:
+    """Return a lazy frame of the rows that `read` makes of those of a partition, given by column name."""
+    return frame.mapInArrow(partial(_map_rows, read=read, ddl=ddl), ddl)
+
+
+def _map_rows(batches: Iterator[pa.RecordBatch], *, read: ReadRows, ddl: str) -> Iterator[pa.RecordBatch]:
+    return to_batches(read(row for batch in batches for row in batch.to_pylist()), ddl)
 
 
 def to_batch(rows: Sequence[Row], ddl: str) -> pa.RecordBatch:

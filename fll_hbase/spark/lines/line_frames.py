@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from fll_hbase.spark.lines.input_files import OPTIONS
@@ -38,27 +38,26 @@ def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read text files as lines: any path, glob and directory, with those below it, however compressed."""
     # By default Spark also splits at a lone carriage return, which the online path does not.
     text = spark.read.options(**OPTIONS, lineSep="\n").text(list(paths))
-    return text.select(
-        f.col("value").cast("binary").alias(VALUE),
-        # Of the text as it was read: of the bytes it would be that of a copy.
-        f.octet_length("value").alias(SIZE),
-        f.col("_metadata.file_path").alias(FILE),
-        f.col("_metadata.file_block_start").alias(BLOCK),
-        f.monotonically_increasing_id().alias(POSITION),
-        f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
-    )
+    return file_lines(text).withColumn(POSITION, f.monotonically_increasing_id())
 
 
 def read_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read the column `value`, string or binary, of Parquet files as lines."""
     rows = spark.read.options(**OPTIONS).parquet(*paths)
-    return rows.select(
+    row_index = f.col("_metadata.row_index").alias(POSITION)
+    return file_lines(rows, row_index).withColumn(BLOCK, f.lit(0).cast("bigint"))
+
+
+def file_lines(files: DataFrame, *others: Column) -> DataFrame:
+    """Return the column `value` of files as LINE without POSITION, each with its SIZE, and other columns."""
+    return files.select(
         f.col("value").cast("binary").alias(VALUE),
+        # Of the text as it was read: of the bytes it would be that of a copy.
         f.octet_length("value").alias(SIZE),
         f.col("_metadata.file_path").alias(FILE),
-        f.lit(0).cast("bigint").alias(BLOCK),
-        f.col("_metadata.row_index").alias(POSITION),
+        f.col("_metadata.file_block_start").alias(BLOCK),
         f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
+        *others,
     )
 
 

@@ -89,14 +89,20 @@ def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:
 def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
     """Return the lines that `drop_long` drops as OUTCOMES, cut to their first bytes."""
     fault = f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX"
-    return lines.where(_is_long(bytes_max)).select(
+    long = lines.where(_is_long(bytes_max))
+    return refused_outcomes(long, f.substring(VALUE, 1, FIRST_BYTES), f.format_string(fault, f.col(SIZE)))
+
+
+def refused_outcomes(lines: DataFrame, value: Column, fault: Column) -> DataFrame:
+    """Return lines that no worker gets as OUTCOMES, with the value to show and why they are rejected."""
+    return lines.select(
         f.lit(REJECTED).alias("outcome"),
         f.lit(1).cast("bigint").alias("count"),
-        f.substring(VALUE, 1, FIRST_BYTES).alias(VALUE),
+        value.alias(VALUE),
         FILE,
         BLOCK,
         POSITION,
-        f.array(f.format_string(fault, f.col(SIZE))).alias("faults"),
+        f.array(fault).alias("faults"),
     )
 
 

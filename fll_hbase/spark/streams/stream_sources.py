@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,44 +13,20 @@ from pyspark.sql import functions as f
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 from fll_hbase.spark.lines import line_frames
-from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, SIZE, TIME_MS, VALUE
-from fll_hbase.spark.lines.rejects import FIRST_BYTES, drop_long, is_subdirectory, long_lines
-from fll_hbase.spark.lines.worker_ingest import REJECTED
+from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
+from fll_hbase.spark.lines.rejects import (
+    FIRST_BYTES,
+    drop_long,
+    is_subdirectory,
+    long_lines,
+    refused_outcomes,
+)
 from fll_hbase.spark.streams import kafka_messages
 from fll_hbase.spark.streams.kafka_connector import connector_advice
 from fll_hbase.spark.streams.stream_options import FolderOptions, KafkaOptions, SourceOptions, ValueFormat
 
 HEADERS, MESSAGE_KEY, MESSAGE = "headers", "message_key", "message"
 """Columns of rejected messages: their headers, key and value as they are in the topic."""
-
-
-class StreamSource(Protocol):
-    """A source of lines."""
-
-    def load(self, spark: SparkSession) -> DataFrame:
-        """Open the source as a streaming frame. Raises ConfigurationError."""
-
-    def name(self, spark: SparkSession) -> str:
-        """Return the source in one form, by which a checkpoint recognises it. Raises ConfigurationError."""
-
-    @property
-    def ending(self) -> str:
-        """Return the position that the stream ends at, empty without one."""
-
-    def reads(self, spark: SparkSession, path: str) -> bool:
-        """Return whether the source would read files that are written to the directory."""
-
-    def check_first(self, batch: DataFrame) -> None:
-        """Raise LineageError if the first batch of a checkpoint shows that the options are wrong."""
-
-    def lines(self, batch: DataFrame) -> DataFrame:
-        """Return the lines of a batch, with the columns of line_frames.LINE."""
-
-    def refused_lines(self, batch: DataFrame) -> DataFrame:
-        """Return the outcomes of lines that are rejected before a worker gets them."""
-
-    def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
-        """Add `line` to rejected lines of a batch, their number within `file`, and other members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +38,7 @@ class FolderSource:
 
     def load(self, spark: SparkSession) -> DataFrame:
         """Open the folder. Raises ConfigurationError, also where it does not exist."""
-        text = _load(spark, "text", self.options.reader_options())
-        return text.select(
-            f.col("value").cast("binary").alias(VALUE),
-            f.octet_length("value").alias(SIZE),
-            f.col("_metadata.file_path").alias(FILE),
-            f.col("_metadata.file_block_start").alias(BLOCK),
-            f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
-        )
+        return line_frames.file_lines(_load(spark, "text", self.options.reader_options()))
 
     def name(self, spark: SparkSession) -> str:
         """Return the qualified path. Raises ConfigurationError."""
@@ -165,15 +134,8 @@ class KafkaSource:
         """Return messages in another format, or above the size limit with their first bytes."""
         is_large = f.octet_length(MESSAGE) > self.bytes_max
         shown = f.when(is_large, f.substring(MESSAGE, 1, FIRST_BYTES))
-        return batch.where(self._fault().isNotNull()).select(
-            f.lit(REJECTED).alias("outcome"),
-            f.lit(1).cast("bigint").alias("count"),
-            shown.otherwise(f.col(MESSAGE)).alias(VALUE),
-            FILE,
-            BLOCK,
-            POSITION,
-            f.array(self._fault()).alias("faults"),
-        )
+        refused = batch.where(self._fault().isNotNull())
+        return refused_outcomes(refused, shown.otherwise(f.col(MESSAGE)), self._fault())
 
     def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
         """Add the offset as line, key and headers, and the value as it was sent unless that is too large."""
@@ -187,6 +149,9 @@ class KafkaSource:
 
     def _fault(self) -> Column:
         return kafka_messages.fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
+
+
+StreamSource: TypeAlias = FolderSource | KafkaSource
 
 
 def open_source(options: SourceOptions, *, bytes_max: int) -> StreamSource:

@@ -1,0 +1,99 @@
+"""Frames of edges between fields: those of runs that were read already, one by one or each edge once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from fll_hbase.model import field_relations
+from fll_hbase.runtime.config import Settings
+from fll_hbase.spark.datasource import run_scan
+from fll_hbase.spark.datasource.reader_options import DatasetFilter, ScanBounds, TableName
+from fll_hbase.spark.datasource.row_tuples import EdgeCache, edge_columns
+from fll_hbase.spark.datasource.schemas import SCHEMAS, start_columns
+from fll_hbase.spark.lines.arrow_batches import Row, map_rows
+from fll_hbase.spark.worker_store import worker_store
+from fll_hbase.store.components import StoreComponents
+
+EDGE_COLUMNS = (
+    "source_namespace",
+    "source_name",
+    "source_field",
+    "destination_namespace",
+    "destination_name",
+    "destination_field",
+    "influence",
+)
+_RUN_COLUMNS = "runs bigint, first_ms bigint, last_ms bigint"
+_DISTINCT = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _RUN_COLUMNS))
+
+
+def run_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
+    """Return a lazy frame of the table `edges` with the edges of the rows of the table `runs`.
+
+    No run row and no reference is read again. With a namespace, only edges with a source or destination in
+    it.
+    """
+    read = partial(_edges_of_runs, settings=settings, bounds=_bounds(namespace))
+    return map_rows(runs.select("run", "start_ms", "checksum"), read, SCHEMAS[TableName.EDGES])
+
+
+def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
+    """Return a lazy frame of the distinct edges of runs, each with the number of its runs and their starts.
+
+    With a namespace, only edges with a source or destination in it. Reads each content once.
+    """
+    # Runs of one content have the same edges: `run` is any of them, to look the content up again.
+    contents = runs.groupBy("checksum").agg(
+        f.count("*").alias("runs"),
+        f.min("start_ms").alias("first_ms"),
+        f.max("start_ms").alias("last_ms"),
+        f.max("run").alias("run"),
+    )
+    read = partial(_edges_of_contents, settings=settings, bounds=_bounds(namespace))
+    # Different contents have edges in common, so their runs are added up.
+    return (
+        map_rows(contents, read, _DISTINCT)
+        .groupBy(*EDGE_COLUMNS)
+        .agg(
+            f.sum("runs").alias("runs"),
+            f.min("first_ms").alias("first_start_ms"),
+            f.max("last_ms").alias("last_start_ms"),
+        )
+    )
+
+
+def _bounds(namespace: str) -> ScanBounds:
+    return ScanBounds(either_end=DatasetFilter(namespace))
+
+
+def _edges_of_runs(
+    runs: Iterator[dict[str, Any]], *, settings: Settings, bounds: ScanBounds
+) -> Iterator[Row]:
+    store, cache = worker_store(settings), EdgeCache()
+    for run in runs:
+        run_columns = (run["run"], *start_columns(run["start_ms"]), run["checksum"])
+        edges = cache.rows(run["checksum"], partial(_content_edges, store, run, bounds))
+        yield from ((*run_columns, *columns) for columns in edges)
+
+
+def _edges_of_contents(
+    contents: Iterator[dict[str, Any]], *, settings: Settings, bounds: ScanBounds
+) -> Iterator[Row]:
+    store = worker_store(settings)
+    for content in contents:
+        run_columns = content["runs"], content["first_ms"], content["last_ms"]
+        edges = _content_edges(store, content, bounds) or ()
+        yield from ((*columns, *run_columns) for columns in edges)
+
+
+def _content_edges(store: StoreComponents, run: dict[str, Any], bounds: ScanBounds) -> Iterable[Row] | None:
+    """Return the matching edges of the content of a run; None if both were purged since the run was read."""
+    field_map = run_scan.field_map(store, run["run"], run["checksum"])
+    if field_map is None:
+        return None
+    return (edge_columns(edge) for edge in field_relations.iter_edges(field_map) if bounds.matches(edge))
