@@ -29,7 +29,7 @@ from fll_hbase.queries.query_batch import (
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import shared_reads
 
@@ -74,15 +74,13 @@ class _Answer:
 def parse_batch(raw: bytes) -> Batch:
     """Parse 1 to QUERIES_MAX queries of a batch. Raises UnreadableDocument with every error."""
     validator = Validator()
-    document = _members(validator, strict_json.parse(raw), "", ("questions",))
-    items = validator.items(document, "questions", "", required=not validator.errors)
+    document = _with_members(Part(validator, strict_json.parse(raw)), "questions")
+    items = list(document.items("questions", required=not validator.errors))
     if len(items) > QUERIES_MAX:
-        validator.error("questions", f"has {len(items)} items, the limit is {QUERIES_MAX}; split it")
+        document.error(f"has {len(items)} items, the limit is {QUERIES_MAX}; split it", "questions")
     elif document.get("questions") == []:
-        validator.error("questions", "must not be empty")
-    queries = tuple(
-        _query(validator, item, f"questions.{number}") for number, item in enumerate(items[:QUERIES_MAX])
-    )
+        document.error("must not be empty", "questions")
+    queries = tuple(map(_query, items[:QUERIES_MAX]))
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     return Batch(queries=queries)
@@ -206,22 +204,20 @@ def _batched(query: BatchQuery, answer: _Answer) -> BatchedAnswer:
     return BatchedAnswer(id=query.id, status=answer.status, headers=answer.headers, body=body)
 
 
-def _query(validator: Validator, item: object, path: str) -> BatchQuery:
+def _query(item: Part) -> BatchQuery:
     """Return one query; a wrong one is an error of the batch, a path without a route is not."""
-    members = _members(validator, item, path, ("id", "path"))
-    target = validator.required(members, "path", path) if isinstance(item, dict) else ""
+    _with_members(item, "id", "path")
+    target = item.required("path") if item.is_object else ""
     if target not in ("", "?") and not target.startswith(_PREFIX):
-        validator.error(child_path(path, "path"), f"must begin with {_PREFIX}: the path of a GET request")
+        item.error(f"must begin with {_PREFIX}: the path of a GET request", "path")
     elif target.partition("?")[0] == PATH:
-        validator.error(child_path(path, "path"), "is that of a batch, which no batch contains")
-    given_id = validator.optional(members, "id", path, bytes_max=ID_BYTES_MAX)
-    return BatchQuery(path=target, id=given_id)
+        item.error("is that of a batch, which no batch contains", "path")
+    return BatchQuery(path=target, id=item.optional("id", bytes_max=ID_BYTES_MAX))
 
 
-def _members(validator: Validator, value: object, path: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the members of an object; one with another name is an error, as a parameter would be."""
-    members = validator.members(value, path, names)
-    for name in members:
+def _with_members(part: Part, *names: str) -> Part:
+    """Return an object; one with another name is an error, as a parameter would be."""
+    for name in part.with_members(*names).members:
         if name not in names:
-            validator.error(child_path(path, name), f"unknown member; members here: {', '.join(names)}")
-    return members
+            part.error(f"unknown member; members here: {', '.join(names)}", name)
+    return part

@@ -25,8 +25,7 @@ from fll_hbase.sources.datahub import (
     aspect_responses,
     urns,
 )
-from fll_hbase.sources.openlineage import json_access
-from fll_hbase.sources.validation import Validator
+from fll_hbase.sources.validation import Part, Validator
 
 from ..openapi.datahub_schemas import (
     DELETE,
@@ -183,12 +182,10 @@ def _read(form: MessageFormat) -> ParsedMessage:
 
 def _deleted_urn() -> str:
     """Return the urn in the body of a deletion; its other members are ignored. Raises UnreadableDocument."""
-    validator = Validator()
-    deletion = strict_json.parse_with_halves(body())
-    members = json_access.members(validator, deletion, "")
-    urn = validator.required(members, "urn", "")
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    deletion = Part(Validator(), strict_json.parse_with_halves(body())).as_object()
+    urn = deletion.required("urn")
+    if deletion.validator.errors:
+        raise UnreadableDocument(deletion.validator.errors)
     return urn
 
 

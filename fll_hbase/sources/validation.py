@@ -1,7 +1,6 @@
-"""Collecting validator: checks the members of parsed JSON and keeps every error with its path.
+"""Parts of parsed JSON: each with its path, and with one validator that collects every error of a document.
 
-A path is that of an object or array in the document, `operations.2`, empty at the top; methods that have both
-`path` and `name` append the name.
+A path is that of an object or array in the document, `operations.2`, empty at the top.
 """
 
 from __future__ import annotations
@@ -21,24 +20,21 @@ HALF = "holds half of a surrogate pair, which no UTF-8 has"
 # Characters of an unknown member that is compared with known ones, which takes the square of its length.
 _MEMBER_MAX = 64
 
+_NO_MEMBERS: dict[str, Any] = {}
 _T = TypeVar("_T")
-_Item = TypeVar("_Item")
 
 
 class Validator:
-    """Checks members of parsed JSON. An invalid member adds an error; the method returns a placeholder."""
+    """Collects what is wrong with a document: its errors, and warnings about what is left out."""
 
     def __init__(self) -> None:
         self.errors = ErrorList()
         self.warnings = ErrorList()
+        self.refused = ErrorList()
 
     def error(self, path: str, detail: str) -> None:
         """Add an error at a JSON path. Raises UnreadableDocument with all errors if they are too many."""
-        self.add(FieldError(path, detail))
-
-    def add(self, error: FieldError) -> None:
-        """Add an error; raises like `error`."""
-        self.errors.append(error)
+        self.errors.append(FieldError(path, detail))
         # The rest of such a document is not worth reading: it may have millions of errors.
         if self.errors.is_full:
             raise UnreadableDocument(self.errors)
@@ -65,64 +61,15 @@ class Validator:
             self.warnings.append(FieldError(path, "left out", count - len(listed)))
         return True
 
-    def readable(self, items: Iterable[tuple[_Item, str]], read: Callable[[_Item, str], _T]) -> Iterator[_T]:
-        """Yield what `read` returns of each item and its path; those with errors are left out."""
-        for item, path in items:
-            errors_before = self.errors.count
-            value = read(item, path)
-            if not self.leave_out(path, errors_before=errors_before):
-                yield value
+    def refuse(self, *, errors_before: int) -> bool:
+        """Move the errors after the first `errors_before` to `refused`; return whether there are any.
 
-    def warn_type(self, value: object, path: str, expected: str) -> None:
-        """Add the warning that a value has not the expected type, such as `an object`, and is left out."""
-        self.warning(path, f"must be {expected}, is {_json_type(value)}; left out")
-
-    def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
-        """Return a JSON object with all its members, {} for another value, which is an error.
-
-        Each member that is not in `member_names` adds a warning, and is for the caller to ignore.
+        They are those of one of several documents in one, which costs no other.
         """
-        if not isinstance(value, dict):
-            self.error(path, f"must be an object, is {_json_type(value)}")
-            return {}
-        for name in value:
-            if name not in member_names and not self.warnings.is_full:
-                near = get_close_matches(name, member_names, 1, 0.75) if len(name) <= _MEMBER_MAX else []
-                advice = f"; did you mean {near[0]}?" if near and near[0] not in value else ""
-                self.warning(child_path(path, name), f"unknown member, ignored{advice}")
-        return value
-
-    def items(self, holder: dict[str, Any], name: str, path: str, *, required: bool = False) -> list[Any]:
-        """Return a JSON array; [] if it is missing, an error only if `required`, or no array, an error."""
-        if name not in holder:
-            if required:
-                self.error(child_path(path, name), "missing")
-            return []
-        value = holder[name]
-        if not isinstance(value, list):
-            self.error(child_path(path, name), f"must be an array, is {_json_type(value)}")
-            return []
-        return value
-
-    def required(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
-        """Return a member that must be a string, present and not empty.
-
-        `?` with an error if it is not, or if it has more than `bytes_max` bytes in UTF-8.
-        """
-        value = holder.get(name)
-        # The fast path of nearly all members, see `name`; it needs no path.
-        if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
-            return value
-        if name not in holder:
-            self.error(child_path(path, name), "missing")
-            # With a placeholder the checks of other members go on, so that one answer lists every error.
-            return "?"
-        return self.name(value, child_path(path, name), bytes_max=bytes_max)
-
-    def optional(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
-        """Return a member that may be missing or empty, then ""; `?` with an error if it is invalid."""
-        value = holder.get(name, "")
-        return self.name(value, child_path(path, name), bytes_max=bytes_max) if value != "" else ""
+        if self.errors.count == errors_before:
+            return False
+        self.refused.extend(self.errors.remove_after(errors_before))
+        return True
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
         """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8; else `?` with an error.
@@ -142,34 +89,6 @@ class Validator:
             self.error(path, f"is longer than {bytes_max} bytes")
         return "?"
 
-    def choice(
-        self, holder: dict[str, Any], name: str, path: str, choices: Collection[str], default: str
-    ) -> str:
-        """Return a string that must be one of `choices`; `default` if it is missing or wrong.
-
-        A wrong one is an error, and so is a missing one if `default` is not a choice.
-        """
-        value = holder.get(name, default)
-        if isinstance(value, str) and value in choices:
-            return value
-        data = repr(value) if isinstance(value, str) else _json_type(value)
-        self.error(child_path(path, name), f"must be one of {', '.join(sorted(choices))}, is {data[:100]}")
-        return default
-
-    def integer(self, holder: dict[str, Any], name: str, path: str, *, below: int) -> int:
-        """Return an integer from 0 (included) to `below` (excluded); 0 with an error for anything else."""
-        value = holder.get(name)
-        if name not in holder:
-            self.error(child_path(path, name), "missing")
-        # isinstance would accept True, because bool is a subclass of int.
-        elif type(value) is not int:
-            self.error(child_path(path, name), f"must be an integer, is {_json_type(value)}")
-        elif not 0 <= value < below:
-            self.error(child_path(path, name), f"must be from 0 to below {below}")
-        else:
-            return value
-        return 0
-
     def _is_utf8(self, text: str, path: str) -> bool:
         try:
             text.encode()
@@ -179,15 +98,192 @@ class Validator:
         return True
 
 
+class Part:
+    """A value of a document at a path, and what reads its members; any other value than an object has none.
+
+    What is wrong adds an error, and a placeholder is returned. The methods `text`, `optional_object` and
+    `optional_items` are tolerant: null is like a missing member, and what has the wrong type is left out with
+    a warning.
+    """
+
+    __slots__ = ("members", "path", "validator", "value")
+
+    def __init__(self, validator: Validator, value: object, path: str = "") -> None:
+        self.validator = validator
+        self.value: Any = value
+        self.path = path
+        self.members: dict[str, Any] = value if isinstance(value, dict) else _NO_MEMBERS
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.members
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the value is an object."""
+        return isinstance(self.value, dict)
+
+    def get(self, name: str, default: object = None) -> Any:
+        """Return the value of a member; `default` if it is missing."""
+        return self.members.get(name, default)
+
+    def path_of(self, name: object) -> str:
+        """Return the path of a member."""
+        return child_path(self.path, name)
+
+    def member(self, name: str, default: object = None) -> Part:
+        """Return a member; one with the value `default` if it is missing."""
+        return Part(self.validator, self.members.get(name, default), self.path_of(name))
+
+    def member_parts(self) -> Iterator[tuple[str, Part]]:
+        """Yield all members by their names."""
+        for name, value in self.members.items():
+            yield name, Part(self.validator, value, self.path_of(name))
+
+    def error(self, detail: str, name: str = "") -> None:
+        """Add an error about the value, or about a member. Raises UnreadableDocument if they are too many."""
+        self.validator.error(self.path_of(name) if name else self.path, detail)
+
+    def warning(self, detail: str, name: str = "") -> None:
+        """Add a warning about the value, or about a member."""
+        self.validator.warning(self.path_of(name) if name else self.path, detail)
+
+    def as_object(self) -> Part:
+        """Return this part; an error is added unless it is an object."""
+        if not self.is_object:
+            self.error(f"must be an object, is {_json_type(self.value)}")
+        return self
+
+    def with_members(self, *names: str) -> Part:
+        """Return this part as `as_object` does; any other member than these adds a warning."""
+        for name in self.as_object().members:
+            if name not in names and not self.validator.warnings.is_full:
+                near = get_close_matches(name, names, 1, 0.75) if len(name) <= _MEMBER_MAX else []
+                advice = f"; did you mean {near[0]}?" if near and near[0] not in self else ""
+                self.warning(f"unknown member, ignored{advice}", name)
+        return self
+
+    def required(self, name: str, *, bytes_max: int | None = None) -> str:
+        """Return a member that must be a string, present and not empty.
+
+        `?` with an error if it is not, or if it has more than `bytes_max` bytes in UTF-8.
+        """
+        value = self.members.get(name)
+        # The fast path of nearly all members, see `Validator.name`; it needs no path.
+        if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
+            return value
+        if name not in self.members:
+            self.error("missing", name)
+            # With a placeholder the checks of other members go on, so that one answer lists every error.
+            return "?"
+        return self.validator.name(value, self.path_of(name), bytes_max=bytes_max)
+
+    def optional(self, name: str, *, bytes_max: int | None = None) -> str:
+        """Return a member that may be missing or empty, then ""; `?` with an error if it is invalid."""
+        value = self.members.get(name, "")
+        return self.validator.name(value, self.path_of(name), bytes_max=bytes_max) if value != "" else ""
+
+    def name(self, *, bytes_max: int | None = None) -> str:
+        """Return the value, which must be a string as `Validator.name` describes it."""
+        return self.validator.name(self.value, self.path, bytes_max=bytes_max)
+
+    def choice(self, name: str, choices: Collection[str], default: str) -> str:
+        """Return a string that must be one of `choices`; `default` if it is missing or wrong.
+
+        A wrong one is an error, and so is a missing one if `default` is not a choice.
+        """
+        value = self.members.get(name, default)
+        if isinstance(value, str) and value in choices:
+            return value
+        data = repr(value) if isinstance(value, str) else _json_type(value)
+        self.error(f"must be one of {', '.join(sorted(choices))}, is {data[:100]}", name)
+        return default
+
+    def integer(self, name: str, *, below: int) -> int:
+        """Return an integer from 0 (included) to `below` (excluded); 0 with an error for anything else."""
+        value = self.members.get(name)
+        if name not in self.members:
+            self.error("missing", name)
+        # isinstance would accept True, because bool is a subclass of int.
+        elif type(value) is not int:
+            self.error(f"must be an integer, is {_json_type(value)}", name)
+        elif not 0 <= value < below:
+            self.error(f"must be from 0 to below {below}", name)
+        else:
+            return value
+        return 0
+
+    def items(self, name: str, *, required: bool = False) -> Iterator[Part]:
+        """Return the items of an array; none if it is missing, an error only if `required`."""
+        value = self.members.get(name, [])
+        if required and name not in self.members:
+            self.error("missing", name)
+        elif not isinstance(value, list):
+            self.error(f"must be an array, is {_json_type(value)}", name)
+        return self.member(name).listed()
+
+    def listed(self) -> Iterator[Part]:
+        """Return the items of the value; none of anything but an array."""
+        values = self.value if isinstance(self.value, list) else ()
+        return (Part(self.validator, value, self.path_of(number)) for number, value in enumerate(values))
+
+    def text(self, name: str) -> str:
+        """Return a string; "" if it is missing, null or invalid."""
+        value = self.members.get(name)
+        if value is None:
+            return ""
+        # The fast path of nearly all texts, see `Validator.name`.
+        if type(value) is str and value.isascii():
+            return value
+        return self.member(name).readable(Part.name) or ""
+
+    def optional_object(self, name: str) -> Part:
+        """Return a member with the members that it has."""
+        value = self.members.get(name)
+        part = Part(self.validator, value, f"{self.path}.{name}" if self.path else name)
+        # Most are missing: an event has few of the facets that are looked for.
+        return part if value is None else part.as_optional_object()
+
+    def as_optional_object(self) -> Part:
+        """Return this part; a warning is added unless it is an object or null."""
+        if self.value is not None and not self.is_object:
+            self.warn_type("an object")
+        return self
+
+    def optional_items(self, name: str) -> Iterator[Part]:
+        """Return the items of an array."""
+        if self.members.get(name) is None:
+            return iter(())
+        member = self.member(name)
+        if not isinstance(member.value, list):
+            member.warn_type("an array")
+        return member.listed()
+
+    def warn_type(self, expected: str) -> None:
+        """Add the warning that the value has not the expected type, such as `an object`, and is left out."""
+        self.warning(f"must be {expected}, is {_json_type(self.value)}; left out")
+
+    def readable(self, read: Callable[[Part], _T]) -> _T | None:
+        """Return what `read` returns of this part; None if it adds errors, which become warnings."""
+        errors_before = self.validator.errors.count
+        value = read(self)
+        return None if self.leave_out(errors_before=errors_before) else value
+
+    def leave_out(self, *, errors_before: int) -> bool:
+        """Turn the errors after the first `errors_before` into warnings, see `Validator.leave_out`."""
+        return self.validator.leave_out(self.path, errors_before=errors_before)
+
+
+def readable(parts: Iterable[Part], read: Callable[[Part], _T | None]) -> Iterator[_T]:
+    """Yield what `read` returns of each part; None is passed over, and parts with errors are left out."""
+    for part in parts:
+        value = part.readable(read)
+        if value is not None:
+            yield value
+
+
 def child_path(path: str, name: object) -> str:
     """Return the path of a member or item: `operations.2.inputs`."""
     return f"{path}.{name}" if path else str(name)
-
-
-def items_with_path(items: list[Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Iterate over items with their paths."""
-    for number, item in enumerate(items):
-        yield item, child_path(path, number)
 
 
 def _json_type(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
-from fll_hbase.sources.validation import Validator
+from fll_hbase.sources.validation import Part, Validator
 from tests.cases.ancestor import NO_NAMESPACE
 
 RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1", "startTime": 10**12}
@@ -15,7 +15,7 @@ def stage_operations_of(items: list[dict[str, Any]]) -> tuple[StageOperation, ..
     """Read the operations of one stage."""
     validator = Validator()
     stage = {"operations": [_operation(item) for item in items]}
-    operations = read_operations(validator, stage, "", NO_NAMESPACE)
+    operations = read_operations(Part(validator, stage), NO_NAMESPACE)
     assert not validator.errors
     assert not validator.warnings
     return operations

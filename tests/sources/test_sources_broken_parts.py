@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.ingest import detect
 from fll_hbase.model.operations import Transform
+from fll_hbase.model.run_events import decode_run_facts
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
@@ -118,6 +119,24 @@ def test_what_makes_the_run_unreadable_is_refused_by_its_path(path: Path, value:
     with pytest.raises(UnreadableDocument) as refused:
         openlineage.read(put(event, path, value))
     assert ".".join(map(str, path)) in {error.path for error in refused.value.errors}
+
+
+def test_a_broken_root_of_the_parent_is_named_by_its_own_path() -> None:
+    references = {"run": {"runId": "p"}, "job": {"namespace": "n", "name": "j"}}
+    parent = {**references, "root": {**references, "run": {"runId": 5}}}
+    event = {
+        "eventTime": "2026-01-31T09:30:00Z",
+        "eventType": "COMPLETE",
+        "run": {"runId": "r", "facets": {"parent": parent}},
+        "job": {"namespace": "n", "name": "j"},
+    }
+    parsed = openlineage.read(event)
+    assert parsed.event is not None
+    facts = decode_run_facts(parsed.event.bodies[parsed.event.event.facts_digest])
+    assert (facts.parent, facts.root) == (("n", "j", "p"), None)
+    root = "run.facets.parent.root"
+    detail = f"must be a string, is a number; {root} is left out"
+    assert [(item.path, item.detail) for item in parsed.warnings] == [(f"{root}.run.runId", detail)]
 
 
 def test_the_property_breaks_every_kind_of_part() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from fll_hbase.model.datasets import Dataset, DeclaredTag
 from fll_hbase.sources.datahub import metadata_aspects
 from fll_hbase.sources.openlineage import event
-from fll_hbase.sources.validation import Validator
+from fll_hbase.sources.validation import Part, Validator
 
 PEOPLE = Dataset("ns", "people")
 
@@ -61,18 +61,17 @@ def tagged(*names: Any) -> dict[str, Any]:
 def test_tags_of_datahub_schemas() -> None:
     validator = Validator()
     schema = {"fields": [{"fieldPath": "email", "globalTags": tagged("urn:li:tag:PII", "urn:li:tag:PII")}]}
-    assert metadata_aspects.schema(validator, schema, "", PEOPLE).tags == (
+    assert metadata_aspects.schema(Part(validator, schema), PEOPLE).tags == (
         DeclaredTag("email", "PII", "DataHub"),
     )
     edited = {"editableSchemaFieldInfo": [{"fieldPath": "age", "globalTags": tagged("urn:li:tag:a b")}]}
-    assert metadata_aspects.edited_schema(validator, edited, "", PEOPLE).tags == (
+    assert metadata_aspects.edited_schema(Part(validator, edited), PEOPLE).tags == (
         DeclaredTag("age", "a b", "DataHub"),
     )
     assert not validator.errors
     assert not validator.warnings
-    metadata_aspects.schema(
-        validator, {"fields": [{"fieldPath": "email", "globalTags": tagged(7, "urn:li:tag:")}]}, "", PEOPLE
-    )
+    broken = {"fields": [{"fieldPath": "email", "globalTags": tagged(7, "urn:li:tag:")}]}
+    metadata_aspects.schema(Part(validator, broken), PEOPLE)
     assert [warning.path for warning in validator.warnings] == [
         "fields.0.globalTags.tags.0.tag",
         "fields.0.globalTags.tags.1.tag",

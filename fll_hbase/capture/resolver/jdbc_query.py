@@ -16,8 +16,7 @@ import sqlglot
 from sqlglot import expressions as exp
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_dialect, jdbc_table
-from fll_hbase.capture.resolver.named_lineage import NO_COLUMN, NamedColumn, NamedDirect, NamedIndirect
-from fll_hbase.capture.resolver.plan_lineage import Direct
+from fll_hbase.capture.resolver.plan_lineage import NO_COLUMN, Direct, NamedColumn, NamedDirect, NamedIndirect
 from fll_hbase.capture.resolver.query_tables import (
     CHARACTERS_MAX,
     UNKNOWN_DIALECT,

@@ -1,4 +1,7 @@
-"""Lineage of columns within one plan: source fields with the way in which a column depends on them."""
+"""Lineage of columns: source fields with the way in which a column depends on them.
+
+Within one plan datasets are numbers; what outlives the plan has their names.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TypeAlias
+
+from fll_hbase.capture.resolver.dataset_names import DatasetName
 
 SourceField: TypeAlias = tuple[int, str]
 """Number of the dataset in the line, and the path of the field in it."""
@@ -132,3 +137,26 @@ class Relation:
     def by_position(self) -> list[ColumnLineage]:
         """Return the lineage of the columns by position."""
         return [self.columns.get(number, NO_LINEAGE) for number in self.order]
+
+
+NamedDirect: TypeAlias = tuple[DatasetName, str, int, bool]
+NamedIndirect: TypeAlias = tuple[DatasetName, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedColumn:
+    """Lineage of a column by names of datasets and fields."""
+
+    direct: frozenset[NamedDirect] = frozenset()
+    indirect: frozenset[NamedIndirect] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRows:
+    """Influences on all rows of a dataset, and the datasets that it is made of."""
+
+    inputs: frozenset[NamedIndirect] = frozenset()
+    datasets: frozenset[DatasetName] = frozenset()
+
+
+NO_COLUMN, NO_ROWS = NamedColumn(), NamedRows()

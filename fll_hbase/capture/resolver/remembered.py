@@ -7,15 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
-from fll_hbase.capture.resolver.named_lineage import (
+from fll_hbase.capture.resolver.plan_lineage import (
     NO_COLUMN,
     NO_ROWS,
+    ColumnLineage,
+    Direct,
+    IndirectInput,
     NamedColumn,
     NamedDirect,
     NamedIndirect,
     NamedRows,
 )
-from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, Direct, IndirectInput
 from fll_hbase.runtime.json_types import Json
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from fll_hbase.capture.resolver import dump
 from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
 from fll_hbase.capture.resolver.dump import Application, Execution, Line
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
-from fll_hbase.capture.resolver.named_lineage import NamedColumn, NamedIndirect
-from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, Direct
+from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, Direct, NamedColumn, NamedIndirect
 from fll_hbase.capture.resolver.plans import ResolvedPlan, resolve
 from fll_hbase.capture.resolver.remembered import LineageNames, RddMemory, TableMemory
 from fll_hbase.capture.resolver.table_changes import (

@@ -7,8 +7,6 @@ name the stages.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fll_hbase.model import lineage
 from fll_hbase.model.operations import Operation
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
@@ -18,8 +16,7 @@ from fll_hbase.sources.cdap.macros import Macros
 from fll_hbase.sources.cdap.pipeline_config import Pipeline, read_pipeline
 from fll_hbase.sources.cdap.propagate import propagate
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
-from fll_hbase.sources.openlineage import json_access
-from fll_hbase.sources.validation import Validator, child_path
+from fll_hbase.sources.validation import Part, Validator
 
 
 def read_document(document: object, *, namespace: str | None) -> Reading:
@@ -30,15 +27,15 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
     else InvalidLineage with every error of the pipeline, else TooLarge.
     """
     validator = Validator()
-    members = validator.members(document, "", ("run", "config", "arguments", "namespace"))
+    top = Part(validator, document).with_members("run", "config", "arguments", "namespace")
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(validator, members, namespace)
-    run = read_run(validator, members, namespace)
-    macros = Macros(_read_arguments(validator, members))
-    if "config" not in members:
+    namespace = read_namespace(top, namespace)
+    run = read_run(top, namespace)
+    macros = Macros(_read_arguments(top.optional_object("arguments")))
+    if "config" not in top:
         raise UnreadableDocument([*validator.errors, FieldError("config", "missing")])
-    pipeline = read_pipeline(validator, members["config"], namespace=namespace, macros=macros)
+    pipeline = read_pipeline(top.member("config"), namespace=namespace, macros=macros)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     if errors := ErrorList(find_errors(pipeline)):
@@ -60,11 +57,12 @@ def _flatten(pipeline: Pipeline) -> tuple[list[Operation], ErrorList]:
     return state.operations(), state.warnings
 
 
-def _read_arguments(validator: Validator, members: dict[str, Any]) -> dict[str, str]:
+def _read_arguments(arguments: Part) -> dict[str, str]:
     """Read the arguments of the run, each a text that may be empty; others are left out."""
-    arguments = json_access.members(validator, members.get("arguments"), "arguments", optional=True)
-    texts = validator.readable(
-        ((name, child_path("arguments", name)) for name in arguments),
-        lambda name, _: (name, validator.optional(arguments, name, "arguments")),
-    )
-    return dict(texts)
+
+    def read(item: tuple[str, Part]) -> tuple[str, str] | None:
+        name, part = item
+        value = "" if part.value == "" else part.readable(Part.name)
+        return None if value is None else (name, value)
+
+    return dict(filter(None, map(read, arguments.member_parts())))

@@ -10,7 +10,7 @@ from typing import Any
 
 from fll_hbase.sources.cdap import record_schema
 from fll_hbase.sources.cdap.record_schema import FIELD_CHARS_MIN, InvalidSchema, Schema, TooManyFields
-from fll_hbase.sources.validation import Validator
+from fll_hbase.sources.validation import Part
 
 DEPTH_MAX = 10
 """Depth to which values may contain macros in turn; CDAP has the same limit."""
@@ -107,44 +107,43 @@ class Macros:
 class MacroValues:
     """Names and schemas of a config with their macros resolved; unknown ones become warnings."""
 
-    def __init__(self, validator: Validator, macros: Macros) -> None:
-        self._validator = validator
+    def __init__(self, macros: Macros) -> None:
         self._macros = macros
         # Several stages of a pipeline often have the same schema.
         self._schemas: dict[str, Schema | InvalidSchema] = {}
         # One allowance for all schemas: any number of stages may have an expensive one.
         self._spare_fields = SPARE_FIELDS_MAX
 
-    def name(self, text: str, path: str, *, bytes_max: int) -> str:
-        """Return a name; "" with a warning if a macro in it is unresolved or it is too long."""
+    def name(self, text: str, part: Part, *, bytes_max: int) -> str:
+        """Return the name of a part; "" with a warning if a macro in it is unresolved or it is too long."""
         resolved = self._macros.resolve(text)
         if resolved.unresolved:
-            self._warn(path, f"{_describe_unresolved(resolved.unresolved)}; the name is not known")
+            part.warning(f"{_describe_unresolved(resolved.unresolved)}; the name is not known")
             return ""
         if len(resolved.text.encode()) > bytes_max:
-            self._warn(path, f"is longer than {bytes_max} bytes; the name is not known")
+            part.warning(f"is longer than {bytes_max} bytes; the name is not known")
             return ""
         return resolved.text
 
-    def schema(self, value: object, path: str) -> Schema | None:
+    def schema(self, part: Part) -> Schema | None:
         """Return the schema of an object or JSON text with macros; None if absent or (warned) unreadable."""
-        if value is None or value == "":
+        if part.value is None or part.value == "":
             return None
-        if isinstance(value, dict):
-            return self._schema_or_warning(self._parse_object(value), path)
-        if not isinstance(value, str):
-            self._validator.warn_type(value, path, "a string or an object")
+        if part.is_object:
+            return _schema_or_warning(self._parse_object(part.members), part)
+        if not isinstance(part.value, str):
+            part.warn_type("a string or an object")
             return None
-        errors_before = self._validator.errors.count
-        resolved = self._macros.resolve(self._validator.name(value, path))
-        if self._validator.leave_out(path, errors_before=errors_before):
+        text = part.readable(Part.name)
+        if text is None:
             return None
+        resolved = self._macros.resolve(text)
         if resolved.unresolved:
-            self._warn(path, f"{_describe_unresolved(resolved.unresolved)}; the fields are not known")
+            part.warning(f"{_describe_unresolved(resolved.unresolved)}; the fields are not known")
             return None
         if resolved.text not in self._schemas:
             self._schemas[resolved.text] = self._parse(resolved.text)
-        return self._schema_or_warning(self._schemas[resolved.text], path)
+        return _schema_or_warning(self._schemas[resolved.text], part)
 
     def _parse_object(self, schema: dict[str, Any]) -> Schema | InvalidSchema:
         try:
@@ -164,14 +163,12 @@ class MacroValues:
         self._spare_fields = max(0, self._spare_fields - used)
         return schema
 
-    def _schema_or_warning(self, schema: Schema | InvalidSchema, path: str) -> Schema | None:
-        if isinstance(schema, Schema):
-            return schema
-        self._warn(path, f"no schema of a record: {schema}; the fields are not known")
-        return None
 
-    def _warn(self, path: str, detail: str) -> None:
-        self._validator.warning(path, detail)
+def _schema_or_warning(schema: Schema | InvalidSchema, part: Part) -> Schema | None:
+    if isinstance(schema, Schema):
+        return schema
+    part.warning(f"no schema of a record: {schema}; the fields are not known")
+    return None
 
 
 def _describe_unresolved(keys: tuple[str, ...]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence
@@ -13,8 +12,7 @@ from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
-from fll_hbase.sources.openlineage import json_access
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 RENAME, DELETE, KEEP = "rename", "delete", "keep"
 _MUTATION = ("inputFields", "inputField", "mutation", "description", "outputField", "outputFields")
@@ -140,47 +138,31 @@ def _add_redundant(result: StageLint, name: str, producers: list[str]) -> None:
         result.redundant_outputs.setdefault(name, []).extend(producers[:-1])
 
 
-def read_operations(
-    validator: Validator, stage: dict[str, Any], path: str, namespace: str
-) -> tuple[StageOperation, ...]:
-    """Read all operations of a stage at a path, then all its mutations; unreadable ones are left out."""
-    operations = validator.readable(
-        _items(validator, stage, "operations", path),
-        lambda item, item_path: _read_operation(validator, item, item_path, namespace),
-    )
-    mutations = validator.readable(
-        _items(validator, stage, "fieldMutations", path),
-        lambda item, item_path: tuple(_read_mutation(validator, item, item_path)),
-    )
+def read_operations(stage: Part, namespace: str) -> tuple[StageOperation, ...]:
+    """Read all operations of a stage, then all its mutations; unreadable ones are left out."""
+    operations = readable(stage.optional_items("operations"), lambda item: _read_operation(item, namespace))
     # In this order: reading adds warnings.
-    return (*operations, *(operation for group in mutations for operation in group))
+    return (*operations, *readable(stage.optional_items("fieldMutations"), _read_mutation))
 
 
-def _items(validator: Validator, stage: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
-    items = json_access.list_items(validator, stage, name, path)
-    return items_with_path(items, child_path(path, name))
-
-
-def _read_operation(validator: Validator, item: object, path: str, namespace: str) -> StageOperation:
-    members = validator.members(item, path, _OPERATION)
-    kind = Kind(validator.choice(members, "type", path, _KINDS, Kind.TRANSFORM.value))
-    name = validator.required(members, "name", path) if isinstance(item, dict) else "?"
-    description = validator.optional(members, "description", path)
-    input_items = items_with_path(validator.items(members, "inputs", path), child_path(path, "inputs"))
-    inputs = tuple(_read_input(validator, value, value_path) for value, value_path in input_items)
-    output_items = items_with_path(validator.items(members, "outputs", path), child_path(path, "outputs"))
-    outputs = tuple(_read_field(validator, value, value_path) for value, value_path in output_items)
+def _read_operation(part: Part, namespace: str) -> StageOperation:
+    part.with_members(*_OPERATION)
+    kind = Kind(part.choice("type", _KINDS, Kind.TRANSFORM.value))
+    name = part.required("name") if part.is_object else "?"
+    description = part.optional("description")
+    inputs = tuple(map(_read_input, part.items("inputs")))
+    outputs = tuple(map(_read_field, part.items("outputs")))
     member = {Kind.READ: "source", Kind.WRITE: "destination"}.get(kind)
     dataset, dataset_description = None, ""
-    if member is not None and member in members:
-        dataset, dataset_description = read_dataset(validator, members, member, path, namespace)
+    if member is not None and member in part:
+        dataset, dataset_description = read_dataset(part, member, namespace)
     # A TRANSFORM without outputs drops its inputs.
     is_drop = kind is Kind.TRANSFORM and not outputs
     return StageOperation(
         kind,
         name,
         description,
-        path,
+        part.path,
         inputs=() if kind is Kind.READ else inputs,
         outputs=() if kind is Kind.WRITE else outputs,
         dropped=tuple(stage_input.name for stage_input in inputs) if is_drop else (),
@@ -189,38 +171,35 @@ def _read_operation(validator: Validator, item: object, path: str, namespace: st
     )
 
 
-def _read_input(validator: Validator, item: object, path: str) -> StageInput:
+def _read_input(part: Part) -> StageInput:
     """Read a field, or an object that also has the influence of the input."""
-    if not isinstance(item, dict) or "influence" not in item:
-        return StageInput(_read_field(validator, item, path).name)
-    members = validator.members(item, path, ("name", "type", "influence", "kind"))
-    name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
-    return StageInput(name, *read_influence(validator, members, path))
+    if "influence" not in part:
+        return StageInput(_read_field(part).name)
+    part.with_members("name", "type", "influence", "kind")
+    return StageInput(part.required("name", bytes_max=NAME_BYTES_MAX), *read_influence(part))
 
 
-def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[StageOperation]:
+def _read_mutation(part: Part) -> StageOperation | None:
     """Read a mutation, at most one operation; warn of one without output unless it is a deletion."""
-    members = validator.members(item, path, _MUTATION)
-    if not isinstance(item, dict):
-        return
-    mutation = validator.required(members, "mutation", path)
-    description = validator.optional(members, "description", path)
-    inputs = tuple(_read_one_or_many(validator, members, "inputField", path))
-    outputs = tuple(_read_one_or_many(validator, members, "outputField", path))
+    if not part.with_members(*_MUTATION).is_object:
+        return None
+    mutation = part.required("mutation")
+    description = part.optional("description")
+    inputs = tuple(_read_one_or_many(part, "inputField"))
+    outputs = tuple(_read_one_or_many(part, "outputField"))
     names = tuple(input_field.name for input_field in inputs)
     if mutation == RENAME and (not inputs or not outputs):
-        validator.error(path, "a rename has an input field and an output field")
+        part.error("a rename has an input field and an output field")
     if mutation == DELETE and (outputs or not inputs):
-        validator.error(path, "a delete has an input field and no output field")
+        part.error("a delete has an input field and no output field")
     if not outputs and mutation != DELETE:
-        detail = f"{mutation!r} names no output field; nothing is recorded of it"
-        validator.warning(path, detail)
-        return
-    yield StageOperation(
+        part.warning(f"{mutation!r} names no output field; nothing is recorded of it")
+        return None
+    return StageOperation(
         Kind.TRANSFORM,
         mutation,
         description,
-        path,
+        part.path,
         inputs=tuple(map(StageInput, names)),
         outputs=outputs,
         # A rename ends the old name as a deletion does.
@@ -229,28 +208,24 @@ def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[St
     )
 
 
-def _read_one_or_many(
-    validator: Validator, members: dict[str, Any], member: str, path: str
-) -> Iterator[Field]:
+def _read_one_or_many(mutation: Part, name: str) -> Iterator[Field]:
     """Read the fields of a member such as `inputField`, then of its plural."""
-    if member in members:
-        yield _read_field(validator, members[member], child_path(path, member))
-    plural = f"{member}s"
-    for item, item_path in items_with_path(validator.items(members, plural, path), child_path(path, plural)):
-        yield _read_field(validator, item, item_path)
+    if name in mutation:
+        yield _read_field(mutation.member(name))
+    yield from map(_read_field, mutation.items(f"{name}s"))
 
 
-def _read_field(validator: Validator, item: object, path: str) -> Field:
+def _read_field(part: Part) -> Field:
     """Read a field: its name, an object with a name and a schema's type, or JSON text of such an object."""
-    if isinstance(item, str) and item.lstrip().startswith("{"):
-        item = _parse_object(item)
-    if not isinstance(item, dict):
-        return read_field(validator, item, path)
-    members = validator.members(item, path, ("name", "type"))
-    name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
-    type_name = describe_type(members.get("type", ""))
+    if isinstance(part.value, str) and part.value.lstrip().startswith("{"):
+        part = Part(part.validator, _parse_object(part.value), part.path)
+    if not part.is_object:
+        return read_field(part)
+    part.with_members("name", "type")
+    name = part.required("name", bytes_max=NAME_BYTES_MAX)
+    type_name = describe_type(part.get("type", ""))
     # The text of a type can contain names of the document, which the validator checks.
-    return Field(name, validator.optional({"type": type_name}, "type", path))
+    return Field(name, Part(part.validator, {"type": type_name}, part.path).optional("type"))
 
 
 def _parse_object(text: str) -> object:

@@ -9,23 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any
+from functools import partial
+from itertools import chain, repeat
 
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.datahub import query_parser
-from fll_hbase.sources.datahub.proposal import (
-    DELETE,
-    PATCH,
-    UPSERT,
-    MessageValidator,
-    Proposal,
-    object_without_nulls,
-)
-from fll_hbase.sources.openlineage.json_access import list_items as json_list
-from fll_hbase.sources.openlineage.json_access import members
-from fll_hbase.sources.validation import NAME_BYTES_MAX, child_path, items_with_path
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, without_nulls
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
 _CHANGES = frozenset({UPSERT, PATCH, DELETE, "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
@@ -43,213 +35,180 @@ class MessageFormat(Enum):
     FILE = "ingestFile"
 
 
-def proposals(validator: MessageValidator, document: object, form: MessageFormat) -> Iterator[Proposal]:
-    """Iterate over the proposals of a message in order; errors of the envelope go to `validator`."""
-    return _FORMS[form](validator, document)
+def proposals(document: Part, form: MessageFormat) -> Iterator[Proposal]:
+    """Iterate over the proposals of a message in order, with errors of the envelope in their places."""
+    return _FORMS[form](document)
 
 
-def _proposal(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+def _proposal(document: Part) -> Iterator[Proposal]:
     """Yield the proposal in the member `proposal` of an object; an error if it is missing."""
-    data = object_without_nulls(validator, document, "")
+    data = without_nulls(document)
     if "proposal" not in data:
-        validator.error("proposal", "missing")
+        data.error("missing", "proposal")
     else:
-        yield from _change(validator, _unescaped(data["proposal"]), "proposal")
+        yield from _change(_unescaped(data.member("proposal")))
 
 
-def _proposals(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+def _proposals(document: Part) -> Iterator[Proposal]:
     """Yield the proposals in an object with the list `proposals`; one that cannot be read is refused."""
-    data = object_without_nulls(validator, document, "")
-    for item, path in items_with_path(validator.items(data, "proposals", "", required=True), "proposals"):
-        yield from _readable(validator, _change(validator, item, path))
+    for item in without_nulls(document).items("proposals", required=True):
+        yield from _readable(item, _change)
 
 
-def _readable(validator: MessageValidator, part: Iterator[Proposal]) -> Iterator[Proposal]:
+def _readable(part: Part, read: _Reader) -> Iterator[Proposal]:
     """Yield the proposals of one of several parts of a message; one that cannot be read is refused."""
-    errors_before = validator.errors.count
+    errors_before = part.validator.errors.count
     # As a list: errors of the envelope are known before the first aspect is read.
-    listed = list(part)
-    if not validator.refuse(errors_before=errors_before):
+    listed = list(read(part))
+    if not part.validator.refuse(errors_before=errors_before):
         yield from listed
 
 
-def _unescaped(proposal: object) -> object:
+def _unescaped(proposal: Part) -> Part:
     """Return the proposal with escapes such as `\\u00e9` in its urn decoded."""
     # The emitter escapes every text of a single proposal, and corrupts characters beyond U+FFFF.
-    if not isinstance(proposal, dict) or not isinstance(proposal.get("entityUrn"), str):
+    urn = proposal.get("entityUrn")
+    if not isinstance(urn, str):
         return proposal
-    urn = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), proposal["entityUrn"])
-    return {**proposal, "entityUrn": urn}
+    decoded = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), urn)
+    return Part(proposal.validator, {**proposal.members, "entityUrn": decoded}, proposal.path)
 
 
-def _change(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
+def _change(item: Part) -> Iterator[Proposal]:
     """Yield the proposal of a `MetadataChangeProposal`; none without `aspect`, except for a DELETE."""
-    data = object_without_nulls(validator, item, path)
-    if not isinstance(item, dict):
+    data = without_nulls(item)
+    if not data.is_object:
         return
-    urn = validator.required(data, "entityUrn", path, bytes_max=NAME_BYTES_MAX)
-    urn_at = child_path(path, "entityUrn")
-    change = validator.choice(data, "changeType", path, _CHANGES, UPSERT)
-    observed_ms = _observed_ms(validator, data, path)
+    urn = data.required("entityUrn", bytes_max=NAME_BYTES_MAX)
+    change = data.choice("changeType", _CHANGES, UPSERT)
+    observed_ms = _observed_ms(data)
     # A deletion of a whole entity names no aspect.
-    if change == DELETE:
-        yield Proposal(
-            urn, validator.optional(data, "aspectName", path), change, None, path, urn_at, observed_ms
-        )
-        return
-    aspect = validator.required(data, "aspectName", path)
-    item_path = child_path(path, "aspect")
-    holder = object_without_nulls(validator, data.get("aspect"), item_path)
-    # Files have the aspect as an object, the emitter's routes as JSON in a string.
-    if "json" in holder:
-        yield Proposal(
-            urn, aspect, change, holder["json"], child_path(item_path, "json"), urn_at, observed_ms
-        )
-    elif isinstance(data.get("aspect"), dict):
-        value = _parse_aspect(validator, holder, item_path)
-        yield Proposal(urn, aspect, change, value, child_path(item_path, "value"), urn_at, observed_ms)
+    is_deletion = change == DELETE
+    aspect = data.optional("aspectName") if is_deletion else data.required("aspectName")
+    value = data.member("aspect")
+    if not is_deletion:
+        holder = without_nulls(value)
+        if not holder.is_object:
+            return
+        # Files have the aspect as an object, the emitter's routes as JSON in a string.
+        value = holder.member("json") if "json" in holder else _parse_aspect(holder)
+    yield Proposal(urn, aspect, change, value, data.path_of("entityUrn"), observed_ms)
 
 
-def _parse_aspect(validator: MessageValidator, holder: dict[str, Any], path: str) -> object:
+def _parse_aspect(holder: Part) -> Part:
     """Parse the JSON text in the `value` of an aspect; {} with errors if it is unreadable."""
-    errors_before = validator.errors.count
-    text = validator.required(holder, "value", path)
+    errors_before = holder.validator.errors.count
+    text = holder.required("value")
+    parsed: object = {}
     # The error is reported; parsing the placeholder would add a false one.
-    if validator.errors.count > errors_before:
-        return {}
-    try:
-        return strict_json.parse_with_halves(text.encode())
-    except UnreadableDocument as error:
-        for fault in error.errors:
-            validator.error(child_path(path, "value"), fault.detail)
-    return {}
+    if holder.validator.errors.count == errors_before:
+        try:
+            parsed = strict_json.parse_with_halves(text.encode())
+        except UnreadableDocument as error:
+            for fault in error.errors:
+                holder.error(fault.detail, "value")
+    return Part(holder.validator, parsed, holder.path_of("value"))
 
 
-def _entities(change: str) -> Callable[[MessageValidator, object], Iterator[Proposal]]:
-    """Return a reader of one or several entities, whose aspects it yields as proposals of this change."""
-
-    def read(validator: MessageValidator, document: object) -> Iterator[Proposal]:
-        for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
-            item_path = path if isinstance(document, list) else ""
-            yield from _readable(validator, _entity(validator, item, item_path, change))
-
-    return read
+def _one_or_several(document: Part) -> Iterator[Part]:
+    """Return the items of an array, or the document itself."""
+    return document.listed() if isinstance(document.value, list) else iter([document])
 
 
-def _entity(validator: MessageValidator, item: object, path: str, change: str) -> Iterator[Proposal]:
+def _entities(change: str, document: Part) -> Iterator[Proposal]:
+    """Yield the aspects of one or several entities as proposals of a change."""
+    for item in _one_or_several(document):
+        yield from _readable(item, partial(_entity, change))
+
+
+def _entity(change: str, item: Part) -> Iterator[Proposal]:
     """Yield a proposal for each aspect of an entity; one without a `value` is left out with a warning."""
-    data = object_without_nulls(validator, item, path)
-    if not isinstance(item, dict):
+    data = without_nulls(item)
+    if not data.is_object:
         return
-    urn = validator.required(data, "urn", path, bytes_max=NAME_BYTES_MAX)
-    urn_at = child_path(path, "urn")
-    for aspect, wrapped in data.items():
-        item_path = child_path(path, aspect)
+    urn = data.required("urn", bytes_max=NAME_BYTES_MAX)
+    for aspect, wrapped in data.member_parts():
         if aspect == "urn":
             continue
-        holder = members(validator, wrapped, item_path, optional=True)
-        if holder.get("value") is not None:
-            observed_ms = _observed_ms(validator, holder, item_path)
-            yield Proposal(
-                urn, aspect, change, holder["value"], child_path(item_path, "value"), urn_at, observed_ms
-            )
-        elif isinstance(wrapped, dict):
-            validator.warning(child_path(item_path, "value"), f"missing; {item_path} is left out")
+        if wrapped.as_optional_object().get("value") is not None:
+            observed_ms = _observed_ms(wrapped)
+            yield Proposal(urn, aspect, change, wrapped.member("value"), data.path_of("urn"), observed_ms)
+        elif wrapped.is_object:
+            wrapped.warning(f"missing; {wrapped.path} is left out", "value")
 
 
-def _snapshot(validator: MessageValidator, document: object) -> Iterator[Proposal]:
-    """Yield the aspects of the snapshot in the member `entity`."""
-    yield from _ingested(validator, document, "")
-
-
-def _snapshots(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+def _snapshots(document: Part) -> Iterator[Proposal]:
     """Yield the aspects of the snapshots in the list `entities`; one that cannot be read is refused."""
-    data = object_without_nulls(validator, document, "")
-    metadata = json_list(validator, data, "systemMetadata", "")
-    for item, path in items_with_path(validator.items(data, "entities", "", required=True), "entities"):
-        number = int(path.rpartition(".")[2])
-        # An array parallel to `entities`, which may be shorter.
-        system = metadata[number] if number < len(metadata) else None
-        snapshot = {"entity": item, "systemMetadata": system}
-        yield from _readable(validator, _ingested(validator, snapshot, path))
+    data = without_nulls(document)
+    # An array parallel to `entities`, which may be shorter.
+    metadata = chain((item.value for item in data.optional_items("systemMetadata")), repeat(None))
+    for item, system in zip(data.items("entities", required=True), metadata, strict=False):
+        snapshot = Part(item.validator, {"entity": item.value, "systemMetadata": system}, item.path)
+        yield from _readable(snapshot, _snapshot)
 
 
-def _ingested(validator: MessageValidator, document: object, path: str) -> Iterator[Proposal]:
+def _snapshot(document: Part) -> Iterator[Proposal]:
     """Yield the aspects of the snapshot in `entity`, observed when `systemMetadata` says."""
-    data = object_without_nulls(validator, document, path)
-    if isinstance(document, dict):
-        holder = object_without_nulls(validator, data.get("entity"), child_path(path, "entity"))
-        value = object_without_nulls(validator, holder.get("value", {}), child_path(path, "entity.value"))
-        yield from _aspects(
-            validator, value, child_path(path, "entity.value"), _observed_ms(validator, data, path)
-        )
+    data = without_nulls(document)
+    if data.is_object:
+        entity = without_nulls(data.member("entity"))
+        yield from _aspects(without_nulls(entity.member("value", {})), _observed_ms(data))
 
 
-def _aspects(
-    validator: MessageValidator, snapshots: dict[str, Any], path: str, observed_ms: int
-) -> Iterator[Proposal]:
+def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
     """Yield the aspects of a snapshot, whose member name is its class; errors for other shapes."""
-    if len(snapshots) != 1:
-        validator.error(path, "must hold one snapshot under the name of its class")
-    for name, snapshot in snapshots.items():
-        item_path = child_path(path, name)
-        data = object_without_nulls(validator, snapshot, item_path)
-        if not isinstance(snapshot, dict):
+    if len(snapshots.members) != 1:
+        snapshots.error("must hold one snapshot under the name of its class")
+    for _, snapshot in snapshots.member_parts():
+        data = without_nulls(snapshot)
+        if not data.is_object:
             continue
-        urn = validator.required(data, "urn", item_path, bytes_max=NAME_BYTES_MAX)
-        urn_at = child_path(item_path, "urn")
-        for item, where in items_with_path(
-            validator.items(data, "aspects", item_path), child_path(item_path, "aspects")
-        ):
-            for kind, value in object_without_nulls(validator, item, where).items():
+        urn = data.required("urn", bytes_max=NAME_BYTES_MAX)
+        for item in data.items("aspects"):
+            for kind, value in without_nulls(item).member_parts():
                 # Snapshots name a class, `com.linkedin.dataset.UpstreamLineage`, proposals the aspect.
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
-                yield Proposal(urn, aspect, UPSERT, value, child_path(where, kind), urn_at, observed_ms)
+                yield Proposal(urn, aspect, UPSERT, value, data.path_of("urn"), observed_ms)
 
 
-def _file(validator: MessageValidator, document: object) -> Iterator[Proposal]:
+def _file(document: Part) -> Iterator[Proposal]:
     """Yield the proposals of a file: output of the query parser, or one or several items."""
     # Before the other forms: its output is a list, too.
-    if query_parser.is_query_parser_output(document):
-        yield from query_parser.proposals(validator, document)
+    if query_parser.is_query_parser_output(document.value):
+        yield from query_parser.proposals(document)
         return
-    for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
-        item_path = path if isinstance(document, list) else ""
-        yield from _readable(validator, _file_item(validator, item, item_path))
+    for item in _one_or_several(document):
+        yield from _readable(item, _file_item)
 
 
-def _file_item(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
+def _file_item(item: Part) -> Iterator[Proposal]:
     """Yield the proposals of a change proposal, change event or entity in a file; else an error."""
-    data = object_without_nulls(validator, item, path)
+    data = without_nulls(item)
     if "proposedSnapshot" in data:
-        where = child_path(path, "proposedSnapshot")
-        snapshots = object_without_nulls(validator, data["proposedSnapshot"], where)
-        yield from _aspects(validator, snapshots, where, _observed_ms(validator, data, path))
+        yield from _aspects(without_nulls(data.member("proposedSnapshot")), _observed_ms(data))
     elif "entityUrn" in data:
-        yield from _change(validator, item, path)
+        yield from _change(item)
     elif "urn" in data:
-        yield from _entity(validator, item, path, UPSERT)
-    elif isinstance(item, dict):
-        validator.error(path, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
+        yield from _entity(UPSERT, item)
+    elif data.is_object:
+        item.error("is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
 
 
-def _observed_ms(validator: MessageValidator, holder: dict[str, Any], path: str) -> int:
+def _observed_ms(holder: Part) -> int:
     """Return `lastObserved` of the system metadata in epoch ms; 0 if it is absent or invalid."""
-    item_path = child_path(path, "systemMetadata")
-    data = members(validator, holder.get("systemMetadata"), item_path, optional=True)
+    data = holder.optional_object("systemMetadata")
     if data.get("lastObserved") is None:
         return 0
-    errors_before = validator.errors.count
-    observed_ms = validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
-    return 0 if validator.leave_out(item_path, errors_before=errors_before) else observed_ms
+    return data.readable(lambda part: part.integer("lastObserved", below=START_LIMIT_MS)) or 0
 
 
-_FORMS: dict[MessageFormat, Callable[[MessageValidator, object], Iterator[Proposal]]] = {
+_Reader = Callable[[Part], Iterator[Proposal]]
+_FORMS: dict[MessageFormat, _Reader] = {
     MessageFormat.PROPOSAL: _proposal,
     MessageFormat.PROPOSALS: _proposals,
-    MessageFormat.ENTITIES: _entities(UPSERT),
-    MessageFormat.PATCHES: _entities(PATCH),
+    MessageFormat.ENTITIES: partial(_entities, UPSERT),
+    MessageFormat.PATCHES: partial(_entities, PATCH),
     MessageFormat.SNAPSHOT: _snapshot,
     MessageFormat.SNAPSHOTS: _snapshots,
     MessageFormat.FILE: _file,

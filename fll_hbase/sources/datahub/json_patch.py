@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from fll_hbase.sources.datahub.proposal import object_without_nulls
-from fll_hbase.sources.validation import Validator, child_path, items_with_path
+from fll_hbase.sources.datahub.proposal import without_nulls
+from fll_hbase.sources.validation import Part
 
 FINE_GRAINED = "fineGrainedLineages"
 DESCRIPTION = "description"
@@ -40,43 +40,39 @@ class PatchResult:
     removals: int
 
 
-def apply_patch(validator: Validator, value: object, value_path: str) -> PatchResult:
+def apply_patch(part: Part) -> PatchResult:
     """Apply a patch (a list, or an object's `patch`) to an empty aspect; removals are only counted."""
-    operations, item_path = value, value_path
-    if isinstance(value, dict):
-        operations, item_path = (
-            validator.items(value, "patch", value_path, required=True),
-            child_path(value_path, "patch"),
-        )
-    if not isinstance(operations, list):
-        validator.error(value_path, "must be a list of patch operations, or an object with a `patch`")
+    if not isinstance(part.value, (dict, list)):
+        part.error("must be a list of patch operations, or an object with a `patch`")
         return PatchResult({}, 0)
     aspect: dict[str, Any] = {}
     removals = 0
-    for op, steps, value, where in validator.readable(
-        items_with_path(operations, item_path), partial(_operation, validator)
-    ):
-        errors_before = validator.errors.count
-        if op in _ADDS:
-            _add_edges(validator, aspect, steps, value, where)
+    for item in part.items("patch", required=True) if part.is_object else part.listed():
+        operation = item.readable(_operation)
+        if operation is None:
+            continue
+        if operation.kind in _ADDS:
+            item.readable(partial(_add_edges, aspect, operation))
         else:
             # Removed lineage was valid until now, and queries of earlier windows still return it.
             removals += 1
-        validator.leave_out(where, errors_before=errors_before)
     return PatchResult(aspect, removals)
 
 
-def _operation(validator: Validator, item: object, where: str) -> tuple[str, list[str], object, str]:
-    """Return the kind of a patch operation, the steps of its path, its value and its JSON path."""
-    data = object_without_nulls(validator, item, where)
-    path = (
-        validator.optional(data, "path", where)
-        # The path of the whole document is empty, which `required` would refuse.
-        if "path" in data
-        else validator.required(data, "path", where)
-    )
-    op = validator.choice(data, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "")
-    return op, _steps(path), data.get("value"), where
+class _Operation(NamedTuple):
+    """A patch operation: its kind, the steps of its path, and its value."""
+
+    kind: str
+    steps: list[str]
+    value: object
+
+
+def _operation(item: Part) -> _Operation:
+    data = without_nulls(item)
+    # The path of the whole document is empty, which `required` would refuse.
+    path = data.optional("path") if "path" in data else data.required("path")
+    kind = data.choice("op", (*_ADDS, "remove", "test", "move", "copy"), "")
+    return _Operation(kind, _steps(path), data.get("value"))
 
 
 def _steps(path: str) -> list[str]:
@@ -85,26 +81,24 @@ def _steps(path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
-def _add_edges(
-    validator: Validator, aspect: dict[str, Any], steps: list[str], value: object, path: str
-) -> None:
+def _add_edges(aspect: dict[str, Any], operation: _Operation, item: Part) -> None:
     """Append what an operation adds or replaces to the lists of `aspect`; only `description` is replaced.
 
-    `steps` are the keys of the operation's path; one that leads to no list of edges is ignored. Errors are
-    added at `path`, the JSON path of the operation.
+    One whose path leads to no list of edges is ignored.
     """
+    steps, value = operation.steps, operation.value
     name, keys = steps[0] if steps else "", steps[1:]
     if steps == [DESCRIPTION]:
         aspect[DESCRIPTION] = value
     elif not keys and isinstance(value, list):
         aspect.setdefault(name, []).extend(value)
     elif not steps and isinstance(value, dict):
-        for member, items in value.items():
-            if member == DESCRIPTION:
-                continue
-            aspect.setdefault(member, []).extend(validator.items(value, member, path) if items else [])
+        added = Part(item.validator, value, item.path)
+        for member in (name for name in value if name != DESCRIPTION):
+            listed = added.items(member) if value[member] else ()
+            aspect.setdefault(member, []).extend(edge.value for edge in listed)
     elif name == FINE_GRAINED:
-        _add_fine_grained(validator, aspect, keys, value, path)
+        _add_fine_grained(aspect, keys, value, item)
     elif len(keys) == 1 and name in _KEY_MEMBERS:
         edge = value if isinstance(value, dict) else {}
         aspect.setdefault(name, []).append({_KEY_MEMBERS[name]: _urn(keys[0]), **edge})
@@ -112,13 +106,11 @@ def _add_edges(
         aspect.setdefault(name, []).append(_urn(keys[0]))
 
 
-def _add_fine_grained(
-    validator: Validator, aspect: dict[str, Any], keys: list[str], value: object, path: str
-) -> None:
+def _add_fine_grained(aspect: dict[str, Any], keys: list[str], value: object, item: Part) -> None:
     """Append the entry that the four keys of a path describe; any other number of keys adds an error."""
     if len(keys) != 4:
         path_form = f"/{FINE_GRAINED}/<operation>/<downstream>/<query>/<upstream>"
-        validator.error(child_path(path, "path"), f"must be {path_form}")
+        item.error(f"must be {path_form}", "path")
         return
     operation, downstream, query, upstream = keys
     entry = dict(value) if isinstance(value, dict) else {}

@@ -6,73 +6,65 @@ Each reader returns the same AspectLineage: datasets read and written, and the d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
-from fll_hbase.sources.datahub.proposal import object_without_nulls
-from fll_hbase.sources.datahub.urn_lookup import list_items, read_dataset, read_dataset_member, read_field
-from fll_hbase.sources.openlineage.json_access import members as json_members
-from fll_hbase.sources.openlineage.json_access import text
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path
+from fll_hbase.sources.datahub.proposal import without_nulls
+from fll_hbase.sources.datahub.urn_lookup import read_dataset, read_dataset_member, read_field
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 _FIELD_URN = "urn:li:schemaField:"
 _STAMPS = ("auditStamp", "created", "lastModified")
 
 
-def upstream_lineage(validator: Validator, value: object, path: str, dataset: Dataset) -> AspectLineage:
+def upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
     """Read `upstreamLineage`: upstream datasets and fine-grained entries."""
-    data = object_without_nulls(validator, value, path)
-    upstreams = _readable_upstreams(validator, data, path)
-    derivations = _derivations(validator, data, path)
-    sources = frozenset(source for source, _, _ in upstreams)
+    data = without_nulls(aspect)
+    upstreams = _readable_upstreams(data)
+    derivations = _derivations(data)
+    sources = frozenset(source for source, _ in upstreams)
     return AspectLineage(
         # An aspect without lineage has no destination either, so that it is no run.
         sources=sources,
         destinations=frozenset([dataset] if sources or derivations else []),
         derivations=derivations,
-        queries=_queries(validator, upstreams, derivations),
-        newest_ms=_newest_ms(validator, [upstream[1:] for upstream in upstreams]),
+        queries=_queries(upstreams, derivations),
+        newest_ms=_newest_ms([upstream.members for upstream in upstreams]),
     )
 
 
 class _Upstream(NamedTuple):
-    """The dataset of an upstream, its members, and its JSON path."""
+    """The dataset of an upstream, and its members."""
 
     dataset: Dataset
-    members: dict[str, Any]
-    path: str
+    members: Part
 
 
-def _readable_upstreams(validator: Validator, data: dict[str, Any], path: str) -> list[_Upstream]:
-    """Return the upstreams whose dataset can be read, each with its members and JSON path."""
+def _readable_upstreams(data: Part) -> list[_Upstream]:
+    """Return the upstreams whose dataset can be read, each with its members."""
 
-    def read(item: object, item_path: str) -> _Upstream:
-        members = object_without_nulls(validator, item, item_path)
-        return _Upstream(read_dataset_member(validator, members, "dataset", item_path), members, item_path)
+    def read(item: Part) -> _Upstream:
+        members = without_nulls(item)
+        return _Upstream(read_dataset_member(members, "dataset"), members)
 
-    return list(validator.readable(list_items(validator, data, "upstreams", path), read))
+    return list(readable(data.optional_items("upstreams"), read))
 
 
-def input_fields(validator: Validator, value: object, path: str, chart: Dataset) -> AspectLineage:
+def input_fields(aspect: Part, chart: Dataset) -> AspectLineage:
     """Read `inputFields` of a chart: the fields of datasets that it shows, each under its name there."""
-    data = object_without_nulls(validator, value, path)
 
-    def read(item: object, item_path: str) -> Derivation:
-        members = object_without_nulls(validator, item, item_path)
-        urn_path = child_path(item_path, "schemaFieldUrn")
-        upstream = read_field(validator, validator.required(members, "schemaFieldUrn", item_path), urn_path)
-        shown = json_members(
-            validator, members.get("schemaField"), child_path(item_path, "schemaField"), optional=True
-        )
-        name = text(validator, shown, "fieldPath", child_path(item_path, "schemaField"))
+    def read(item: Part) -> Derivation:
+        members = without_nulls(item)
+        urn = Part(item.validator, members.required("schemaFieldUrn"), members.path_of("schemaFieldUrn"))
+        upstream = read_field(urn)
+        name = members.optional_object("schemaField").text("fieldPath")
         downstream = DatasetField(chart, schema_paths.field_name(name) if name else upstream.name)
         return Derivation((downstream,), "", "", (upstream,), ())
 
-    derivations = merge_entries(validator.readable(list_items(validator, data, "fields", path), read))
+    derivations = merge_entries(readable(without_nulls(aspect).optional_items("fields"), read))
     return AspectLineage(
         sources=frozenset(field.dataset for entry in derivations for field in entry.upstreams),
         destinations=frozenset([chart] if derivations else []),
@@ -80,51 +72,47 @@ def input_fields(validator: Validator, value: object, path: str, chart: Dataset)
     )
 
 
-def fine_grain_upstream_lineage(
-    validator: Validator, value: object, path: str, dataset: Dataset
-) -> AspectLineage:
+def fine_grain_upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
     """Read `fineGrainUpstreamLineage`, the aspect as first proposed: upstreams with pairs of field paths."""
-    data = object_without_nulls(validator, value, path)
-    upstreams = _readable_upstreams(validator, data, path)
-    sources = {source for source, _, _ in upstreams}
+    upstreams = _readable_upstreams(without_nulls(aspect))
+    sources = {source for source, _ in upstreams}
     constraints: set[DatasetField] = set()
     pairs: list[Derivation] = []
-    for source, upstream, item_path in upstreams:
+    for source, upstream in upstreams:
 
-        def read_pair(item: object, where: str, source: Dataset = source) -> Derivation:
-            pair = object_without_nulls(validator, item, where)
-            start = DatasetField(source, _path(validator, pair, "sourceField", where))
-            target = DatasetField(dataset, _path(validator, pair, "targetField", where))
+        def read_pair(item: Part, source: Dataset = source) -> Derivation:
+            pair = without_nulls(item)
+            start = DatasetField(source, _path(pair, "sourceField"))
+            target = DatasetField(dataset, _path(pair, "targetField"))
             return Derivation((target,), "", "", (start,), ())
 
-        def read_constraint(item: object, where: str, source: Dataset = source) -> DatasetField:
-            return DatasetField(source, schema_paths.field_name(validator.name(item, where)))
+        def read_constraint(item: Part, source: Dataset = source) -> DatasetField:
+            return DatasetField(source, schema_paths.field_name(item.name()))
 
-        pairs += validator.readable(list_items(validator, upstream, "fields", item_path), read_pair)
+        pairs += readable(upstream.optional_items("fields"), read_pair)
         # Constraints decide which rows are written: indirect inputs of the WRITE, of no single field.
-        items = list_items(validator, upstream, "constraints", item_path)
-        constraints.update(validator.readable(items, read_constraint))
+        constraints.update(readable(upstream.optional_items("constraints"), read_constraint))
     return AspectLineage(
         sources=frozenset(sources),
         destinations=frozenset([dataset] if sources else []),
         derivations=merge_entries(pairs),
         constraints=frozenset(constraints),
-        newest_ms=_newest_ms(validator, [upstream[1:] for upstream in upstreams]),
+        newest_ms=_newest_ms([upstream.members for upstream in upstreams]),
     )
 
 
-def data_job_input_output(validator: Validator, value: object, path: str) -> AspectLineage:
+def data_job_input_output(aspect: Part) -> AspectLineage:
     """Read `dataJobInputOutput`: inputs and outputs as urns or edges, and fine-grained entries."""
-    data = object_without_nulls(validator, value, path)
-    inputs = _read_field_set(validator, data, "input", path)
-    outputs = _read_field_set(validator, data, "output", path)
-    derivations = _derivations(validator, data, path)
+    data = without_nulls(aspect)
+    inputs = _read_field_set(data, "input")
+    outputs = _read_field_set(data, "output")
+    derivations = _derivations(data)
     return AspectLineage(
         sources=inputs.end_points,
         destinations=outputs.end_points,
         derivations=derivations,
         fields=inputs.fields | outputs.fields,
-        queries=_queries(validator, [], derivations),
+        queries=_queries([], derivations),
         newest_ms=max(inputs.newest_ms, outputs.newest_ms),
     )
 
@@ -137,123 +125,104 @@ class _FieldSet(NamedTuple):
     newest_ms: int
 
 
-def _read_field_set(validator: Validator, data: dict[str, Any], name: str, path: str) -> _FieldSet:
+def _read_field_set(data: Part, name: str) -> _FieldSet:
     """Read the inputs or outputs of a job: its lists `{name}Datasets`, `…Edges` and `…DatasetFields`."""
-    plain = validator.readable(
-        list_items(validator, data, f"{name}Datasets", path), partial(read_dataset, validator)
-    )
-    edges = list(_edges(validator, data, f"{name}DatasetEdges", path))
-    field_edges = list(_edges(validator, data, f"{name}DatasetFields", path))
-    ends = validator.readable(
-        edges, lambda edge, item_path: read_dataset_member(validator, edge, "destinationUrn", item_path)
-    )
+    plain = list(readable(data.optional_items(f"{name}Datasets"), read_dataset))
+    edges = list(_edges(data, f"{name}DatasetEdges"))
+    field_edges = list(_edges(data, f"{name}DatasetFields"))
+    ends = list(readable(edges, lambda edge: read_dataset_member(edge, "destinationUrn")))
     fields = list(
-        validator.readable(
+        readable(
             field_edges,
-            lambda edge, item_path: read_field(validator, edge.get("destinationUrn"), item_path),
+            lambda edge: read_field(Part(edge.validator, edge.get("destinationUrn"), edge.path)),
         )
     )
     return _FieldSet(
         frozenset([*plain, *ends, *(field.dataset for field in fields)]),
         frozenset(fields),
-        _newest_ms(validator, [*edges, *field_edges]),
+        _newest_ms([*edges, *field_edges]),
     )
 
 
-def _derivations(validator: Validator, data: dict[str, Any], path: str) -> tuple[Derivation, ...]:
+def _derivations(data: Part) -> tuple[Derivation, ...]:
     """Read the fine-grained entries; empty ones are ignored."""
-    items = list_items(validator, data, "fineGrainedLineages", path)
-    entries = list(validator.readable(items, partial(_derivation, validator)))
+    entries = list(readable(data.optional_items("fineGrainedLineages"), _derivation))
     return merge_entries(
         entry for entry in entries if entry.downstreams or entry.upstreams or entry.dataset_upstreams
     )
 
 
-def _derivation(validator: Validator, item: object, path: str) -> Derivation:
+def _derivation(item: Part) -> Derivation:
     """Read a fine-grained entry; of its downstreams only fields count."""
-    data = object_without_nulls(validator, item, path)
-    upstreams = _readable_urns(validator, data, "upstreams", path)
-    downstreams = _readable_urns(validator, data, "downstreams", path)
+    data = without_nulls(item)
+    upstreams = _readable_urns(data, "upstreams")
+    downstreams = _readable_urns(data, "downstreams")
     return Derivation(
         in_order(field for field in downstreams if isinstance(field, DatasetField)),
-        text(validator, data, "transformOperation", path),
-        text(validator, data, "query", path),
+        data.text("transformOperation"),
+        data.text("query"),
         in_order(field for field in upstreams if isinstance(field, DatasetField)),
         in_order(dataset for dataset in upstreams if isinstance(dataset, Dataset)),
-        _confidence(validator, data, path),
+        _confidence(data),
     )
 
 
-def _readable_urns(
-    validator: Validator, data: dict[str, Any], name: str, path: str
-) -> list[DatasetField | Dataset]:
+def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
     """Return the fields and datasets of a list; it is an error if none of its items can be read."""
 
-    def read(item: object, item_path: str) -> DatasetField | Dataset:
+    def read(urn: Part) -> DatasetField | Dataset:
         # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
-        if name == "downstreams" or (isinstance(item, str) and item.startswith(_FIELD_URN)):
-            return read_field(validator, item, item_path)
-        return read_dataset(validator, item, item_path)
+        if name == "downstreams" or (isinstance(urn.value, str) and urn.value.startswith(_FIELD_URN)):
+            return read_field(urn)
+        return read_dataset(urn)
 
-    items = list(list_items(validator, data, name, path))
-    readable = list(validator.readable(items, read))
+    listed: list[DatasetField | Dataset] = list(readable(data.optional_items(name), read))
     # Without any upstream, the entry would say that the field is generated.
-    if data.get(name) not in (None, []) and not readable:
-        validator.error(child_path(path, name), "none of it can be read")
-    return readable
+    if data.get(name) not in (None, []) and not listed:
+        data.error("none of it can be read", name)
+    return listed
 
 
-def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
+def _confidence(data: Part) -> float:
     """Return the confidence of an entry, 0 to 1; 1 if it is absent, or with a warning if it is invalid."""
     value = data.get("confidenceScore", 1.0)
     # True is an int in Python.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    validator.warning(child_path(path, "confidenceScore"), "must be a number from 0 to 1; left out")
+    data.warning("must be a number from 0 to 1; left out", "confidenceScore")
     return 1.0
 
 
-def _edges(
-    validator: Validator, data: dict[str, Any], name: str, path: str
-) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield edges with their paths: objects, or bare urns as objects; warn of other values."""
-    for item, item_path in list_items(validator, data, name, path):
-        if isinstance(item, str):
-            yield {"destinationUrn": item}, item_path
-        elif isinstance(item, dict):
-            yield object_without_nulls(validator, item, item_path), item_path
+def _edges(data: Part, name: str) -> Iterator[Part]:
+    """Yield edges: objects, or bare urns as objects; warn of other values."""
+    for item in data.optional_items(name):
+        if isinstance(item.value, str):
+            yield Part(item.validator, {"destinationUrn": item.value}, item.path)
+        elif item.is_object:
+            yield without_nulls(item)
         else:
-            validator.warn_type(item, item_path, "an object")
+            item.warn_type("an object")
 
 
-def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> str:
+def _path(pair: Part, name: str) -> str:
     """Return the field name of a required member with a field path."""
-    return validator.name(
-        schema_paths.field_name(validator.required(pair, name, path)),
-        child_path(path, name),
-        bytes_max=NAME_BYTES_MAX,
-    )
+    field_name = schema_paths.field_name(pair.required(name))
+    return pair.validator.name(field_name, pair.path_of(name), bytes_max=NAME_BYTES_MAX)
 
 
-def _queries(
-    validator: Validator, upstreams: list[_Upstream], derivations: tuple[Derivation, ...]
-) -> frozenset[str]:
+def _queries(upstreams: list[_Upstream], derivations: tuple[Derivation, ...]) -> frozenset[str]:
     """Return the urns of the queries that upstreams and derivations name."""
-    queries = [text(validator, upstream.members, "query", upstream.path) for upstream in upstreams]
+    queries = [upstream.members.text("query") for upstream in upstreams]
     return frozenset([*filter(None, queries), *(each_of.query for each_of in derivations if each_of.query)])
 
 
-def _newest_ms(validator: Validator, holders: list[tuple[dict[str, Any], str]]) -> int:
+def _newest_ms(holders: list[Part]) -> int:
     """Return the newest audit stamp in ms since 1970; 0 if none is set."""
-    newest_ms = 0
-    for holder, path in holders:
-        for name in _STAMPS:
-            item_path = child_path(path, name)
-            errors_before = validator.errors.count
-            stamp = object_without_nulls(validator, holder.get(name, {}), item_path)
-            # DataHub's own classes write 0 for a stamp that is not set.
-            if stamp.get("time", 0) != 0:
-                time_ms = validator.integer(stamp, "time", item_path, below=START_LIMIT_MS)
-                newest_ms = max(newest_ms, time_ms)
-            validator.leave_out(item_path, errors_before=errors_before)
-    return newest_ms
+
+    def read(stamp: Part) -> int:
+        # DataHub's own classes write 0 for a stamp that is not set.
+        is_set = without_nulls(stamp).get("time", 0) != 0
+        return stamp.integer("time", below=START_LIMIT_MS) if is_set else 0
+
+    stamps = (holder.member(name, {}) for holder in holders for name in _STAMPS)
+    return max(readable(stamps, read), default=0)

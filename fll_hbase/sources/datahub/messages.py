@@ -27,9 +27,9 @@ from fll_hbase.sources.datahub.lineage_aspects import (
     upstream_lineage,
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, MessageValidator, Proposal
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
 from fll_hbase.sources.datahub.urn_lookup import NOWHERE, read_dataset
-from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
+from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 TYPE = "DATAHUB"
 _DATASET = "urn:li:dataset:"
@@ -56,9 +56,9 @@ def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage
     is refused, and costs no other. Raises UnreadableDocument with every error of the envelope, and if no
     proposal can be read.
     """
-    validator = MessageValidator()
+    validator = Validator()
     gathered = _MessageCollector(validator, now_ms)
-    for proposal in proposals(validator, document, form):
+    for proposal in proposals(Part(validator, document), form):
         gathered.add(proposal)
     if validator.errors or (validator.refused and not gathered.counted):
         raise UnreadableDocument([*validator.errors, *validator.refused, *validator.warnings])
@@ -69,7 +69,7 @@ def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage
 class _MessageCollector:
     """Collects the runs, metadata and counts of one message; errors go to `checks`."""
 
-    checks: MessageValidator
+    checks: Validator
     now_ms: int
     runs: dict[str, RecordedRun] = field(default_factory=dict)
     schemas: list[DatasetMetadata] = field(default_factory=list)
@@ -102,15 +102,15 @@ class _MessageCollector:
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
         """Record a lineage aspect as a run, unless it has errors; count its removals; return the outcome."""
         errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
-        value, removals = self._upserted(proposal)
+        aspect, removals = _upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
             program = _job(self.checks, proposal)
-            edges = data_job_input_output(self.checks, value, proposal.path)
+            edges = data_job_input_output(aspect)
         else:
             program = _dataset(self.checks, proposal)
-            edges = _LINEAGE_ASPECTS[proposal.aspect](self.checks, value, proposal.path, program.dataset)
+            edges = _LINEAGE_ASPECTS[proposal.aspect](aspect, program.dataset)
         if edges.empty and len(self.checks.warnings) > warnings_before:
-            self.checks.error(proposal.path, "has no part that can be read")
+            aspect.error("has no part that can be read")
         # The caller leaves out a proposal with errors, so no operations are built from placeholders.
         if len(self.checks.errors) > errors_before:
             return AspectOutcome.COUNTED
@@ -152,18 +152,18 @@ class _MessageCollector:
         """Keep the metadata of a describing aspect, unless it has errors."""
         errors_before = self.checks.errors.count
         dataset = _dataset(self.checks, proposal).dataset
-        value, _ = self._upserted(proposal)
-        metadata = _DESCRIBING[proposal.aspect](self.checks, value, proposal.path, dataset)
+        metadata = _DESCRIBING[proposal.aspect](_upserted(proposal)[0], dataset)
         if len(self.checks.errors) == errors_before:
             self.schemas.append(metadata)
         return AspectOutcome.DESCRIBED
 
-    def _upserted(self, proposal: Proposal) -> tuple[object, int]:
-        """Return the aspect that the proposal adds and the number of removals."""
-        if proposal.change != PATCH:
-            return proposal.value, 0
-        patch = apply_patch(self.checks, proposal.value, proposal.path)
-        return patch.aspect, patch.removals
+
+def _upserted(proposal: Proposal) -> tuple[Part, int]:
+    """Return the aspect that the proposal adds and the number of removals."""
+    if proposal.change != PATCH:
+        return proposal.value, 0
+    patch = apply_patch(proposal.value)
+    return Part(proposal.value.validator, patch.aspect, proposal.value.path), patch.removals
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class _Program:
 
 
 def _dataset(validator: Validator, proposal: Proposal) -> _Program:
-    dataset = read_dataset(validator, proposal.urn, proposal.urn_path)
+    dataset = read_dataset(Part(validator, proposal.urn, proposal.urn_path))
     return _Program(dataset.namespace, urns.platform_and_environment(dataset.namespace)[0], dataset)
 
 
@@ -191,19 +191,19 @@ def _job(validator: Validator, proposal: Proposal) -> _Program:
     return _Program(job.namespace, job.flow)
 
 
-def _mentioned_fields(validator: Validator, value: object, path: str, dataset: Dataset) -> DatasetMetadata:
+def _mentioned_fields(_: Part, dataset: Dataset) -> DatasetMetadata:
     # The key repeats the urn: only the existence of the dataset is new.
     return DatasetMetadata(dataset)
 
 
 JOB_ASPECT = "dataJobInputOutput"
-_LINEAGE_ASPECTS: dict[str, Callable[[Validator, object, str, Dataset], AspectLineage]] = {
+_LINEAGE_ASPECTS: dict[str, Callable[[Part, Dataset], AspectLineage]] = {
     "upstreamLineage": upstream_lineage,
     "inputFields": input_fields,
     query_parser.ASPECT: fine_grain_upstream_lineage,
     "finegrainUpstreamLineage": fine_grain_upstream_lineage,
 }
-_DESCRIBING: dict[str, Callable[[Validator, object, str, Dataset], DatasetMetadata]] = {
+_DESCRIBING: dict[str, Callable[[Part, Dataset], DatasetMetadata]] = {
     "schemaMetadata": metadata_aspects.schema,
     "editableSchemaMetadata": metadata_aspects.edited_schema,
     "datasetProperties": metadata_aspects.description,

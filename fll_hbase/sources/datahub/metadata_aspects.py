@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
-from fll_hbase.sources.datahub.proposal import object_without_nulls
-from fll_hbase.sources.datahub.urn_lookup import list_items
-from fll_hbase.sources.openlineage import json_access
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
+from fll_hbase.sources.datahub.proposal import without_nulls
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
 PRODUCER = "DataHub"
 """The producer of the tags that aspects carry."""
@@ -18,56 +16,43 @@ PRODUCER = "DataHub"
 _TAG = "urn:li:tag:"
 
 
-def schema(validator: Validator, value: object, value_path: str, dataset: Dataset) -> DatasetMetadata:
+def schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
     """Read fields and tags of `schemaMetadata`; paths that end in a type count only without other paths."""
-    data = object_without_nulls(validator, value, value_path)
     types: dict[str, str] = {}
     types_alone: dict[str, str] = {}
     tags: dict[DeclaredTag, None] = {}
-
-    def read_field(item: object, item_path: str) -> None:
-        members = object_without_nulls(validator, item, item_path)
-        errors_before = validator.errors.count
-        path = validator.required(members, "fieldPath", item_path)
-        name = validator.name(
-            schema_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
-        )
-        if not isinstance(item, dict) or validator.errors.count > errors_before:
-            return
+    for path, name, members in _fields(aspect, "fields"):
         # A path that ends in a type names no field, unless the whole schema is one value.
         field_types = types if schema_paths.ends_in_a_name(path) else types_alone
         # Members of a union that share a name are one field; the first type is used.
-        field_types.setdefault(name, _type(validator, members, item_path))
-        tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
-
-    # As a list: reading an item adds to the collections above.
-    list(validator.readable(list_items(validator, data, "fields", value_path), read_field))
+        field_types.setdefault(name, _type(members))
+        tags.update(dict.fromkeys(_tags(members, name)))
     fields = tuple(Field(name, kind) for name, kind in sorted((types or types_alone).items()))
     return DatasetMetadata(dataset, fields, tags=tuple(tags))
 
 
-def edited_schema(validator: Validator, value: object, value_path: str, dataset: Dataset) -> DatasetMetadata:
+def edited_schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
     """Read the tags of `editableSchemaMetadata`, which people add to those of the schema."""
-    data = object_without_nulls(validator, value, value_path)
-    tags: dict[DeclaredTag, None] = {}
-
-    def read_field(item: object, item_path: str) -> None:
-        members = object_without_nulls(validator, item, item_path)
-        errors_before = validator.errors.count
-        path = validator.required(members, "fieldPath", item_path)
-        name_at = child_path(item_path, "fieldPath")
-        name = validator.name(schema_paths.field_name(path), name_at, bytes_max=NAME_BYTES_MAX)
-        if isinstance(item, dict) and validator.errors.count == errors_before:
-            tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
-
-    list(validator.readable(list_items(validator, data, "editableSchemaFieldInfo", value_path), read_field))
+    fields = _fields(aspect, "editableSchemaFieldInfo")
+    tags = dict.fromkeys(tag for _, name, members in fields for tag in _tags(members, name))
     return DatasetMetadata(dataset, tags=tuple(tags))
 
 
-def description(validator: Validator, value: object, path: str, dataset: Dataset) -> DatasetMetadata:
+def _fields(aspect: Part, name: str) -> Iterator[tuple[str, str, Part]]:
+    """Yield the fields of a list of an aspect: the path, the name, and the members."""
+
+    def read(item: Part) -> tuple[str, str, Part]:
+        members = without_nulls(item)
+        path = members.required("fieldPath")
+        field_name = Part(item.validator, schema_paths.field_name(path), members.path_of("fieldPath"))
+        return path, field_name.name(bytes_max=NAME_BYTES_MAX), members
+
+    return readable(without_nulls(aspect).optional_items(name), read)
+
+
+def description(aspect: Part, dataset: Dataset) -> DatasetMetadata:
     """Read the description of `datasetProperties`; its name is part of the urn."""
-    data = object_without_nulls(validator, value, path)
-    return DatasetMetadata(dataset, (), json_access.text(validator, data, "description", path))
+    return DatasetMetadata(dataset, (), without_nulls(aspect).text("description"))
 
 
 def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
@@ -84,27 +69,22 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
         yield DatasetMetadata(dataset, tuple(Field(name) for name in sorted(fields)))
 
 
-def _tags(validator: Validator, members: dict[str, object], path: str, field: str) -> Iterator[DeclaredTag]:
-    """Yield the `globalTags` of a field of a schema, named without `urn:li:tag:`."""
-    path = child_path(path, "globalTags")
-    data = json_access.members(validator, members.get("globalTags"), path, optional=True)
+def _tags(members: Part, field: str) -> Iterator[DeclaredTag]:
+    """Return the `globalTags` of a field of a schema, named without `urn:li:tag:`."""
 
-    def read(item: object, item_path: str) -> DeclaredTag:
-        tag = object_without_nulls(validator, item, item_path)
-        urn = validator.required(tag, "tag", item_path)
-        name = validator.name(urn.removeprefix(_TAG), child_path(item_path, "tag"), bytes_max=ID_BYTES_MAX)
-        return DeclaredTag(field, name, PRODUCER)
+    def read(item: Part) -> DeclaredTag:
+        tag = without_nulls(item)
+        urn = Part(item.validator, tag.required("tag").removeprefix(_TAG), tag.path_of("tag"))
+        return DeclaredTag(field, urn.name(bytes_max=ID_BYTES_MAX), PRODUCER)
 
-    yield from validator.readable(list_items(validator, data, "tags", path), read)
+    return readable(members.optional_object("globalTags").optional_items("tags"), read)
 
 
-def _type(validator: Validator, members: dict[str, object], path: str) -> str:
+def _type(members: Part) -> str:
     """Return the native type, else DataHub's own type name."""
-    native = json_access.text(validator, members, "nativeDataType", path)
+    native = members.text("nativeDataType")
     if native:
         return native
-    item_path = child_path(path, "type")
-    holder = json_access.members(validator, members.get("type"), item_path, optional=True)
-    union = json_access.members(validator, holder.get("type"), child_path(item_path, "type"), optional=True)
+    union = members.optional_object("type").optional_object("type").members
     # The type is a union with one member, named by its class: `com.linkedin.schema.StringType`.
     return next(iter(union), "").rpartition(".")[2].removesuffix("Type").lower()

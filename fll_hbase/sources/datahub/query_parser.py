@@ -7,16 +7,19 @@ second, or `Right`, a column that is derived from the columns of the second.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.datahub import urns
-from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, object_without_nulls
-from fll_hbase.sources.validation import Validator, child_path, items_with_path
+from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, without_nulls
+from fll_hbase.sources.validation import Part
 
 # The output names databases and tables, but no platform.
 PLATFORM = "hive"
 ASPECT = "fineGrainUpstreamLineage"
+_Written: TypeAlias = dict[str, dict[str, dict[str, Any]]]
+"""Upstreams by the urn of the written table, then by that of the table read."""
+
 _PARTS = ("DatabaseName", "SchemaName", "TableName")
 
 
@@ -25,60 +28,45 @@ def is_query_parser_output(document: object) -> bool:
     return _is_pair(document) or (isinstance(document, list) and any(map(_is_pair, document)))
 
 
-def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
+def proposals(document: Part) -> Iterator[Proposal]:
     """Yield a `fineGrainUpstreamLineage` proposal per written table, sorted by urn; warn of other items."""
-    pairs = [document] if _is_pair(document) else document
     # Pairs of one table may be apart in the list; grouped, they are one run.
-    written: dict[str, dict[str, dict[str, Any]]] = {}
-    for item, path in items_with_path(pairs if isinstance(pairs, list) else [], ""):
-        if not _is_pair(item):
-            detail = "must be a list of a `Left` or `Right` and of what it is made of; left out"
-            validator.warning(path, detail)
+    written: _Written = {}
+    for item in [document] if _is_pair(document.value) else document.listed():
+        if not _is_pair(item.value):
+            item.warning("must be a list of a `Left` or `Right` and of what it is made of; left out")
             continue
-        errors_before = validator.errors.count
-        pair_written: dict[str, dict[str, dict[str, Any]]] = {}
-        _add_pair(validator, pair_written, item, "" if _is_pair(document) else path)
-        if not validator.leave_out(path, errors_before=errors_before):
+        pair_written = item.readable(_read_pair)
+        if pair_written is not None:
             _merge_pair(written, pair_written)
     for urn, upstreams in sorted(written.items()):
         value = {"upstreams": [{"dataset": dataset, **upstreams[dataset]} for dataset in sorted(upstreams)]}
-        yield Proposal(urn, ASPECT, UPSERT, value, "", "", 0)
+        yield Proposal(urn, ASPECT, UPSERT, Part(document.validator, value), "", 0)
 
 
-def _add_pair(
-    validator: Validator, written: dict[str, dict[str, dict[str, Any]]], pair: list[Any], path: str
-) -> None:
-    """Add the upstreams of a pair to `written`: by urn of the written table, by urn of the table read."""
-    is_table = "Left" in pair[0]
-    member = "Left" if is_table else "Right"
-    target_path, sources_path = child_path(child_path(path, 0), member), child_path(path, 1)
-    target = object_without_nulls(validator, pair[0][member], target_path)
-    sources = object_without_nulls(validator, pair[1], sources_path)
-    upstreams = written.setdefault(_table(validator, target, target_path, "fqtn" if is_table else "fqcn"), {})
-    for item, item_path in items_with_path(
-        validator.items(sources, "tables", sources_path), child_path(sources_path, "tables")
-    ):
+def _read_pair(pair: Part) -> _Written:
+    """Return the upstreams of a pair, by the urn of the table that they are written into."""
+    left, right = pair.listed()
+    is_table = "Left" in left
+    target = without_nulls(left.member("Left" if is_table else "Right"))
+    sources = without_nulls(right)
+    upstreams: dict[str, dict[str, Any]] = {}
+    urn = _table(target, "fqtn" if is_table else "fqcn")
+    for item in sources.items("tables"):
         # A table may be read without any of its columns.
-        upstreams.setdefault(
-            _table(validator, object_without_nulls(validator, item, item_path), item_path, "fqtn"),
-            _empty_upstream(),
-        )
-    for item, item_path in items_with_path(
-        validator.items(sources, "columns", sources_path), child_path(sources_path, "columns")
-    ):
-        column = object_without_nulls(validator, item, item_path)
-        source = upstreams.setdefault(_table(validator, column, item_path, "fqcn"), _empty_upstream())
-        name = validator.required(column, "fqcnColumnName", item_path)
+        upstreams.setdefault(_table(without_nulls(item), "fqtn"), _empty_upstream())
+    for item in sources.items("columns"):
+        column = without_nulls(item)
+        source = upstreams.setdefault(_table(column, "fqcn"), _empty_upstream())
+        name = column.required("fqcnColumnName")
         if is_table:
             source["constraints"].append(name)
         else:
-            target_field = validator.required(target, "fqcnColumnName", target_path)
-            source["fields"].append({"sourceField": name, "targetField": target_field})
+            source["fields"].append({"sourceField": name, "targetField": target.required("fqcnColumnName")})
+    return {urn: upstreams}
 
 
-def _merge_pair(
-    written: dict[str, dict[str, dict[str, Any]]], pair_written: dict[str, dict[str, dict[str, Any]]]
-) -> None:
+def _merge_pair(written: _Written, pair_written: _Written) -> None:
     """Add the upstreams of one pair to `written`, the upstreams of all pairs."""
     for urn, upstreams in pair_written.items():
         for dataset, members in upstreams.items():
@@ -92,10 +80,10 @@ def _empty_upstream() -> dict[str, Any]:
     return {"fields": [], "constraints": []}
 
 
-def _table(validator: Validator, data: dict[str, Any], path: str, prefix: str) -> str:
+def _table(data: Part, prefix: str) -> str:
     """Return the urn of a table, without a schema that only repeats the table's name."""
-    names = [validator.optional(data, f"{prefix}{part}", path) for part in _PARTS]
-    names[2] = validator.required(data, f"{prefix}TableName", path)
+    names = [data.optional(f"{prefix}{part}") for part in _PARTS]
+    names[2] = data.required(f"{prefix}TableName")
     # As in seed 001: `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
     if names[1] == names[2]:
         names[1] = ""

@@ -1,14 +1,13 @@
-"""Heads of artifacts: the metadata that manifest, catalog and run results share."""
+"""Artifacts: the head that manifest, catalog and run results share, and the columns in the catalog."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from fll_hbase.sources.openlineage.json_access import members, text
+from fll_hbase.model.datasets import Field
 from fll_hbase.sources.time_member import read_time_ms
-from fll_hbase.sources.validation import Validator, child_path
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 _SCHEMA_VERSION = re.compile(r"/dbt/([a-z-]+)/v([0-9]{1,6})\.json")
 
@@ -27,15 +26,14 @@ class ArtifactKind:
 class Artifact:
     """An artifact with a parsed head; `data` is all of its JSON.
 
-    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `is_object` is false, that error is
+    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `data` is no object, that error is
     reported already, and missing members are not.
     """
 
-    data: dict[str, Any]
-    metadata: dict[str, Any]
+    data: Part
+    metadata: Part
     invocation_id: str
     generated_at_ms: int
-    is_object: bool = True
 
 
 # Manifest v9 is that of dbt 1.5, the oldest version with golden cases (tests/golden/dbt).
@@ -46,41 +44,67 @@ DATASET_NAMESPACE = "datasetNamespace"
 """The member with the namespace of datasets, which artifacts do not contain."""
 
 
-def read_artifact(validator: Validator, document: dict[str, Any], kind: ArtifactKind) -> Artifact:
+def read_artifact(document: Part, kind: ArtifactKind) -> Artifact:
     """Parse the head of an artifact; schema versions are those of schemas.getdbt.com.
 
     A version below `kind.version_min` adds an error, one above `kind.version_max` a warning.
     """
-    data = members(validator, document.get(kind.member), kind.member)
-    is_object = isinstance(document.get(kind.member), dict)
-    path = child_path(kind.member, "metadata")
-    metadata = members(validator, data.get("metadata"), path) if is_object else {}
-    if not isinstance(data.get("metadata"), dict):
-        return Artifact(data, metadata, "", 0, is_object=is_object)
-    _check_version(validator, metadata, kind, path)
-    errors_before = validator.errors.count
-    generated_at_ms = read_time_ms(validator, metadata, "generated_at", path)
+    data = document.member(kind.member).as_object()
+    metadata = data.member("metadata")
+    if data.is_object:
+        metadata.as_object()
+    if not metadata.is_object:
+        return Artifact(data, metadata, "", 0)
+    _check_version(metadata, kind)
     # Few runs start at this time, and for them there are others: see `runs.read_invocation`.
-    if validator.leave_out(child_path(path, "generated_at"), errors_before=errors_before):
-        generated_at_ms = 0
-    return Artifact(data, metadata, text(validator, metadata, "invocation_id", path), generated_at_ms)
+    generated_at_ms = metadata.member("generated_at").readable(
+        lambda _: read_time_ms(metadata, "generated_at")
+    )
+    return Artifact(data, metadata, metadata.text("invocation_id"), generated_at_ms or 0)
 
 
-def _check_version(validator: Validator, metadata: dict[str, Any], kind: ArtifactKind, path: str) -> None:
+def _check_version(metadata: Part, kind: ArtifactKind) -> None:
     """Add an error for another schema or one that is too old, a warning for a newer one."""
-    errors_before = validator.errors.count
-    url = text(validator, metadata, "dbt_schema_version", path, required=True)
-    if validator.errors.count > errors_before:
+    errors_before = metadata.validator.errors.count
+    url = metadata.required("dbt_schema_version")
+    if metadata.validator.errors.count > errors_before:
         return
-    path = child_path(path, "dbt_schema_version")
+    part = metadata.member("dbt_schema_version")
     match = _SCHEMA_VERSION.search(url)
     if match is None or match[1] != kind.word:
-        validator.error(path, f"{url[:100]!r} is not the schema of a dbt {kind.word}")
+        part.error(f"{url[:100]!r} is not the schema of a dbt {kind.word}")
         return
     version = int(match[2])
     if version < kind.version_min:
-        validator.error(path, f"v{version} is too old: v{kind.version_min} is the oldest that is read")
+        part.error(f"v{version} is too old: v{kind.version_min} is the oldest that is read")
     # Not refused: an upgrade of dbt must not stop recording.
     elif version > kind.version_max:
         newest = f"v{kind.version_max}"
-        validator.warning(path, f"v{version} is newer than {newest}, and read like {newest}")
+        part.warning(f"v{version} is newer than {newest}, and read like {newest}")
+
+
+def read_catalog(artifact: Artifact) -> dict[str, tuple[Field, ...]]:
+    """Return the columns of each node and source as dbt found them in the database; none of them is empty.
+
+    They are by unique id, in table order.
+    """
+    fields: dict[str, tuple[Field, ...]] = {}
+    for member in ("nodes", "sources"):
+        for unique_id, table in artifact.data.optional_object(member).member_parts():
+            fields[unique_id] = _fields(table.as_optional_object().optional_object("columns"))
+    # Without columns in the catalog, those that the project declares are used.
+    return {unique_id: columns for unique_id, columns in fields.items() if columns}
+
+
+def _fields(columns: Part) -> tuple[Field, ...]:
+    """Return a table's readable columns, sorted by their `index`; the others are left out."""
+    indexed = readable((column for _, column in columns.member_parts()), _indexed_field)
+    # `SELECT *` and writes by position depend on the order; JSON objects of adapters may have another.
+    return tuple(field for _, field in sorted(indexed, key=lambda item: item[0]))
+
+
+def _indexed_field(column: Part) -> tuple[int, Field]:
+    """Return a column with its ordinal, 0 if the adapter does not write one."""
+    name = column.as_object().required("name", bytes_max=NAME_BYTES_MAX)
+    index = column.get("index")
+    return index if isinstance(index, int) else 0, Field(name, column.text("type"))

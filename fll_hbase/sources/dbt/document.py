@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import sql
-from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS, read_artifact
-from fll_hbase.sources.dbt.catalog import read_catalog
+from fll_hbase.sources.dbt.artifact import (
+    CATALOG,
+    DATASET_NAMESPACE,
+    MANIFEST,
+    RUN_RESULTS,
+    read_artifact,
+    read_catalog,
+)
 from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
 from fll_hbase.sources.dbt.model_lineage import Project, build_tables
 from fll_hbase.sources.dbt.node_runs import build_runs, count_warning, read_invocation
@@ -22,7 +27,7 @@ from fll_hbase.sources.dbt.run_results import RunResults, read_run_results
 from fll_hbase.sources.native.document import read_namespace
 from fll_hbase.sources.sql.dialects import STANDARD_SQL
 from fll_hbase.sources.sql.dialects.schemes import dialect_of
-from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
+from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 FIXED_NAMESPACES = {"bigquery": "bigquery"}
 """Namespaces of adapters, without those that contain a host, an account or a file."""
@@ -84,22 +89,20 @@ def read(
 
 def _read_document(validator: Validator, document: object, namespace: str | None) -> _Document:
     """Parse all artifacts of a document. Raises UnreadableDocument with every error of every artifact."""
-    members = validator.members(document, "", MEMBERS)
+    top = Part(validator, document).with_members(*MEMBERS)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(validator, members, namespace)
-    manifest = read_manifest(validator, read_artifact(validator, members, MANIFEST))
+    namespace = read_namespace(top, namespace)
+    manifest = read_manifest(read_artifact(top, MANIFEST))
     catalog: dict[str, tuple[Field, ...]] = {}
-    if members.get(CATALOG.member) is not None:
-        errors_before = validator.errors.count
-        catalog = read_catalog(validator, read_artifact(validator, members, CATALOG))
+    if top.get(CATALOG.member) is not None:
         # A catalog only adds columns and types: without it the runs are the same.
-        if validator.leave_out(CATALOG.member, errors_before=errors_before):
-            catalog = {}
+        columns = top.member(CATALOG.member).readable(lambda _: read_catalog(read_artifact(top, CATALOG)))
+        catalog = columns or {}
     run_results: RunResults | None = None
-    if members.get(RUN_RESULTS.member) is not None:
-        run_results = read_run_results(validator, read_artifact(validator, members, RUN_RESULTS), BUILT)
-    dataset_namespace = _dataset_namespace(validator, members, manifest.adapter, namespace)
+    if top.get(RUN_RESULTS.member) is not None:
+        run_results = read_run_results(read_artifact(top, RUN_RESULTS), BUILT)
+    dataset_namespace = _dataset_namespace(top, manifest.adapter, namespace)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     if not catalog:
@@ -109,19 +112,19 @@ def _read_document(validator: Validator, document: object, namespace: str | None
     return _Document(namespace, dataset_namespace, manifest, catalog, run_results)
 
 
-def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: str, namespace: str) -> str:
+def _dataset_namespace(top: Part, adapter: str, namespace: str) -> str:
     """Return the namespace of datasets: given, else fixed by adapter, else `namespace` with a warning."""
     # OpenLineage's dbt integration derives it from the connection, which no artifact contains.
     given = ""
-    if members.get(DATASET_NAMESPACE) is not None:
-        given = validator.optional(members, DATASET_NAMESPACE, "", bytes_max=ID_BYTES_MAX)
+    if top.get(DATASET_NAMESPACE) is not None:
+        given = top.optional(DATASET_NAMESPACE, bytes_max=ID_BYTES_MAX)
     if given or adapter in FIXED_NAMESPACES:
         return given or FIXED_NAMESPACES[adapter]
     example = f"{adapter or 'postgres'}://host:port"
     detail = (
         f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {example}"
     )
-    validator.warning(DATASET_NAMESPACE, detail)
+    top.warning(detail, DATASET_NAMESPACE)
     return namespace
 
 

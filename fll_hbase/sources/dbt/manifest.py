@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.sources.dbt.artifact import MANIFEST, Artifact
-from fll_hbase.sources.openlineage.json_access import list_items, members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.dbt.artifact import Artifact
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
 BUILT = ("model", "seed", "snapshot")
 """Types of nodes for which dbt writes a relation."""
@@ -86,163 +85,133 @@ class Manifest:
     ignored: Counter[str]
 
 
-def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
-    """Parse the readable nodes and sources of a manifest, count other resources; errors go to `validator`."""
-    path = child_path(MANIFEST.member, "metadata")
+def read_manifest(artifact: Artifact) -> Manifest:
+    """Parse the readable nodes and sources of a manifest; count other resources."""
+    data, metadata = artifact.data, artifact.metadata
     # Without it the SQL is read as standard SQL, which most of it is.
-    adapter = text(validator, artifact.metadata, "adapter_type", path)
+    adapter = metadata.text("adapter_type")
     ignored: Counter[str] = Counter()
     nodes: dict[str, Node] = {}
-    for unique_id, data, node_path in _objects(
-        validator, artifact.data, "nodes", required=artifact.is_object
-    ):
-        errors_before = validator.errors.count
-        resource_type = validator.required(data, "resource_type", node_path)
-        node = None
-        if resource_type in BUILT:
-            node = _read_node(validator, data, node_path, resource_type, unique_id)
-        if validator.leave_out(node_path, errors_before=errors_before):
-            continue
-        if node is None:
-            ignored[resource_type] += 1
-        else:
+    listed = data.member("nodes")
+    for unique_id, part in _objects(listed.as_object() if data.is_object else listed.as_optional_object()):
+        node = part.readable(partial(_read_node, unique_id))
+        if isinstance(node, Node):
             nodes[unique_id] = node
-    for unique_id, data, node_path in _objects(validator, artifact.data, "sources"):
-        errors_before = validator.errors.count
-        source = _read_source(validator, data, node_path, unique_id)
-        if not validator.leave_out(node_path, errors_before=errors_before):
+        elif node is not None:
+            ignored[node] += 1
+    for unique_id, part in _objects(data.optional_object("sources")):
+        source = part.readable(partial(_read_source, unique_id))
+        if source is not None:
             nodes[unique_id] = source
-    if artifact.data.get("nodes") and not nodes and not ignored:
-        validator.error(child_path(MANIFEST.member, "nodes"), "none of them can be read")
+    if data.get("nodes") and not nodes and not ignored:
+        data.error("none of them can be read", "nodes")
     for member, word in _COUNTED.items():
-        ignored[word] += len(
-            members(validator, artifact.data.get(member), child_path(MANIFEST.member, member), optional=True)
-        )
+        ignored[word] += len(data.optional_object(member).members)
     return Manifest(
         artifact=artifact,
         adapter=adapter,
-        project=_application(validator, artifact.metadata, "project_name", path),
-        dbt_version=text(validator, artifact.metadata, "dbt_version", path),
+        project=_application(metadata, "project_name"),
+        dbt_version=metadata.text("dbt_version"),
         nodes=nodes,
         # `+` removes the counts that are zero.
         ignored=+ignored,
     )
 
 
-def _objects(
-    validator: Validator, data: dict[str, Any], member: str, *, required: bool = False
-) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield unique id, value and JSON path of each object of a member."""
-    path = child_path(MANIFEST.member, member)
-    for unique_id, value in members(validator, data.get(member), path, optional=not required).items():
-        node_path = child_path(path, unique_id)
-        errors_before = validator.errors.count
-        node = members(validator, value, node_path)
-        validator.name(unique_id, node_path, bytes_max=ID_BYTES_MAX)
-        if not validator.leave_out(node_path, errors_before=errors_before):
-            yield unique_id, node, node_path
+def _objects(holder: Part) -> Iterator[tuple[str, Part]]:
+    """Yield the unique ids and objects of a member; others are left out."""
+    for unique_id, part in holder.member_parts():
+        errors_before = part.validator.errors.count
+        part.as_object().validator.name(unique_id, part.path, bytes_max=ID_BYTES_MAX)
+        if not part.leave_out(errors_before=errors_before):
+            yield unique_id, part
 
 
-def _read_node(
-    validator: Validator, data: dict[str, Any], path: str, resource_type: str, unique_id: str
-) -> Node:
-    config = members(validator, data.get("config"), child_path(path, "config"), optional=True)
-    contract = members(validator, config.get("contract"), child_path(path, "config.contract"), optional=True)
+def _read_node(unique_id: str, part: Part) -> Node | str:
+    """Parse a node; return the type of a resource for which dbt writes no relation."""
+    resource_type = part.required("resource_type")
+    if resource_type not in BUILT:
+        return resource_type
+    config = part.optional_object("config")
+    contract = config.optional_object("contract")
     # The table is named by the alias; `name` is that of the model's file.
-    name = _dataset_name(validator, data, path, validator.required(data, "alias", path))
-    materialization = _identity(validator, config, "materialized", child_path(path, "config"))
+    name = _dataset_name(part, part.required("alias"))
+    materialization = _identity(config, "materialized")
     return Node(
         unique_id=unique_id,
-        path=path,
+        path=part.path,
         type=resource_type,
         name=name,
         # Ephemeral models have no relation name.
-        relation=unquote_relation(_identity(validator, data, "relation_name", path)) or name,
-        fields=_fields(validator, data, path),
-        description=text(validator, data, "description", path),
-        package=_application(validator, data, "package_name", path),
+        relation=unquote_relation(_identity(part, "relation_name")) or name,
+        fields=_fields(part),
+        description=part.text("description"),
+        package=_application(part, "package_name"),
         materialization=materialization or resource_type,
-        language=text(validator, data, "language", path),
-        code=text(validator, data, "compiled_code", path),
-        file=text(validator, data, "original_file_path", path),
-        depends_on=_dependencies(validator, data, path),
+        language=part.text("language"),
+        code=part.text("compiled_code"),
+        file=part.text("original_file_path"),
+        depends_on=tuple(readable(part.optional_object("depends_on").optional_items("nodes"), Part.name)),
         contract=contract.get("enforced") is True,
-        snapshot=_snapshot(validator, config, child_path(path, "config"))
-        if resource_type == "snapshot"
-        else None,
+        snapshot=_snapshot(config) if resource_type == "snapshot" else None,
     )
 
 
-def _read_source(validator: Validator, data: dict[str, Any], path: str, unique_id: str) -> Node:
+def _read_source(unique_id: str, part: Part) -> Node:
     """Parse a source, whose dataset is named by `name`, and its table in SQL by `identifier`."""
-    name = validator.required(data, "name", path)
-    identifier = _identity(validator, data, "identifier", path) or name
-    relation = unquote_relation(_identity(validator, data, "relation_name", path))
+    name = part.required("name")
+    identifier = _identity(part, "identifier") or name
+    relation = unquote_relation(_identity(part, "relation_name"))
     return Node(
         unique_id=unique_id,
-        path=path,
+        path=part.path,
         type="source",
-        name=_dataset_name(validator, data, path, name),
-        relation=relation or _dataset_name(validator, data, path, identifier),
-        fields=_fields(validator, data, path),
-        description=text(validator, data, "description", path),
+        name=_dataset_name(part, name),
+        relation=relation or _dataset_name(part, identifier),
+        fields=_fields(part),
+        description=part.text("description"),
     )
 
 
-def _dataset_name(validator: Validator, data: dict[str, Any], path: str, table: str) -> str:
-    database, schema = (_identity(validator, data, member, path) for member in ("database", "schema"))
-    name = dataset_name(database, schema, table)
-    return validator.name(name, path, bytes_max=NAME_BYTES_MAX)
+def _dataset_name(part: Part, table: str) -> str:
+    name = dataset_name(_identity(part, "database"), _identity(part, "schema"), table)
+    return part.validator.name(name, part.path, bytes_max=NAME_BYTES_MAX)
 
 
-def _identity(validator: Validator, data: dict[str, Any], name: str, path: str) -> str:
+def _identity(part: Part, name: str) -> str:
     """Return a member that names a table: if it cannot be read, neither can its node."""
-    return "" if data.get(name) is None else validator.optional(data, name, path)
+    return "" if part.get(name) is None else part.optional(name)
 
 
-def _application(validator: Validator, data: dict[str, Any], name: str, path: str) -> str:
+def _application(part: Part, name: str) -> str:
     """Return a name for an application; "" with a warning if it is too long."""
-    given = text(validator, data, name, path)
+    given = part.text(name)
     if len(given.encode()) <= NAME_BYTES_MAX:
         return given
-    validator.warning(child_path(path, name), f"is longer than {NAME_BYTES_MAX} bytes; left out")
+    part.warning(f"is longer than {NAME_BYTES_MAX} bytes; left out", name)
     return ""
 
 
-def _fields(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:
-    columns_path = child_path(path, "columns")
-    columns = members(validator, data.get("columns"), columns_path, optional=True)
+def _fields(node: Part) -> tuple[Field, ...]:
+    def read(column: Part) -> Field:
+        name = column.as_object().required("name", bytes_max=NAME_BYTES_MAX)
+        return Field(name, column.text("data_type"))
 
-    def read(value: object, column_path: str) -> Field:
-        column = members(validator, value, column_path)
-        name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
-        return Field(name, text(validator, column, "data_type", column_path))
-
-    items = ((value, child_path(columns_path, key)) for key, value in columns.items())
-    return tuple(validator.readable(items, read))
+    columns = node.optional_object("columns").member_parts()
+    return tuple(readable((column for _, column in columns), read))
 
 
-def _dependencies(validator: Validator, data: dict[str, Any], path: str) -> tuple[str, ...]:
-    depends_on = members(validator, data.get("depends_on"), child_path(path, "depends_on"), optional=True)
-    nodes_path = child_path(path, "depends_on.nodes")
-    items = list_items(validator, depends_on, "nodes", child_path(path, "depends_on"))
-    return tuple(validator.readable(items_with_path(items, nodes_path), validator.name))
-
-
-def _snapshot(validator: Validator, config: dict[str, Any], path: str) -> SnapshotConfig:
-    key = config.get("unique_key")
+def _snapshot(config: Part) -> SnapshotConfig:
+    key = config.member("unique_key")
     # A string, or in later versions of dbt a list of them.
-    keys = (
-        list_items(validator, config, "unique_key", path) if isinstance(key, list) else [key] if key else []
-    )
-    names_path = child_path(path, "snapshot_meta_column_names")
-    names = members(validator, config.get("snapshot_meta_column_names"), names_path, optional=True)
+    keys = key.value if isinstance(key.value, list) else [key.value] if key.value else []
+    names = config.optional_object("snapshot_meta_column_names")
     return SnapshotConfig(
-        strategy=text(validator, config, "strategy", path),
-        unique_key=tuple(validator.name(item, child_path(path, "unique_key")) for item in keys),
-        updated_at=text(validator, config, "updated_at", path),
-        hard_deletes=text(validator, config, "hard_deletes", path),
-        columns={name: text(validator, names, name, names_path) or name for name in names},
+        strategy=config.text("strategy"),
+        unique_key=tuple(key.validator.name(item, key.path) for item in keys),
+        updated_at=config.text("updated_at"),
+        hard_deletes=config.text("hard_deletes"),
+        columns={name: names.text(name) or name for name in names.members},
     )
 
 

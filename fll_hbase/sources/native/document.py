@@ -21,9 +21,15 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, Unre
 from fll_hbase.sources.native import name_based_form
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
 from fll_hbase.sources.native.unknown_origins import refuse_unknown_origins
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
+_MEMBERS = {
+    "READ": ("source", "outputs"),
+    "TRANSFORM": ("inputs", "outputs"),
+    "WRITE": ("destination", "inputs"),
+}
+"""The members of an operation by its type, without those that all have."""
 _STATES = [state.value for state in State]
 
 MILLISECONDS_MIN = 10**11
@@ -65,16 +71,16 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     every error of lineage, else TooLarge.
     """
     validator = Validator()
-    members = validator.members(document, "", ("run", "operations", "namespace", "destination"))
+    top = Part(validator, document).with_members("run", "operations", "namespace", "destination")
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(validator, members, namespace)
-    run = read_run(validator, members, namespace)
+    namespace = read_namespace(top, namespace)
+    run = read_run(top, namespace)
     if validator.errors:
         # The document is refused without its lineage, which takes longer to build than all else.
-        errors = _find_shape_errors(members, namespace) if operations is None else ()
+        errors = _find_shape_errors(top.members, namespace) if operations is None else ()
         raise UnreadableDocument(chain(validator.errors, errors))
-    return Reading(run, operations or read_operations(members, namespace), tuple(validator.warnings))
+    return Reading(run, operations or read_operations(top.members, namespace), tuple(validator.warnings))
 
 
 def read_operations(
@@ -85,7 +91,7 @@ def read_operations(
 ) -> ReadOperations:
     """Build the lineage of the members `operations` and `destination`; raises like `read`."""
     validator = Validator()
-    operations, invalid = _parse_operations(validator, members, namespace)
+    operations, invalid = _parse_operations(Part(validator, members), namespace)
     if validator.errors:
         # Lineage is checked in well-formed operations only: placeholders would cause false errors.
         raise UnreadableDocument(validator.errors)
@@ -100,114 +106,90 @@ def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
     """Return the errors of shape in the operations; empty if they have errors of lineage only."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
-        _parse_operations(validator, members, namespace)
+        _parse_operations(Part(validator, members), namespace)
     return validator.errors
 
 
-def _parse_operations(
-    validator: Validator, members: dict[str, Any], namespace: str
-) -> tuple[list[Operation], ErrorList]:
+def _parse_operations(top: Part, namespace: str) -> tuple[list[Operation], ErrorList]:
     """Return the operations, and the errors of lineage, which only the name-based form can have here."""
-    data = validator.items(members, "operations", "", required=True)
-    if "destination" in members:
-        return name_based_form.read(validator, data, members["destination"], namespace)
-    refuse_unknown_origins(data)
-    return [
-        _operation(validator, item, path, namespace) for item, path in items_with_path(data, "operations")
-    ], ErrorList()
+    items = top.items("operations", required=True)
+    if "destination" in top:
+        return name_based_form.read(top, items, namespace)
+    values = top.get("operations")
+    refuse_unknown_origins(values if isinstance(values, list) else [])
+    return [_operation(item, namespace) for item in items], ErrorList()
 
 
-def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:
+def read_namespace(top: Part, namespace: str | None) -> str:
     """Return the program's namespace, from the URL or document; add an error if they differ."""
     if namespace is None:
-        return validator.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
-    if members.get("namespace", namespace) != namespace:
-        validator.error("namespace", f"must be {namespace!r}, as in the URL, or be left out")
-    return validator.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
+        return top.required("namespace", bytes_max=ID_BYTES_MAX)
+    if "namespace" in top and top.get("namespace") != namespace:
+        top.error(f"must be {namespace!r}, as in the URL, or be left out", "namespace")
+    return top.validator.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
 
 
-def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> ProgramRun:
+def read_run(top: Part, namespace: str) -> ProgramRun:
     """Read the program run of a document; add errors, and a warning for a start before March 1973."""
-    if "run" not in members:
-        validator.error("run", "missing")
-    member_names = ("application", "version", "type", "program", "run", "startTime", "state")
-    data = validator.members(members.get("run", {}), "run", member_names)
+    run = top.member("run")
+    if "run" in top:
+        run.with_members("application", "version", "type", "program", "run", "startTime", "state")
+    else:
+        run.error("missing")
     # One error for the whole member instead of one for each member that it lacks.
-    if not isinstance(members.get("run"), dict):
+    if not run.is_object:
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
-    start_ms = validator.integer(data, "startTime", "run", below=START_LIMIT_MS)
+    start_ms = run.integer("startTime", below=START_LIMIT_MS)
     if start_ms < MILLISECONDS_MIN:
-        validator.warning("run.startTime", "is before March 1973; it is in milliseconds, are these seconds?")
+        run.warning("is before March 1973; it is in milliseconds, are these seconds?", "startTime")
     return ProgramRun(
         namespace=namespace,
-        application=validator.required(data, "application", "run", bytes_max=NAME_BYTES_MAX),
-        version=validator.optional(data, "version", "run", bytes_max=NAME_BYTES_MAX),
-        type=validator.required(data, "type", "run", bytes_max=NAME_BYTES_MAX),
-        program=validator.required(data, "program", "run", bytes_max=NAME_BYTES_MAX),
-        run=validator.required(data, "run", "run", bytes_max=ID_BYTES_MAX),
+        application=run.required("application", bytes_max=NAME_BYTES_MAX),
+        version=run.optional("version", bytes_max=NAME_BYTES_MAX),
+        type=run.required("type", bytes_max=NAME_BYTES_MAX),
+        program=run.required("program", bytes_max=NAME_BYTES_MAX),
+        run=run.required("run", bytes_max=ID_BYTES_MAX),
         start_ms=start_ms,
-        state=State(validator.choice(data, "state", "run", _STATES, State.COMPLETE.value)),
+        state=State(run.choice("state", _STATES, State.COMPLETE.value)),
     )
 
 
-def _operation(validator: Validator, item: object, path: str, namespace: str) -> Operation:
+def _operation(part: Part, namespace: str) -> Operation:
     """Read an operation by its `type`; add errors for missing members and those of other types."""
-    member_names = {"type", "name", "description"}
-    kind = item.get("type") if isinstance(item, dict) else None
+    kind = part.get("type") if part.get("type") in TYPES else ""
+    # With an unknown type the members of all types are allowed, so that only the type is reported.
+    members = _MEMBERS.get(kind, ("source", "destination", "inputs", "outputs"))
+    part.with_members("type", "name", "description", *members)
+    if part.is_object and "type" not in part:
+        part.error("missing", "type")
+    name = part.required("name") if part.is_object else "?"
+    description = part.optional("description")
     match kind:
         case "READ":
-            data = validator.members(item, path, member_names | {"source", "outputs"})
-        case "TRANSFORM":
-            data = validator.members(item, path, member_names | {"inputs", "outputs"})
+            return Read(name, description, *read_dataset(part, "source", namespace), _outputs(part))
         case "WRITE":
-            data = validator.members(item, path, member_names | {"destination", "inputs"})
-        # With an unknown type the members of all types are allowed, so that only the type is reported.
-        case _:
-            data = validator.members(
-                item, path, member_names | {"source", "destination", "inputs", "outputs"}
-            )
-    if isinstance(item, dict) and "type" not in data:
-        validator.error(child_path(path, "type"), "missing")
-    name = validator.required(data, "name", path) if isinstance(item, dict) else "?"
-    description = validator.optional(data, "description", path)
-    match kind:
-        case "READ":
-            source = read_dataset(validator, data, "source", path, namespace)
-            return Read(name, description, *source, _outputs(validator, data, path))
-        case "WRITE":
-            destination = read_dataset(validator, data, "destination", path, namespace)
-            return Write(name, description, *destination, _inputs(validator, data, path))
+            return Write(name, description, *read_dataset(part, "destination", namespace), _inputs(part))
         case "TRANSFORM":
-            return Transform(
-                name, description, _inputs(validator, data, path), _outputs(validator, data, path)
-            )
-    if "type" in data:
-        validator.choice(data, "type", path, TYPES, "")
-    # A placeholder: `validator` has an error by now, so it is never recorded.
+            return Transform(name, description, _inputs(part), _outputs(part))
+    if "type" in part:
+        part.choice("type", TYPES, "")
+    # A placeholder: there is an error by now, so it is never recorded.
     return Transform(name, description, (), ())
 
 
-def _outputs(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:
-    items = validator.items(data, "outputs", path)
-    return tuple(
-        read_field(validator, item, item_path)
-        for item, item_path in items_with_path(items, child_path(path, "outputs"))
-    )
+def _outputs(operation: Part) -> tuple[Field, ...]:
+    return tuple(map(read_field, operation.items("outputs")))
 
 
-def _inputs(validator: Validator, data: dict[str, Any], path: str) -> tuple[InputField, ...]:
-    items = validator.items(data, "inputs", path)
-    return tuple(
-        _input(validator, item, item_path)
-        for item, item_path in items_with_path(items, child_path(path, "inputs"))
-    )
+def _inputs(operation: Part) -> tuple[InputField, ...]:
+    return tuple(map(_input, operation.items("inputs")))
 
 
-def _input(validator: Validator, item: object, path: str) -> InputField:
+def _input(part: Part) -> InputField:
     """Read an input; `?` with errors for what is missing or invalid."""
-    data = validator.members(item, path, ("origin", "name", "influence", "kind"))
-    if not isinstance(item, dict):
+    part.with_members("origin", "name", "influence", "kind")
+    if not part.is_object:
         return InputField("?", "?")
-    origin = validator.required(data, "origin", path)
-    name = validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
-    return InputField(origin, name, *read_influence(validator, data, path))
+    origin = part.required("origin")
+    name = part.required("name", bytes_max=NAME_BYTES_MAX)
+    return InputField(origin, name, *read_influence(part))

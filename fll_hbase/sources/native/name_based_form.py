@@ -6,30 +6,27 @@ an input of an operation without outputs; the fields alive at the end are writte
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.sources.native.shared_members import read_dataset, read_field
-from fll_hbase.sources.validation import Validator, child_path, items_with_path
+from fll_hbase.sources.validation import Part
 
 SOURCE_FIELDS_MAX = 100_000
 """Fields that one operation may read: it couples each of its outputs with a field of each of its sources."""
 
 
-def read(
-    validator: Validator, items: list[Any], destination: object, namespace: str
-) -> tuple[list[Operation], ErrorList]:
+def read(top: Part, items: Iterable[Part], namespace: str) -> tuple[list[Operation], ErrorList]:
     """Return operations with origins, including Reads and the Write, and errors for unresolved inputs."""
-    holder = {"destination": destination}
-    target, description = read_dataset(validator, holder, "destination", "", namespace, also=("fields",))
+    target, description = read_dataset(top, "destination", namespace, also=("fields",))
     flow = _Flow()
-    for item, path in items_with_path(items, "operations"):
-        _add(validator, flow, item, path, namespace)
-    inputs = _write_inputs(validator, flow, destination)
+    for item in items:
+        _add(flow, item, namespace)
+    inputs = _write_inputs(flow, top.member("destination"))
     flow.operations.append(Write(flow.names.assign("write"), description, target, description, inputs))
     return flow.operations, flow.invalid
 
@@ -58,22 +55,16 @@ class _Flow:
             self.alive[output.name] = None
 
 
-def _add(validator: Validator, flow: _Flow, item: object, path: str, namespace: str) -> None:
+def _add(flow: _Flow, item: Part, namespace: str) -> None:
     """Add an operation to the flow: a READ if its only input is a source, else a TRANSFORM."""
-    data = validator.members(item, path, ("name", "description", "inputs", "outputs"))
-    if not isinstance(item, dict):
+    item.with_members("name", "description", "inputs", "outputs")
+    if not item.is_object:
         return
-    own_name = validator.required(data, "name", path)
-    description = validator.optional(data, "description", path)
-    items = validator.items(data, "outputs", path)
-    outputs = tuple(
-        read_field(validator, output, item_path)
-        for output, item_path in items_with_path(items, child_path(path, "outputs"))
-    )
+    own_name = item.required("name")
+    description = item.optional("description")
+    outputs = tuple(map(read_field, item.items("outputs")))
     # Inputs are resolved before the outputs are added: an operation may read and output the same name.
-    operation_inputs = _read_inputs(
-        validator, flow, validator.items(data, "inputs", path), child_path(path, "inputs"), namespace
-    )
+    operation_inputs = _read_inputs(flow, item.items("inputs"), namespace)
     # Names may repeat in this form, while origins refer to operations by name.
     name = flow.names.assign(own_name)
     # A READ has one source and no inputs; any other mix becomes a READ per source before a TRANSFORM.
@@ -109,32 +100,29 @@ class _OperationInputs:
     inputs: list[InputField] = field(default_factory=list)
 
 
-def _read_inputs(
-    validator: Validator, flow: _Flow, items: list[Any], path: str, namespace: str
-) -> _OperationInputs:
+def _read_inputs(flow: _Flow, items: Iterable[Part], namespace: str) -> _OperationInputs:
     """Read the inputs of an operation: sources, and fields that earlier operations output."""
     operation_inputs = _OperationInputs()
-    for item, item_path in items_with_path(items, path):
-        members = validator.members(item, item_path, ("source", "field"))
-        if not isinstance(item, dict):
+    for item in items:
+        item.with_members("source", "field")
+        if not item.is_object:
             continue
-        if ("source" in members) == ("field" in members):
-            validator.error(item_path, "must have either a source or a field")
-        elif "source" in members:
-            operation_inputs.sources.append(read_dataset(validator, members, "source", item_path, namespace))
+        if ("source" in item) == ("field" in item):
+            item.error("must have either a source or a field")
+        elif "source" in item:
+            operation_inputs.sources.append(read_dataset(item, "source", namespace))
         else:
-            name = read_field(validator, members["field"], child_path(item_path, "field")).name
+            name = read_field(item.member("field")).name
             operation_inputs.fields.append(name)
-            operation_inputs.inputs += flow.resolve_input(name, item_path)
+            operation_inputs.inputs += flow.resolve_input(name, item.path)
     return operation_inputs
 
 
-def _write_inputs(validator: Validator, flow: _Flow, destination: object) -> tuple[InputField, ...]:
+def _write_inputs(flow: _Flow, destination: Part) -> tuple[InputField, ...]:
     """Return the inputs of the Write: the fields that the destination lists, else all live fields."""
-    if not isinstance(destination, dict) or "fields" not in destination:
+    if "fields" not in destination:
         return tuple(InputField(flow.origins[name], name) for name in flow.alive)
-    listed = validator.items(destination, "fields", "destination")
     inputs: list[InputField] = []
-    for item, item_path in items_with_path(listed, "destination.fields"):
-        inputs += flow.resolve_input(read_field(validator, item, item_path).name, item_path)
+    for item in destination.items("fields"):
+        inputs += flow.resolve_input(read_field(item).name, item.path)
     return tuple(inputs)

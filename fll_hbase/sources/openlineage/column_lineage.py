@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.operations import KINDS
 from fll_hbase.model.run_events import InputColumn, OutputColumn
-from fll_hbase.sources.openlineage.json_access import list_items, members, text
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
-SourceLookup: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str] | None]
+SourceLookup: TypeAlias = Callable[[Part], tuple[int, str] | None]
 """Returns the index of the dataset of an input and the field name; None if the input names no field."""
 
 
@@ -45,32 +44,28 @@ class OutputLineage:
     dataset_inputs: tuple[InputColumn, ...]
 
 
-def read(
-    validator: Validator, facet: dict[str, Any], path: str, source: SourceLookup, shape: FacetLayout
-) -> OutputLineage:
+def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage:
     """Read the lineage of one output. Fields whose inputs all name datasets without a field are left out.
 
     Without a list of dataset inputs, indirect inputs that all columns share become these.
     """
+    validator = facet.validator
     columns: dict[str, set[InputColumn]] = {}
-    fields_at = child_path(path, "fields")
-    for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():
-        item_path = child_path(fields_at, name)
-        data = members(validator, item, item_path, optional=True)
+    for name, item in facet.optional_object("fields").member_parts():
+        item.as_optional_object()
         errors_before = validator.errors.count
-        validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
-        if validator.leave_out(item_path, errors_before=errors_before) or not isinstance(item, dict):
+        validator.name(name, item.path, bytes_max=NAME_BYTES_MAX)
+        if item.leave_out(errors_before=errors_before) or not item.is_object:
             continue
-        description = _describe_field(validator, data, item_path)
-        inputs = set(_read_inputs(validator, data, shape.field_inputs, item_path, source, description))
+        inputs = set(_read_inputs(item, shape.field_inputs, source, _describe_field(item)))
         # A field without inputs is generated; one whose inputs name only datasets, or cannot be read, has
         # unknown ones.
-        if inputs or data.get(shape.field_inputs) in (None, []):
+        if inputs or item.get(shape.field_inputs) in (None, []):
             columns[name] = inputs
     dataset_inputs = {
         # Indirect, even if the agent types it DIRECT: an input of all rows is no value of one field.
         _dataset_input(input_column)
-        for input_column in _read_inputs(validator, facet, shape.dataset_inputs, path, source, "")
+        for input_column in _read_inputs(facet, shape.dataset_inputs, source, "")
     }
     # Layouts before 1-2-0. In a dataset with one field they look like the field's own.
     if not isinstance(facet.get(shape.dataset_inputs), list) and len(columns) > 1:
@@ -93,47 +88,30 @@ def _dataset_input(column: InputColumn) -> InputColumn:
 
 
 def _read_inputs(
-    validator: Validator,
-    holder: dict[str, Any],
-    name: str,
-    path: str,
-    source: SourceLookup,
-    field_description: str,
+    holder: Part, name: str, source: SourceLookup, field_description: str
 ) -> Iterator[InputColumn]:
     """Yield each readable input of a column, once for each of its transformations."""
-    for item, item_path in items_with_path(list_items(validator, holder, name, path), child_path(path, name)):
-        data = members(validator, item, item_path, optional=True)
-        located = source(data, item_path) if isinstance(item, dict) else None
-        if located is None:
-            continue
-        index, field = located
-        transformations = list_items(validator, data, "transformations", item_path)
-        is_described = False
-        for transformation, where in items_with_path(
-            transformations, child_path(item_path, "transformations")
-        ):
-            column = _read_transformation(validator, transformation, where, index, field)
-            if column is not None:
-                is_described = True
-                yield column
-        # Layouts up to 1-0-2 describe the transformation at the field, for all of its inputs.
-        if not is_described:
-            yield InputColumn(index, field, True, "", field_description)
+    for item in holder.optional_items(name):
+        located = source(item) if item.as_optional_object().is_object else None
+        if located is not None:
+            described = [
+                column
+                for transformation in item.optional_items("transformations")
+                if (column := _read_transformation(transformation.as_optional_object(), *located))
+            ]
+            # Layouts up to 1-0-2 describe the transformation at the field, for all of its inputs.
+            yield from described or [InputColumn(*located, True, "", field_description)]
 
 
-def _read_transformation(
-    validator: Validator, item: object, path: str, dataset_index: int, field: str
-) -> InputColumn | None:
+def _read_transformation(part: Part, dataset_index: int, field: str) -> InputColumn | None:
     """Return an input with one transformation; None, with a warning, if that has no type."""
-    data = members(validator, item, path, optional=True)
-    errors_before = validator.errors.count
-    type_ = text(validator, data, "type", path, required=True).upper()
-    if validator.leave_out(path, errors_before=errors_before):
+    type_ = part.readable(lambda item: item.required("type"))
+    if type_ is None:
         return None
-    subtype = text(validator, data, "subtype", path)
-    description = text(validator, data, "description", path)
-    masked = data.get("masking") is True
-    if type_ == INDIRECT:
+    subtype = part.text("subtype")
+    description = part.text("description")
+    masked = part.get("masking") is True
+    if type_.upper() == INDIRECT:
         # The spec does not enumerate subtypes; one that is no kind of the contract is left out.
         kind = subtype.lower()
         described = _describe_transformation("", description, masked=masked)
@@ -143,9 +121,9 @@ def _read_transformation(
     )
 
 
-def _describe_field(validator: Validator, data: dict[str, Any], path: str) -> str:
-    type_ = text(validator, data, "transformationType", path)
-    description = text(validator, data, "transformationDescription", path)
+def _describe_field(field: Part) -> str:
+    type_ = field.text("transformationType")
+    description = field.text("transformationDescription")
     masked = type_.upper() == MASKED
     return _describe_transformation("" if masked else type_, description, masked=masked)
 

@@ -17,9 +17,8 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets, sql_facet
 from fll_hbase.sources.openlineage.event_datasets import DatasetCollector
-from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.time_member import read_time_ms
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 KINDS = {kind.value for kind in EventType}
 DATASET = "DATASET"
@@ -66,24 +65,22 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     UnreadableDocument with every error that makes the run, job or dataset itself unreadable.
     """
     validator = Validator()
-    data = members(validator, document, "")
+    top = Part(validator, document).as_object()
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    time_ms = read_time_ms(validator, data, "eventTime", "")
-    producer = text(validator, data, "producer", "")
-    datasets = DatasetCollector(
-        validator, rules or NameRules(), producer=producer, namespace=_job_namespace(data)
-    )
+    time_ms = read_time_ms(top, "eventTime")
+    producer = top.text("producer")
+    datasets = DatasetCollector(rules or NameRules(), producer=producer, namespace=_job_namespace(top))
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None
     # Run events have a job, too, so `run` is looked for first.
-    if "run" in data:
-        parsed = _run_event(validator, data, datasets, time_ms)
-    elif "dataset" in data:
-        parsed = _dataset_event(validator, data, datasets, time_ms)
-    elif "job" in data:
-        parsed = _job_event(validator, data, datasets, time_ms)
+    if "run" in top:
+        parsed = _run_event(top, datasets, time_ms)
+    elif "dataset" in top:
+        parsed = _dataset_event(top, datasets, time_ms)
+    elif "job" in top:
+        parsed = _job_event(top, datasets, time_ms)
     else:
-        validator.error("", "none of run, job and dataset: an event tells of one of them")
+        top.error("none of run, job and dataset: an event tells of one of them")
     if validator.errors or parsed is None:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
@@ -96,30 +93,25 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     return ParsedEvent(event, part, tags, tuple(validator.warnings), statements, later)
 
 
-def _job_namespace(data: dict[str, Any]) -> str:
+def _job_namespace(top: Part) -> str:
     """Return the namespace of the job if it can be read, else ""."""
-    job = data.get("job")
     # A validator of its own: what is wrong with the job is reported where the job is read.
-    validator = Validator()
-    namespace = validator.required(
-        job if isinstance(job, dict) else {}, "namespace", "job", bytes_max=ID_BYTES_MAX
-    )
-    return "" if validator.errors else namespace
+    job = Part(Validator(), top.get("job"))
+    namespace = job.required("namespace", bytes_max=ID_BYTES_MAX)
+    return "" if job.validator.errors else namespace
 
 
-def _run_event(
-    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
-) -> tuple[EventLineage, IncomingEvent]:
+def _run_event(top: Part, datasets: DatasetCollector, time_ms: int) -> tuple[EventLineage, IncomingEvent]:
     """Return the lineage of an event of a run, and the event; an exported one as the run it is of."""
-    errors_before = validator.errors.count
-    kind = EventType(validator.choice(data, "eventType", "", KINDS, EventType.OTHER.value))
-    validator.leave_out("eventType", errors_before=errors_before)
-    about = members(validator, data.get("run"), "run")
-    run = validator.required(about, "runId", "run", bytes_max=ID_BYTES_MAX)
-    run_facets = members(validator, about.get("facets"), "run.facets", optional=True)
-    exported = facets.read_exported_run(validator, run_facets)
-    part = _event_lineage(validator, data, datasets, exported.operations if exported else "")
-    facts = facets.run_facts(validator, run_facets, datasets.physical_names)
+    errors_before = top.validator.errors.count
+    kind = EventType(top.choice("eventType", KINDS, EventType.OTHER.value))
+    top.member("eventType").leave_out(errors_before=errors_before)
+    about = top.member("run").as_object()
+    run = about.required("runId", bytes_max=ID_BYTES_MAX)
+    run_facets = about.optional_object("facets")
+    exported = facets.read_exported_run(run_facets)
+    part = _event_lineage(top, datasets, exported.operations if exported else "")
+    facts = facets.run_facts(run_facets, datasets.physical_names)
     if exported:
         # An export keeps its run id and start, so that importing it again is a duplicate.
         run, time_ms, facts = exported.run.run, exported.run.start_ms, exported.with_program(facts)
@@ -127,24 +119,24 @@ def _run_event(
 
 
 def _job_event(
-    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
+    top: Part, datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
     """Return the lineage of a job, and its event; None if it names no datasets."""
-    part = _event_lineage(validator, data, datasets, "")
+    part = _event_lineage(top, datasets, "")
     # Without datasets the event describes the job only, and there is nothing to record.
     return part, _static_event(part, time_ms, datasets) if part.mentions else None
 
 
 def _dataset_event(
-    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
+    top: Part, datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
     """Convert static lineage of a dataset to a write by a job of the same name.
 
     The event is None if it has only metadata. Raises UnreadableDocument for an unreadable name.
     """
-    datasets.add(data["dataset"], "dataset", written=True)
+    datasets.add(top.member("dataset"), written=True)
     if datasets.first is None:
-        raise UnreadableDocument([*validator.errors, *validator.warnings])
+        raise UnreadableDocument([*top.validator.errors, *top.validator.warnings])
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, DATASET, datasets.dataset_names(), mentions)
     has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
@@ -178,28 +170,26 @@ def _has_lineage(mentions: Sequence[DatasetMention]) -> bool:
     return len(mentions) > 1 or any(mention.columns or mention.dataset_inputs for mention in mentions)
 
 
-def _event_lineage(
-    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, operations: str
-) -> EventLineage:
+def _event_lineage(top: Part, datasets: DatasetCollector, operations: str) -> EventLineage:
     """Collect the datasets of an event; return its lineage, completed by the columns of its SQL."""
-    job = members(validator, data.get("job"), "job")
-    namespace = validator.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
-    name = validator.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
-    job_facets = members(validator, job.get("facets"), "job.facets", optional=True)
+    job = top.member("job").as_object()
+    namespace = job.required("namespace", bytes_max=ID_BYTES_MAX)
+    name = job.required("name", bytes_max=NAME_BYTES_MAX)
+    job_facets = job.optional_object("facets")
     for list_name, written in (("inputs", False), ("outputs", True)):
-        for number, item in enumerate(list_items(validator, data, list_name, "")):
-            datasets.add(item, child_path(list_name, number), written=written)
-    for entry, path in facets.lineage_entries(validator, job_facets):
-        datasets.add_entry(entry, path)
-    type_ = facets.integration(validator, job_facets)
+        for item in top.optional_items(list_name):
+            datasets.add(item, written=written)
+    for entry in facets.lineage_entries(job_facets):
+        datasets.add_entry(entry)
+    type_ = facets.integration(job_facets)
     mentions, names = datasets.mentions(), datasets.dataset_names()
-    statement = facets.sql(validator, job_facets)
+    statement = facets.sql(job_facets)
     if statement and not operations:
         mentions, fault = sql_facet.with_derived_columns(
             mentions, names, statement, datasets.ordered_fields()
         )
         if fault:
-            validator.warning("job.facets.sql.query", fault)
+            job_facets.member("sql").warning(fault, "query")
     return EventLineage(namespace, name, type_, names, mentions, statement, operations)
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fll_hbase.model import run_events
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import column_lineage
-from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER
-from fll_hbase.sources.openlineage.json_access import facet, list_items, members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name of a dataset."""
@@ -39,9 +38,8 @@ class _ListedDataset:
 
     name: Name
     written: bool
-    path: str
     fields: dict[str, str] | None = None
-    lineages: list[tuple[column_lineage.FacetLayout, dict[str, Any], str]] = field(default_factory=list)
+    lineages: list[tuple[column_lineage.FacetLayout, Part]] = field(default_factory=list)
     aliases: set[Name] = field(default_factory=set)
     lifecycle: str = ""
     previous: Name | None = None
@@ -57,8 +55,7 @@ class DatasetCollector:
     out with a warning, and costs no other part.
     """
 
-    def __init__(self, validator: Validator, rules: NameRules, *, producer: str, namespace: str) -> None:
-        self._validator = validator
+    def __init__(self, rules: NameRules, *, producer: str, namespace: str) -> None:
         self._namespace = namespace
         self._rules = rules
         self._doubles_directories = SPARK in producer
@@ -76,49 +73,38 @@ class DatasetCollector:
         """The name of the first dataset; None without any."""
         return self._listed[0].name if self._listed else None
 
-    def add(self, item: object, path: str, *, written: bool) -> None:
+    def add(self, item: Part, *, written: bool) -> None:
         """Add a dataset of `inputs` or `outputs`; warn of one without readable name, and leave it out."""
-        data = members(self._validator, item, path, optional=True)
-        if not isinstance(item, dict):
-            if item is None:
-                self._validator.warn_type(item, path, "an object")
+        if not item.is_object:
+            item.warn_type("an object")
             return
-        facets_at = child_path(path, "facets")
-        facets = members(self._validator, data.get("facets"), facets_at, optional=True)
-        change = facet(self._validator, facets, "lifecycleStateChange", facets_at) or {}
-        change_at = child_path(facets_at, "lifecycleStateChange")
-        lifecycle = text(self._validator, change, "lifecycleStateChange", change_at).upper()
-        doubled = self._doubles_directories and lifecycle == "DROP"
-        dataset_name = self._read_name(data, path, doubled=doubled)
-        if dataset_name is None:
+        facets = item.optional_object("facets")
+        change = facet(facets, "lifecycleStateChange")
+        lifecycle = change.text("lifecycleStateChange").upper()
+        name = self._read_name(item, doubled=self._doubles_directories and lifecycle == "DROP")
+        if name is None:
             return
-        dataset = _ListedDataset(dataset_name, written, path, lifecycle=lifecycle)
-        if change:
-            previous_at = child_path(change_at, "previousIdentifier")
-            previous = members(self._validator, change.get("previousIdentifier"), previous_at, optional=True)
-            dataset.previous = self._read_name(previous, previous_at) if previous else None
-        dataset.fields = self._fields(facets, facets_at)
-        for name, shape in _LINEAGES.items():
-            lineage = facet(self._validator, facets, name, facets_at, member="fields")
-            if lineage is not None:
-                dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
+        dataset = _ListedDataset(name, written, lifecycle=lifecycle)
+        previous = change.optional_object("previousIdentifier")
+        if previous.members:
+            dataset.previous = self._read_name(previous)
+        dataset.fields = self._fields(facets)
+        for facet_name, shape in _LINEAGES.items():
+            lineage = facet(facets, facet_name, member="fields")
+            if lineage.is_object:
+                dataset.lineages.append((shape, lineage))
         # After name rules a symlink may equal the name; a dataset is no alias of itself.
-        dataset.aliases = set(self._aliases(facets, facets_at)) - {dataset.name}
-        if documentation := facet(self._validator, facets, "documentation", facets_at):
-            documentation_at = child_path(facets_at, "documentation")
-            dataset.description = text(self._validator, documentation, "description", documentation_at)
-        dataset.tags = list(self._tags(facets, facets_at))
+        dataset.aliases = set(self._aliases(facets)) - {dataset.name}
+        dataset.description = facet(facets, "documentation").text("description")
+        dataset.tags = list(self._tags(facets))
         dataset.has_catalogue_facet = isinstance(facets.get(CATALOGUE), dict) and self._producer == EXPORTER
         self._listed.append(dataset)
 
-    def add_entry(self, data: dict[str, Any], path: str) -> None:
+    def add_entry(self, entry: Part) -> None:
         """Add an output that the `lineage` facet of a job describes."""
-        name = self._read_name(data, path)
-        if name is None:
-            return
-        dataset = _ListedDataset(name, True, path)
-        dataset.lineages.append((column_lineage.LINEAGE, data, path))
-        self._listed.append(dataset)
+        name = self._read_name(entry)
+        if name is not None:
+            self._listed.append(_ListedDataset(name, True, lineages=[(column_lineage.LINEAGE, entry)]))
 
     def mentions(self) -> tuple[DatasetMention, ...]:
         """Return a mention of each dataset read or written, duplicates merged, ordered as `dataset_names`."""
@@ -145,13 +131,11 @@ class DatasetCollector:
         """
         stated: dict[Name, list[_ListedDataset]] = {}
         for dataset in self._listed:
-            if not dataset.written and any(data for _, data, _ in dataset.lineages):
-                item = _ListedDataset(dataset.name, True, dataset.path, dataset.fields, dataset.lineages)
+            if not dataset.written and any(lineage.members for _, lineage in dataset.lineages):
+                item = _ListedDataset(dataset.name, True, dataset.fields, dataset.lineages)
                 stated.setdefault(dataset.name, []).append(item)
         for listed in stated.values():
-            collector = DatasetCollector(
-                self._validator, self._rules, producer=self._producer, namespace=self._namespace
-            )
+            collector = DatasetCollector(self._rules, producer=self._producer, namespace=self._namespace)
             collector._listed, collector._with_schemas = listed, self._listed
             collector._names_without_namespace = self._names_without_namespace
             yield collector
@@ -207,29 +191,25 @@ class DatasetCollector:
         dataset: _ListedDataset,
         paths: dict[Name, dict[str, str]],
         shape: column_lineage.FacetLayout,
-        data: dict[str, Any],
-        path: str,
+        facet: Part,
     ) -> column_lineage.OutputLineage:
         """Read a facet of column lineage; its inputs are dataset indexes and the paths of nested fields."""
 
-        def source(data: dict[str, Any], path: str) -> tuple[int, str] | None:
+        def source(item: Part) -> tuple[int, str] | None:
             # A dependency between jobs has no fields, so it is not recorded.
-            if data.get("type") == JOB:
-                return None
-            name = self._read_name(data, path)
+            name = None if item.get("type") == JOB else self._read_name(item)
             if name is None:
                 return None
             # Only the facet `lineage` has inputs without a field; in `columnLineage` the field is required.
-            if shape is column_lineage.LINEAGE and data.get("field") is None:
+            if shape is column_lineage.LINEAGE and item.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
-            errors_before = self._validator.errors.count
-            field_name = self._validator.required(data, "field", path, bytes_max=NAME_BYTES_MAX)
-            if self._validator.leave_out(path, errors_before=errors_before):
+            field_name = item.readable(lambda part: part.required("field", bytes_max=NAME_BYTES_MAX))
+            if field_name is None:
                 return None
             return self._index_of(name), paths.get(name, {}).get(field_name, field_name)
 
-        lineage = column_lineage.read(self._validator, data, path, source, shape)
+        lineage = column_lineage.read(facet, source, shape)
         nested_paths = paths.get(dataset.name)
         if not nested_paths:
             return lineage
@@ -242,95 +222,79 @@ class DatasetCollector:
     def _index_of(self, name: Name) -> int:
         return self._indexes.setdefault(name, len(self._indexes))
 
-    def _read_name(self, data: dict[str, Any], path: str, *, doubled: bool = False) -> Name | None:
+    def _read_name(self, item: Part, *, doubled: bool = False) -> Name | None:
         """Return namespace and name, after name rules; None, with a warning, if one is unreadable."""
-        errors_before = self._validator.errors.count
-        namespace = data.get("namespace")
-        if namespace == "" and self._namespace:
-            namespace = self._namespace_of_job(data.get("name"), path)
+        errors_before = item.validator.errors.count
+        if item.get("namespace") == "" and self._namespace:
+            namespace = self._namespace_of_job(item)
         else:
-            namespace = self._validator.required(data, "namespace", path, bytes_max=ID_BYTES_MAX)
-        name = self._validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
+            namespace = item.required("namespace", bytes_max=ID_BYTES_MAX)
+        name = item.required("name", bytes_max=NAME_BYTES_MAX)
         # The repeated directory is removed first, so that name rules match the path as it is on disk.
         logical = self._rules.apply(_DOUBLED_DIRECTORY.sub(r"\1", name) if doubled else name)
         if logical != name:
             # The replacement of a rule can make a name longer than the limit.
-            self._validator.name(logical, path, bytes_max=NAME_BYTES_MAX)
-        if self._validator.leave_out(path, errors_before=errors_before):
+            item.validator.name(logical, item.path, bytes_max=NAME_BYTES_MAX)
+        if item.leave_out(errors_before=errors_before):
             return None
         if logical != name:
             self.physical_names.add((namespace, logical, name))
         return namespace, logical
 
-    def _namespace_of_job(self, name: object, path: str) -> str:
+    def _namespace_of_job(self, item: Part) -> str:
         """Return the namespace of datasets without one, as Flink sends them; warn once for each name."""
+        name = item.get("name")
         if isinstance(name, str) and name not in self._names_without_namespace:
             self._names_without_namespace.add(name)
             detail = f"must not be empty; the dataset is in the namespace of the job, {self._namespace!r}"
-            self._validator.warning(child_path(path, "namespace"), detail)
+            item.warning(detail, "namespace")
         return self._namespace
 
-    def _fields(self, facets: dict[str, Any], path: str) -> dict[str, str] | None:
+    def _fields(self, facets: Part) -> dict[str, str] | None:
         """Return types by field, nested ones as `a/b`; None without a readable schema."""
-        data = facet(self._validator, facets, "schema", path, member="fields", member_type=list)
-        if data is None:
-            return None
+        schema = facet(facets, "schema", member="fields", member_type=list)
         # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
-        return dict(self._typed(data, child_path(path, "schema"), "", DEPTH_MAX))
+        return dict(self._typed(schema, "", DEPTH_MAX)) if schema.is_object else None
 
-    def _typed(self, holder: dict[str, Any], path: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    def _typed(self, holder: Part, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
         """Yield name and type of fields and those inside them, down to `depth`; warn of deeper ones."""
-        items = list_items(self._validator, holder, "fields", path)
-        if items and not depth:
-            self._validator.warning(
-                path, f"nested more than {DEPTH_MAX} deep; the fields inside are left out"
-            )
-            return
-        for item, item_path in items_with_path(items, child_path(path, "fields")):
-            errors_before = self._validator.errors.count
-            data = members(self._validator, item, item_path)
-            name = prefix + self._validator.required(data, "name", item_path, bytes_max=NAME_BYTES_MAX)
-            self._validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
-            if self._validator.leave_out(item_path, errors_before=errors_before):
+        for item in holder.optional_items("fields"):
+            if not depth:
+                holder.warning(f"nested more than {DEPTH_MAX} deep; the fields inside are left out")
+                return
+            errors_before = item.validator.errors.count
+            name = prefix + item.as_object().required("name", bytes_max=NAME_BYTES_MAX)
+            item.validator.name(name, item.path, bytes_max=NAME_BYTES_MAX)
+            if item.leave_out(errors_before=errors_before):
                 continue
-            yield name, text(self._validator, data, "type", item_path)
-            yield from self._typed(data, item_path, f"{name}/", depth - 1)
+            yield name, item.text("type")
+            yield from self._typed(item, f"{name}/", depth - 1)
 
-    def _aliases(self, facets: dict[str, Any], path: str) -> Iterator[Name]:
-        data = facet(self._validator, facets, "symlinks", path)
-        if not data:
-            return
-        item_path = child_path(path, "symlinks")
-        for item, item_at in items_with_path(
-            list_items(self._validator, data, "identifiers", item_path), child_path(item_path, "identifiers")
-        ):
-            alias = self._read_name(members(self._validator, item, item_at, optional=True), item_at)
+    def _aliases(self, facets: Part) -> Iterator[Name]:
+        for item in facet(facets, "symlinks").optional_items("identifiers"):
+            alias = self._read_name(item.as_optional_object())
             if alias is not None:
                 yield alias
 
-    def _tags(self, facets: dict[str, Any], path: str) -> Iterator[DeclaredTag]:
+    def _tags(self, facets: Part) -> Iterator[DeclaredTag]:
         """Yield the readable tags of fields in the facet `tags`; tags of the dataset itself are left out."""
-        data = facet(self._validator, facets, "tags", path)
-        if not data:
-            return
-        tags_at = child_path(path, "tags")
-        producer = text(self._validator, data, "_producer", tags_at) or self._producer
-        items = list_items(self._validator, data, "tags", tags_at)
-        for item, item_path in items_with_path(items, child_path(tags_at, "tags")):
-            tag = members(self._validator, item, item_path, optional=True)
-            if tag.get("field") is None:
-                continue
-            errors_before = self._validator.errors.count
-            name = self._validator.required(tag, "field", item_path, bytes_max=NAME_BYTES_MAX)
-            key = self._validator.required(tag, "key", item_path)
-            value = text(self._validator, tag, "value", item_path)
+        tags = facet(facets, "tags")
+        producer = tags.text("_producer") or self._producer
+
+        def read(tag: Part) -> DeclaredTag | None:
+            if tag.as_optional_object().get("field") is None:
+                return None
+            name = tag.required("field", bytes_max=NAME_BYTES_MAX)
+            key = tag.required("key")
+            value = tag.text("value")
             # `true` is the value of a tag without one; any other is a part of its name.
             label = key if value in ("", "true") else f"{key}={value}"
-            label = self._validator.name(label, item_path, bytes_max=ID_BYTES_MAX)
-            if not self._validator.leave_out(item_path, errors_before=errors_before):
-                # An export of a store like this one names who put each tag.
-                by = text(self._validator, tag, "source", item_path) if producer == EXPORTER else producer
-                yield DeclaredTag(name, label, by[:PRODUCER_MAX])
+            tag.validator.name(label, tag.path, bytes_max=ID_BYTES_MAX)
+            # An export of a store like this one names who put each tag.
+            by = tag.text("source") if producer == EXPORTER else producer
+            return DeclaredTag(name, label, by[:PRODUCER_MAX])
+
+        return readable(tags.optional_items("tags"), read)
 
     def _paths(self) -> dict[Name, dict[str, str]]:
         """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""

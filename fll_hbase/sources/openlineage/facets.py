@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,10 +15,9 @@ from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.runtime.errors import FieldError, InputError
 from fll_hbase.sources.native.document import read_operations, read_run
-from fll_hbase.sources.openlineage.json_access import facet, list_items, members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, child_path
 
-RUN, JOB = "run.facets", "job.facets"
+DELETED = "_deleted"
 EXPORTER = "https://github.com/fll-hbase"
 """The producer of events that a store like this one exports."""
 
@@ -61,105 +61,111 @@ def _with_id(reference: tuple[str, str, str] | None, run: str) -> tuple[str, str
     return (*reference[:2], run) if reference and run else reference
 
 
-def run_facts(
-    validator: Validator, run_facets: dict[str, Any], physical: Iterable[tuple[str, str, str]]
-) -> EventRunFacts:
+def facet(
+    facets: Part,
+    name: str,
+    *,
+    member: str = "",
+    member_type: type[dict[str, Any]] | type[list[Any]] = dict,
+) -> Part:
+    """Return a facet; no object if it is missing, an empty object if it is deleted.
+
+    A facet whose `member` is present and not of `member_type` is left out, too: an empty one would replace
+    that of an earlier event.
+    """
+    part = facets.optional_object(name)
+    if not part.members:
+        return part
+    # A deleted facet is newer information (spec: `_deleted`); a missing one changes nothing.
+    if part.get(DELETED) is True:
+        return Part(part.validator, {}, part.path)
+    value = part.get(member) if member else None
+    if value is not None and not isinstance(value, member_type):
+        part.member(member).warn_type("an object" if member_type is dict else "an array")
+        return Part(part.validator, None, part.path)
+    return part
+
+
+def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> EventRunFacts:
     """Read the facts of a run: parent, nominal time, error message, physical names."""
-    parent = facet(validator, run_facets, "parent", RUN) or {}
-    nominal = facet(validator, run_facets, "nominalTime", RUN) or {}
-    path = child_path(RUN, "parent")
+    parent, nominal = facet(run_facets, "parent"), facet(run_facets, "nominalTime")
     return EventRunFacts(
-        parent=_reference(validator, parent, path),
-        root=_reference(
-            validator, members(validator, parent.get("root"), child_path(path, "root"), optional=True), path
-        ),
-        nominal_start=text(validator, nominal, "nominalStartTime", child_path(RUN, "nominalTime")),
-        nominal_end=text(validator, nominal, "nominalEndTime", child_path(RUN, "nominalTime")),
-        error=_error(validator, run_facets)[:ERROR_CHARACTERS_MAX],
+        parent=_reference(parent),
+        root=_reference(parent.optional_object("root")),
+        nominal_start=nominal.text("nominalStartTime"),
+        nominal_end=nominal.text("nominalEndTime"),
+        error=_error(run_facets)[:ERROR_CHARACTERS_MAX],
         physical_names=tuple(sorted(physical)),
     )
 
 
-def integration(validator: Validator, job_facets: dict[str, Any]) -> str:
+def integration(job_facets: Part) -> str:
     """Return the integration of the `jobType` facet, such as `SPARK`; "" without one."""
-    data = facet(validator, job_facets, "jobType", JOB)
-    return "" if not data else text(validator, data, "integration", child_path(JOB, "jobType"))
+    return facet(job_facets, "jobType").text("integration")
 
 
-def sql(validator: Validator, job_facets: dict[str, Any]) -> str:
+def sql(job_facets: Part) -> str:
     """Return the SQL text of the job; "" without one."""
-    data = facet(validator, job_facets, "sql", JOB)
-    return "" if not data else text(validator, data, "query", child_path(JOB, "sql"))
+    return facet(job_facets, "sql").text("query")
 
 
-def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def lineage_entries(job_facets: Part) -> Iterator[Part]:
     """Iterate over the datasets of the `lineage` facet of a job; entries of type JOB have no fields."""
-    data = facet(validator, job_facets, "lineage", JOB, member="entries", member_type=list)
-    if not data:
-        return
-    path = child_path(JOB, "lineage")
-    for item, item_path in items_with_path(
-        list_items(validator, data, "entries", path), child_path(path, "entries")
-    ):
-        entry = members(validator, item, item_path, optional=True)
-        if entry.get("type") == "DATASET":
-            yield entry, item_path
+    data = facet(job_facets, "lineage", member="entries", member_type=list)
+    for entry in data.optional_items("entries"):
+        if entry.as_optional_object().get("type") == "DATASET":
+            yield entry
 
 
-def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> ExportedRun | None:
+def read_exported_run(run_facets: Part) -> ExportedRun | None:
     """Parse the facet `fll_run`; None if it is missing, or invalid, which is a warning for each error."""
-    data = facet(validator, run_facets, EXPORTED_RUN, RUN)
-    if not data:
+    part = facet(run_facets, EXPORTED_RUN)
+    if not part.members:
         return None
     # A validator of its own: its paths begin at the facet, and get their prefix below.
-    run_validator = Validator()
-    run = read_run(run_validator, data, run_validator.required(data, "namespace", "", bytes_max=ID_BYTES_MAX))
+    top = Part(Validator(), part.members)
+    run = read_run(top, top.required("namespace", bytes_max=ID_BYTES_MAX))
     try:
-        if not run_validator.errors:
+        if not top.validator.errors:
             # Lenient: the exporting store also has runs of sources that leave out READs or WRITEs.
-            info = read_operations(data, run.namespace, build=build_lineage_lenient).info
+            info = read_operations(part.members, run.namespace, build=build_lineage_lenient).info
             operations = "\n".join(map(checksum.canonical, info.operations))
-            parents = (_parent_id(validator, data, name) for name in (PARENT_RUN, ROOT_RUN))
-            return ExportedRun(run, operations, *parents)
-        faults: Iterable[FieldError] = run_validator.errors
+            return ExportedRun(run, operations, _parent_id(part, PARENT_RUN), _parent_id(part, ROOT_RUN))
+        faults: Iterable[FieldError] = top.validator.errors
     except InputError as error:
         faults = error.errors
-    path = child_path(RUN, EXPORTED_RUN)
     for fault in faults:
-        fault_path = child_path(path, fault.path) if fault.path else path
-        validator.warning(fault_path, f"{fault.detail}; {path} is left out")
+        path = child_path(part.path, fault.path) if fault.path else part.path
+        part.validator.warning(path, f"{fault.detail}; {part.path} is left out")
     return None
 
 
-def _parent_id(validator: Validator, data: dict[str, Any], name: str) -> str:
-    path = child_path(RUN, EXPORTED_RUN)
-    errors_before = validator.errors.count
-    given = validator.optional(data, name, path, bytes_max=ID_BYTES_MAX)
-    return "" if validator.leave_out(child_path(path, name), errors_before=errors_before) else given
+def _parent_id(run: Part, name: str) -> str:
+    if run.get(name, "") == "":
+        return ""
+    return run.member(name).readable(partial(Part.name, bytes_max=ID_BYTES_MAX)) or ""
 
 
-def _error(validator: Validator, run_facets: dict[str, Any]) -> str:
+def _error(run_facets: Part) -> str:
     """Return the error message of a failed run; for the Spark agent the first line of the stack trace."""
-    data = facet(validator, run_facets, "errorMessage", RUN)
-    if data is not None:
-        return text(validator, data, "message", child_path(RUN, "errorMessage"))
+    message = facet(run_facets, "errorMessage")
+    if message.is_object:
+        return message.text("message")
     # The first line of a trace names the exception; the rest is code locations.
-    data = facet(validator, run_facets, SPARK_EXCEPTION, RUN) or {}
-    return text(validator, data, "stackTrace", child_path(RUN, SPARK_EXCEPTION)).partition("\n")[0]
+    return facet(run_facets, SPARK_EXCEPTION).text("stackTrace").partition("\n")[0]
 
 
-def _reference(validator: Validator, holder: dict[str, Any], path: str) -> tuple[str, str, str] | None:
+def _reference(holder: Part) -> tuple[str, str, str] | None:
     """Read the namespace and name of a job and its run id; None without a run."""
-    if not holder:
+    if not holder.members:
         return None
-    run = members(validator, holder.get("run"), child_path(path, "run"), optional=True)
-    job = members(validator, holder.get("job"), child_path(path, "job"), optional=True)
-    if not run:
+    run, job = holder.optional_object("run"), holder.optional_object("job")
+    if not run.members:
         return None
-    errors_before = validator.errors.count
-    reference = (
-        validator.optional(job, "namespace", child_path(path, "job"), bytes_max=ID_BYTES_MAX),
-        validator.optional(job, "name", child_path(path, "job"), bytes_max=NAME_BYTES_MAX),
-        validator.required(run, "runId", child_path(path, "run"), bytes_max=ID_BYTES_MAX),
+    return holder.readable(
+        lambda _: (
+            job.optional("namespace", bytes_max=ID_BYTES_MAX),
+            job.optional("name", bytes_max=NAME_BYTES_MAX),
+            run.required("runId", bytes_max=ID_BYTES_MAX),
+        )
     )
-    return None if validator.leave_out(path, errors_before=errors_before) else reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -23,7 +23,7 @@ from fll_hbase.sources.sql.queries.query_results import open_resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements.statement_reader import read_statements
 from fll_hbase.sources.sql.statements.written_operations import build_operations
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 NO_WRITE = "no statement writes a field of a table"
 SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
@@ -53,25 +53,25 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     a document of another shape or for text that is not SQL, InvalidLineage if nothing is written.
     """
     validator = Validator()
-    members = validator.members(document, "", _MEMBERS)
+    top = Part(validator, document).with_members(*_MEMBERS)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(validator, members, namespace)
-    run = read_run(validator, members, namespace)
-    if isinstance(members.get("dialect"), str):
+    namespace = read_namespace(top, namespace)
+    run = read_run(top, namespace)
+    if isinstance(top.get("dialect"), str):
         # Clients write `Snowflake` and `PostgreSQL`, too.
-        members = {**members, "dialect": members["dialect"].lower()}
-    dialect = validator.choice(members, "dialect", "", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
+        top = Part(validator, {**top.members, "dialect": top.get("dialect").lower()})
+    dialect = top.choice("dialect", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
     dialect = DIALECT_ALIASES.get(dialect, dialect)
-    naming = _read_naming(validator, members, namespace, dialect)
-    sql = _read_sql(validator, members)
+    naming = _read_naming(top, namespace, dialect)
+    sql = _read_sql(top)
     script: Script | None = None
     faults: tuple[FieldError, ...] = ()
     try:
-        script = parse_script(sql, dialect) if "sql" in members else None
+        script = parse_script(sql, dialect) if "sql" in top else None
     except UnreadableDocument as error:
         faults = error.errors
-    schema = _read_schema(validator, members, is_refused=bool(validator.errors or faults))
+    schema = _read_schema(top.member("schema", {}), is_refused=bool(validator.errors or faults))
     if validator.errors or script is None:
         # All errors of a document are reported together.
         raise UnreadableDocument(chain(validator.errors, faults))
@@ -134,11 +134,11 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
     return _to_lineage(state)
 
 
-def _read_sql(validator: Validator, members: dict[str, Any]) -> str:
+def _read_sql(top: Part) -> str:
     """Read the script. Half of a surrogate pair costs the names that have it, so that it is a warning."""
-    sql = members.get("sql")
+    sql, validator = top.get("sql"), top.validator
     errors_before = validator.errors.count
-    text = validator.required(members, "sql", "")
+    text = top.required("sql")
     if sql == "":
         for error in validator.errors.remove_after(errors_before):
             validator.error(error.path, f"{error.detail}; {NO_STATEMENT}")
@@ -149,61 +149,46 @@ def _read_sql(validator: Validator, members: dict[str, Any]) -> str:
     return sql
 
 
-def _read_schema(
-    validator: Validator, members: dict[str, Any], *, is_refused: bool
-) -> dict[str, list[Field]]:
+def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
     """Read the columns of tables, by table name as the document spells it; {} if it declares none.
 
     A table that cannot be read is left out, unless the document is refused anyway.
     """
-    tables = members.get("schema", {})
-    if not isinstance(tables, dict):
-        validator.error("schema", "must be an object of tables, each with an array of its columns")
-        return {}
-    schema = {}
-    for table in tables:
-        path = child_path("schema", table)
-        errors_before = validator.errors.count
-        validator.name(table, path, bytes_max=NAME_BYTES_MAX)
-        columns = validator.items(tables, table, "schema")
-        fields = [
-            read_field(validator, column, column_path)
-            for column, column_path in items_with_path(columns, path)
-        ]
+    if not schema.is_object:
+        schema.error("must be an object of tables, each with an array of its columns")
+    fields = {}
+    for table, part in schema.member_parts():
+        errors_before = part.validator.errors.count
+        part.validator.name(table, part.path, bytes_max=NAME_BYTES_MAX)
+        columns = [read_field(column) for column in schema.items(table)]
         # Of the whole table: without one column, writes by position would be of others.
-        if is_refused or not validator.leave_out(path, errors_before=errors_before):
-            schema[table] = fields
-    return schema
+        if is_refused or not part.leave_out(errors_before=errors_before):
+            fields[table] = columns
+    return fields
 
 
-def _read_naming(
-    validator: Validator, members: dict[str, Any], namespace: str, dialect: str
-) -> DatasetNaming:
+def _read_naming(top: Part, namespace: str, dialect: str) -> DatasetNaming:
     """Read how datasets are named; an unknown member of `defaults` is an error, since names depend on it."""
-    defaults = members.get("defaults", {})
+    defaults = top.member("defaults", {})
     names = {"catalog": "", "schema": ""}
-    if not isinstance(defaults, dict):
-        validator.error("defaults", "must be an object with `catalog` and `schema`")
-        defaults = {}
-    for name in defaults:
+    if not defaults.is_object:
+        defaults.error("must be an object with `catalog` and `schema`")
+    for name in defaults.members:
         if name in names:
-            names[name] = validator.optional(defaults, name, "defaults", bytes_max=NAME_BYTES_MAX)
+            names[name] = defaults.optional(name, bytes_max=NAME_BYTES_MAX)
         else:
-            validator.error(child_path("defaults", name), "unknown member: `catalog` and `schema` are known")
-    aliases = validator.items(members, "aliasNamespaces", "")
+            defaults.error("unknown member: `catalog` and `schema` are known", name)
+    aliases = list(top.items("aliasNamespaces"))
     if len(aliases) > ALIASES_MAX:
-        validator.error("aliasNamespaces", f"has more than {ALIASES_MAX} items")
-    dataset_namespace = validator.optional(members, "datasetNamespace", "", bytes_max=ID_BYTES_MAX)
+        top.error(f"has more than {ALIASES_MAX} items", "aliasNamespaces")
+    dataset_namespace = top.optional("datasetNamespace", bytes_max=ID_BYTES_MAX)
     return DatasetNaming(
         dataset_namespace or namespace,
         dialect,
         catalog=fold_default(dialect, names["catalog"]),
         schema=fold_default(dialect, names["schema"]),
         is_mapped=bool(dataset_namespace),
-        alias_namespaces=tuple(
-            validator.name(item, path, bytes_max=ID_BYTES_MAX)
-            for item, path in items_with_path(aliases, "aliasNamespaces")
-        ),
+        alias_namespaces=tuple(alias.name(bytes_max=ID_BYTES_MAX) for alias in aliases),
     )
 
 

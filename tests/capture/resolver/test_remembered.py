@@ -6,7 +6,7 @@ import pytest
 
 from fll_hbase.capture.resolver import remembered
 from fll_hbase.capture.resolver.dataset_names import DatasetName
-from fll_hbase.capture.resolver.named_lineage import NO_COLUMN, NO_ROWS, NamedColumn, NamedRows
+from fll_hbase.capture.resolver.plan_lineage import NO_COLUMN, NO_ROWS, NamedColumn, NamedRows
 from fll_hbase.capture.resolver.remembered import RddMemory
 
 SOURCE = DatasetName("file", "/data/t")
