@@ -18,6 +18,7 @@ from fll_hbase.sources.native.document import read_operations, read_run
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, child_path
 
 DELETED = "_deleted"
+_MISSING = Part(Validator(), None)
 EXPORTER = "https://github.com/fll-hbase"
 """The producer of events that a store like this one exports."""
 
@@ -73,9 +74,10 @@ def facet(
     A facet whose `member` is present and not of `member_type` is left out, too: an empty one would replace
     that of an earlier event.
     """
+    # Most facets that are looked for are missing, and nothing is ever wrong with what is not there.
+    if facets.get(name) is None:
+        return _MISSING
     part = facets.optional_object(name)
-    if not part.members:
-        return part
     # A deleted facet is newer information (spec: `_deleted`); a missing one changes nothing.
     if part.get(DELETED) is True:
         return Part(part.validator, {}, part.path)
