@@ -12,7 +12,7 @@ import click
 from fll_hbase.cli.options import STORE_HELP, Command, now_ms
 from fll_hbase.cli.output import JSON, TABLE, format_options
 from fll_hbase.cli.render import console
-from fll_hbase.cli.render.access_tables import grants_table, tokens_table
+from fll_hbase.cli.render.admin_tables import grants_table, tokens_table
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.tags import parse_max_age
 from fll_hbase.model.window import DAY_MS

@@ -21,7 +21,7 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import console
-from fll_hbase.cli.render.tag_tables import policies_table, tags_table
+from fll_hbase.cli.render.admin_tables import policies_table, tags_table
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.lineage_client import WindowText

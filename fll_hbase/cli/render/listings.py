@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.cli.render.result_tables import Cell, TextTable, empty_message, member, rows_table
 from fll_hbase.cli.render.time_text import describe_window, format_minute, format_with_zone
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.lineage_client import WindowText
@@ -30,19 +30,15 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
     if not programs:
         return empty_message(window, note)
     heading = f"Programs that read {escape_control(subject)}, {describe_window(window)}"
-    rows = [
-        [
-            _program(program),
-            str(program["runs"]),
-            str(program["failed"]),
-            format_minute(program["firstStart"], window.zone),
-            format_minute(program["lastStart"], window.zone),
-        ]
-        for program in programs
-    ]
     # Without the last run, which CSV and JSON have: the table has to fit into a terminal.
-    columns = ("program", "runs", "failed", f"first ({window.zone})", f"last ({window.zone})")
-    return Group(Text(heading, style="bold"), TextTable(columns, rows))
+    columns: dict[str, Cell] = {
+        "program": _program,
+        "runs": member("runs"),
+        "failed": member("failed"),
+        f"first ({window.zone})": lambda row: format_minute(row["firstStart"], window.zone),
+        f"last ({window.zone})": lambda row: format_minute(row["lastStart"], window.zone),
+    }
+    return Group(Text(heading, style="bold"), rows_table(programs, columns))
 
 
 def _program(program: Row) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from rich import box
@@ -64,6 +66,25 @@ class TextTable:
             yield _align(row, widths)
 
 
+Cell: TypeAlias = Callable[[Row], str]
+"""Returns the text of one column of a row."""
+
+
+def member(name: str) -> Cell:
+    """Return what shows a member of a row; "" for a row without it."""
+    return lambda row: "" if row.get(name) is None else str(row[name])
+
+
+def time_of(name: str, zone: tzinfo = UTC) -> Cell:
+    """Return what shows a time of a row in milliseconds since 1970; "" for a row without it."""
+    return lambda row: "" if row.get(name) is None else format_time(row[name], zone)
+
+
+def rows_table(rows: Iterable[Row], columns: Mapping[str, Cell]) -> TextTable:
+    """Return a table of rows, by what shows each of its columns."""
+    return TextTable(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
+
+
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     # Not strict: a row without cells is an empty line.
     padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
@@ -90,45 +111,26 @@ def runs_table(runs: Sequence[Row], window: WindowText, note: str = "") -> Rende
     """Render runs in the order of the answer, newest first."""
     if not runs:
         return empty_message(window, note)
-    zone = ZoneInfo(window.zone)
     # Of the runs of a namespace there is no direction: they are those of no dataset.
     has_direction = runs[0]["direction"] is not None
-    shown = [name for name in _RUN_MEMBERS if has_direction or name != "direction"]
-    return TextTable(
-        [f"started ({window.zone})", *shown],
-        [
-            [format_time(run["startTime"], zone), *(str(run[member] or "") for member in shown)]
-            for run in runs
-        ],
-    )
+    shown = {name: member(name) for name in _RUN_MEMBERS if has_direction or name != "direction"}
+    started = {f"started ({window.zone})": time_of("startTime", ZoneInfo(window.zone))}
+    return rows_table(runs, started | shown)
 
 
 def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
     """Render programs in the order of the answer: by their newest run."""
     if not programs:
         return empty_message(window, note)
-    zone = ZoneInfo(window.zone)
-    members = ("direction", "namespace", "application", "program")
-    return TextTable(
-        (f"last run ({window.zone})", *_PROGRAM_COLUMNS),
-        [
-            [
-                format_time(program["lastStart"], zone),
-                str(program["runs"]),
-                str(program["failed"]),
-                *(str(program[member]) for member in members),
-            ]
-            for program in programs
-        ],
-    )
+    last_run = {f"last run ({window.zone})": time_of("lastStart", ZoneInfo(window.zone))}
+    return rows_table(programs, last_run | {name: member(name) for name in _PROGRAM_COLUMNS})
 
 
 def search_table(hits: Sequence[Row], text: str) -> RenderableType:
     """Render search results."""
     if not hits:
         return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
-    columns = ("namespace", "name", "field")
-    return TextTable(columns, [[str(hit[name] or "") for name in columns] for hit in hits])
+    return rows_table(hits, {name: member(name) for name in ("namespace", "name", "field")})
 
 
 def empty_message(window: WindowText, note: str = "") -> Text:

@@ -187,10 +187,10 @@ class HttpSession:
         """Send a request with retries; return a response below 300. Raises Unanswered or its error."""
         # By default quote() keeps `/`: the name `a/b` would become two segments (docs/decisions/0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
-        retrying = self._policy.retrying(_Unanswered)
+        retrying = self._policy.retrying(Unanswered)
         try:
             response = retrying(self._attempt, requests.Request(method, url, **members), line_count)
-        except _Unanswered as error:
+        except Unanswered as error:
             attempts = retrying.statistics["attempt_number"]
             count = f" ({attempts} attempts)" if attempts > 1 else ""
             raise Unanswered(
@@ -202,7 +202,7 @@ class HttpSession:
         return response
 
     def _attempt(self, request: requests.Request, line_count: int) -> requests.Response:
-        """Send a request once. Raises _Unanswered if another attempt may succeed."""
+        """Send a request once. Raises Unanswered if another attempt may succeed."""
         try:
             response = self._send(request)
         # SSLError and the URL errors are RequestExceptions, but another attempt would fail, too.
@@ -220,12 +220,12 @@ class HttpSession:
             ) from error
         except requests.ReadTimeout as error:
             seconds = f"{self._wait_seconds():g} s"
-            raise _Unanswered(f"accepts connections, but does not answer within {seconds}") from error
+            raise Unanswered(f"accepts connections, but does not answer within {seconds}") from error
         except requests.RequestException as error:
-            raise _Unanswered(f"does not answer: {_innermost_cause(error)}") from error
+            raise Unanswered(f"does not answer: {_innermost_cause(error)}") from error
         if response.status_code in BUSY:
             reason = f"is busy: {response.status_code} {response.reason}"
-            raise _Unanswered(reason, _retry_after_seconds(response))
+            raise Unanswered(reason, _retry_after_seconds(response))
         if line_count and response.status_code == 200:
             _check_line_count(response, line_count)
         return response
@@ -279,25 +279,17 @@ class _BearerToken(requests.auth.AuthBase):
         return prepared
 
 
-class _Unanswered(Exception):
-    """An attempt without an answer; the next one may succeed after `retry_after_seconds`."""
-
-    def __init__(self, reason: str, retry_after_seconds: float = 0.0) -> None:
-        self.retry_after_seconds = retry_after_seconds
-        super().__init__(reason)
-
-
 def _check_line_count(response: requests.Response, count: int) -> None:
-    """Raise _Unanswered if some lines have no answer or met an unavailable store."""
+    """Raise Unanswered if some lines have no answer or met an unavailable store."""
     # A batch is answered 200 even if its lines failed. Sending it all again is safe: commits are idempotent.
     answers = _json_lines(response)
     if len(answers) > count:
         raise problems.unexpected_response(response)
     if len(answers) < count and not _is_stopped(answers):
-        raise _Unanswered(f"answered {len(answers)} of {count} lines")
+        raise Unanswered(f"answered {len(answers)} of {count} lines")
     busy = [answer for answer in answers if answer.get("status") in BUSY]
     if busy:
-        raise _Unanswered(f"is busy: {busy[0].get('detail', '')}")
+        raise Unanswered(f"is busy: {busy[0].get('detail', '')}")
 
 
 def _is_stopped(answers: Sequence[Mapping[str, Any]]) -> bool:
