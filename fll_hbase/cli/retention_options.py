@@ -8,8 +8,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from fll_hbase.cli.options import NAMESPACE, Command, zone_option
-from fll_hbase.cli.time_options import TIME
+from fll_hbase.cli.options import NAMESPACE, TIME, Command, zone_option
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.tables import hbase_url

@@ -12,8 +12,7 @@ from typing import Any, BinaryIO
 import click
 import msgspec
 
-from fll_hbase.cli.options import NAME, Command, now_ms, zone_option
-from fll_hbase.cli.time_options import resolve_option
+from fll_hbase.cli.options import NAME, Command, now_ms, resolve_option, zone_option
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument

@@ -8,9 +8,8 @@ import click
 import msgspec
 
 from fll_hbase import sample as samples
-from fll_hbase.cli.options import STORE_HELP, now_ms, zone_option
+from fll_hbase.cli.options import STORE_HELP, now_ms, resolve_option, zone_option
 from fll_hbase.cli.render.console import progress_bar
-from fll_hbase.cli.time_options import resolve_option
 from fll_hbase.queries import time_window
 from fll_hbase.runtime import config
 from fll_hbase.store.factory import open_store

@@ -13,7 +13,7 @@ from fll_hbase.queries import time_window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.spark.settings import job_settings
+from fll_hbase.spark.worker_store import job_settings
 from fll_hbase.tables import FORMS, is_store_url
 
 ALWAYS = Window(0, START_LIMIT_MS)

@@ -20,7 +20,7 @@ from fll_hbase.runtime.errors import ConfigurationError, ErrorList, FieldError, 
 from fll_hbase.spark.datasource.reader_options import PATH, parse_store
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
 from fll_hbase.spark.lines.worker_ingest import REJECTED, Target, ingest_batches
-from fll_hbase.spark.settings import job_settings
+from fll_hbase.spark.worker_store import job_settings
 
 OPTIONS = ("store", "namespace")
 SHOWN_BYTES = 60

@@ -25,7 +25,7 @@ from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.runtime.threads import call_bounded
 from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit, parse_limit
 from fll_hbase.spark.session import DRIVER_MEMORY, session
-from fll_hbase.spark.settings import job_settings
+from fll_hbase.spark.worker_store import job_settings
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables.factory import check_creatable, store_exists

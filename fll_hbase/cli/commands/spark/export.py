@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import click
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.options import NAMESPACE, now_ms, zone_option
-from fll_hbase.cli.time_options import resolve_option
+from fll_hbase.cli.options import NAMESPACE, now_ms, resolve_option, zone_option
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.config import Settings
