@@ -284,5 +284,6 @@ def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 
 def _name_and_number(name: str) -> tuple[str, int]:
+    """Split a name such as `x#3` into ("x", 3); the number of a name without suffix is 1."""
     suffix = _SUFFIX.search(name)
     return (name[: suffix.start()], int(suffix[0][1:])) if suffix else (name, 1)

@@ -137,6 +137,7 @@ def hidden_number(name: str) -> int:
 
 
 def _input(field: InputField, body: Json) -> Json:
+    """Return the JSON of an input, for a hidden origin with its number instead."""
     if not is_hidden_operation(field.origin):
         return body
     # The name is `*`, or that of the field of a visible dataset which it is written to.

@@ -67,7 +67,7 @@ def _sections(
 
 
 def _next_bytes(connection: sqlite3.Connection, start: bytes, stop: bytes) -> Iterator[bytes]:
-    """Yield the beginnings of keys up to the first byte in which they differ, without the first of them."""
+    """Yield the beginnings of keys up to the first byte in which they differ, except the first one."""
     first, last = _key(connection, _FIRST, start, stop), _key(connection, _LAST, start, stop)
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     size = sum(1 for _ in same)

@@ -112,7 +112,7 @@ class HttpClient(Connection):
         self._session.delete(*query.segments())
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
-        """Send POST /v3/questions, with up to 100 queries in a request."""
+        """Send POST /v3/questions, 100 queries in a request, and join the answers."""
         answers: list[BatchedAnswer] = []
         bounds: set[str] = set()
         for begin in range(0, len(queries), QUERIES_MAX):

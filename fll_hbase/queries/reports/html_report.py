@@ -29,7 +29,7 @@ th { background: #eee; } thead { display: table-header-group; } tr { break-insid
 
 
 def to_html(body: Json, *, causal: bool, start_ms: int, stop_ms: int, now_ms: int) -> str:
-    """Return the report as a page, its window and limits at the top; `causal` is passed to `parts`."""
+    """Return the report as a page, its window and limits at the top; `causal` is for `parts`."""
     title = _TITLES[body["report"]].format(field=name_json.text(body["field"]))
     texts = [
         *facts(body, start_ms=start_ms, stop_ms=stop_ms, now_ms=now_ms),

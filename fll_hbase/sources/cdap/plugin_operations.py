@@ -175,7 +175,7 @@ def _normalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _parser(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the parsing of one field into the schema's fields that the input lacks. Raises NotImplied."""
+    """Yield the parsing of one field into the schema's fields missing in the input. Raises NotImplied."""
     field = properties.text("field") or properties.text("inputName")
     if not field:
         raise NotImplied("without the field that is parsed")

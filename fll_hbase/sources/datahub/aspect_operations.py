@@ -100,7 +100,7 @@ class _Flow:
     def derive(self, derivation: Derivation) -> None:
         """Add the inputs of the WRITEs for one derivation, and its TRANSFORM unless it is a plain copy.
 
-        One from whole datasets only adds nothing. The READs must be in `reads` before.
+        A derivation from whole datasets only adds nothing. The READs must be in `reads` before.
         """
         if derivation.dataset_upstreams and not derivation.upstreams:
             return

@@ -53,6 +53,7 @@ def read_aliases(datasets: DataFrame, settings: Settings) -> DataFrame:
 
 
 def _read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the signed hash of each content row with the catalogue key of each dataset it names."""
     for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
         for dataset in liveness.catalogue_keys(row, cells):
             yield cell_hashes.to_signed(cell_hash(row)), dataset

@@ -64,6 +64,7 @@ def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") ->
 
 
 def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
+    """Return host or bucket, and the absolute path, of a Hadoop path."""
     java: Any = spark._jvm
     hadoop_path = java.org.apache.hadoop.fs.Path(path)
     file_system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())

@@ -8,10 +8,7 @@ from fll_hbase.tables import Put, Table
 
 
 def mark(table: Table) -> bool:
-    """Mark a table that no earlier release wrote to, before its first reference is put.
-
-    Return whether it is marked now.
-    """
+    """Mark a table without earlier rows, before its first reference; return whether it is marked."""
     # Not any table: a repair records runs of an earlier release again, and may be interrupted.
     if not is_marked(table):
         return False

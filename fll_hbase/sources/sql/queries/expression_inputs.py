@@ -314,7 +314,7 @@ def _order(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield a percentile's order keys as its values; of a sorted list they only influence it."""
+    """Yield the operands of WITHIN GROUP: order keys are a percentile's value, but only sort a list."""
     yield from _arguments(node, kind, "this")
     is_value = isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc, exp.Mode))
     for operand in node.args["expression"].expressions:
