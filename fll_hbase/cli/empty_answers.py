@@ -25,7 +25,7 @@ class LeavesOutFailed(Protocol):
 
     @property
     def failed(self) -> bool:
-        """Whether failed runs are included."""
+        """Return whether failed runs are included."""
 
 
 def empty_note(
