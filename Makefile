@@ -12,6 +12,8 @@ GENERATOR := tests/openapi_generator/target/fetched
 # The oldest Spark that the jobs support, in an environment of its own.
 SPARK35 := .venv-spark35
 LAKE := tests/support/lake/target/fetched
+# Classes of Spark, loaded and linked once for all JVMs of the tests.
+CLASSES := build/jvm/spark.jsa
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,6 +36,8 @@ NPM := npm --prefix page
 STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
 STAGES := python spark hbase capture uncovered page spark35 lint servers
+# Each stage reads the tests as the first one compiled them: to compile them takes 10 s of a processor.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
 	quick lint format ruff types imports house $(addprefix tests-,$(STAGES)) $(addprefix stage-,$(STAGES)) \
@@ -126,7 +130,7 @@ hbase-stop:
 	@$(HBASE) stop
 
 # What a stage of the tests installs or builds first, so that its seconds are those of the tests.
-PREPARED := $(AGENT) $(KAFKA) $(GENERATOR) $(LAKE) $(SPARK35)/installed page/node_modules hbase-jars
+PREPARED := $(AGENT) $(KAFKA) $(GENERATOR) $(LAKE) $(SPARK35)/installed page/node_modules hbase-jars $(CLASSES)
 
 # Compiled once: where Python writes no bytecode, each program that a test starts would compile all modules again.
 test test-long: system-tests setup
@@ -195,11 +199,11 @@ tests-uncovered: setup
 tests-hbase: system-java setup hbase-jars
 	$(PYTEST) --durations=30 -m java $(addprefix tests/,api cli docker faults store tables)
 
-tests-spark: system-java setup $(AGENT) $(KAFKA) $(GENERATOR) hbase-jars
+tests-spark: system-java setup $(CLASSES) $(AGENT) $(KAFKA) $(GENERATOR) hbase-jars
 	$(PYTEST) --durations=30 -m java $(addprefix tests/,openapi_generator spark spark_agent)
 
 # Capture starts and stops sessions of its own, and a process has one JVM.
-tests-capture: system-java setup $(AGENT) $(KAFKA)
+tests-capture: system-java setup $(CLASSES) $(AGENT) $(KAFKA)
 	$(PYTEST) --durations=30 -m java tests/capture
 
 # What is served must be what the sources build: a difference is a forgotten `make page`.
@@ -229,6 +233,9 @@ $(SPARK35)/installed: requirements-spark35.lock
 
 hbase-jars:
 	@$(HBASE) build
+
+$(CLASSES): requirements.lock tests/support/class_archive.py | system-java setup
+	$(BIN)/python -m tests.support.class_archive $@
 
 capture-matrix: system-java setup
 	$(BIN)/python tools/capture_matrix.py
