@@ -375,7 +375,7 @@ def test_the_bound_of_edges_cuts_the_larger_window_alone() -> None:
     assert (reverse.gained, reverse.lost, reverse.truncated_by) == (None, diff.gained, diff.truncated_by)
 
 
-@pytest.mark.parametrize("size", [10, 1_000, 10_000])
+@pytest.mark.parametrize("size", [10, 1_000, pytest.param(10_000, marks=pytest.mark.long)])
 def test_what_they_read_from_the_table(size: int) -> None:
     """The history reads references and runs in pages; the diff costs what it costs with one run a window."""
     table = open_table("sqlite:///:memory:")

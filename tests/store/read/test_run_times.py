@@ -275,7 +275,7 @@ def test_runs_of_sealed_days_change(
         check(table, last.values(), window, bound_ms)
 
 
-@pytest.mark.parametrize("count", [1, 64, 65, 3_000])
+@pytest.mark.parametrize("count", [1, 64, 65, 1_100, pytest.param(3_000, marks=pytest.mark.long)])
 def test_a_day_of_many_runs_is_cut_anywhere(count: int) -> None:
     runs = [run(number, DAY_MS + 7 * (number // 2), number % 3 == 0) for number in range(count)]
     table = open_table("sqlite:///:memory:")
