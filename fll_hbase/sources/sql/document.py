@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TypeVar
 
 from sqlglot import exp
 
@@ -36,7 +34,6 @@ _MEMBERS = (
     *("run", "sql", "dialect", "schema", "namespace"),
     *("defaults", "datasetNamespace", "aliasNamespaces"),
 )
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,10 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     state.begin(query)
     state.fold_columns(query.tree)
     try:
-        result = _refuse_deep_nesting(lambda: open_resolver(state).query(query.tree))
+        result = open_resolver(state).query(query.tree)
+    # The parser bounds parentheses only; other nesting can exceed Python's stack.
+    except RecursionError as error:
+        raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         # The parser accepts more than any grammar; a tree without a required part is refused like bad SQL.
         detail = f"has a form that is not understood: {error}"
@@ -204,14 +204,6 @@ def _only_query(script: Script) -> Statement:
         kinds = ", ".join(statement.tree.key.upper() for statement in statements[:5]) or "nothing"
         raise UnreadableDocument([FieldError("sql", f"must be one query, is {kinds}")])
     return statements[0]
-
-
-def _refuse_deep_nesting(read: Callable[[], _T]) -> _T:
-    try:
-        return read()
-    # The parser bounds parentheses only; other nesting can exceed Python's stack.
-    except RecursionError as error:
-        raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
 
 
 def _to_lineage(state: ScriptState) -> ReadOperations:

@@ -7,6 +7,7 @@ whose print is not known here has no name, and its caller takes another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -242,15 +243,7 @@ SPARK = DialectFacts(
     values_column="col{}",
 )
 
-DATABRICKS = DialectFacts(
-    name="databricks",
-    fold=str.lower,
-    is_database_before_table=True,
-    name_expression=spark_name,
-    may_quote_names=True,
-    has_lateral_aliases=True,
-)
-
+DATABRICKS = replace(SPARK, name="databricks", values_column="column{}")
 HIVE = DialectFacts(
     name="hive",
     fold=str.lower,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 
 TRINO = DialectFacts(
@@ -12,10 +14,4 @@ TRINO = DialectFacts(
     numbered_columns="_col{}",
 )
 
-ATHENA = DialectFacts(
-    name="athena",
-    fold=str.lower,
-    folds_columns=True,
-    is_database_before_table=True,
-    numbered_columns="_col{}",
-)
+ATHENA = replace(TRINO, name="athena")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.script.statement_tokens import word_at
+from fll_hbase.sources.sql.script.statement_tokens import keyword, word_at
 
 Tokens = Sequence[Token]
 
@@ -138,9 +138,7 @@ def _assignment(tokens: Tokens) -> RowTokens | None:
     inner = value[1:-1] if value[0].token_type is _T.L_PAREN else value
     if word_at(inner, 0) in _QUERY_STARTS:
         return RowTokens(name, (name,), "", tuple(inner))
-    origin = value[0]
-    select = Token(_T.SELECT, "SELECT", origin.line, origin.col, origin.start, origin.start)
-    return RowTokens("", (name,), "", (select, *value))
+    return RowTokens("", (name,), "", (keyword(_T.SELECT, value[0]), *value))
 
 
 def _rows_of(record: str, variables: tuple[str, ...], tokens: Tokens) -> RowTokens | None:
