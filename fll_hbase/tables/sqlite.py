@@ -222,7 +222,7 @@ class SqliteTable:
             return
         if not create or self._read_only is not None:
             raise ConfigurationError(f"{self._path} is empty, not a store: check its name")
-        with self._write_lock.held(self._patience()):
+        with self._write_lock.acquired(self._patience()):
             # Checked again inside the lock: another process may have created the schema meanwhile.
             if not self._has_schema():
                 self._writer_connection().execute("PRAGMA journal_mode = WAL")
@@ -271,7 +271,7 @@ class SqliteTable:
     def _reader(self) -> Iterator[Connection]:
         """Yield a connection for reading; an in-memory table has one only, so readers take the write lock."""
         if self._in_memory:
-            with self._write_lock.held(self._patience()):
+            with self._write_lock.acquired(self._patience()):
                 yield self._writer_connection()
             return
         connection = self._idle_reader()

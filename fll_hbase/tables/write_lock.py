@@ -35,7 +35,7 @@ class WriteLock:
         self._file: _LockFile | None = None
 
     @contextmanager
-    def held(self, timeout_seconds: float) -> Iterator[None]:
+    def acquired(self, timeout_seconds: float) -> Iterator[None]:
         """Hold the lock inside the block. Raises TimeoutError after `timeout_seconds`, sooner if stuck."""
         self.acquire(timeout_seconds)
         try:

@@ -57,7 +57,7 @@ def go_on(child: BaseProcess) -> None:
 def holds_the_lock(reports: Connection, path: str) -> None:
     """Stop while holding the lock file; once continued, give it back and say so."""
     turn = WriteLock(path)
-    with turn.held(WAIT_SECONDS):
+    with turn.acquired(WAIT_SECONDS):
         os.kill(os.getpid(), signal.SIGSTOP)
     reports.send("given back")
     reports.recv()
@@ -66,7 +66,7 @@ def holds_the_lock(reports: Connection, path: str) -> None:
 def acquires_the_lock(reports: Connection, path: str, seconds: float) -> None:
     """Say whether the lock file was to be had in time."""
     try:
-        with WriteLock(path).held(seconds):
+        with WriteLock(path).acquired(seconds):
             reports.send("held")
             reports.recv()
     except TimeoutError:

@@ -118,7 +118,7 @@ def test_writers_give_up_on_a_stranger_that_locks_the_database(impatient: Table,
 def busy_in_memory() -> Iterator[Table]:
     """A table in memory whose one connection another thread holds."""
     table = SqliteTable(":memory:", busy_seconds=BUSY_SECONDS)
-    with table._write_lock.held(PATIENCE_SECONDS):
+    with table._write_lock.acquired(PATIENCE_SECONDS):
         yield table
     table.close()
 

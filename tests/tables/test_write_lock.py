@@ -37,7 +37,7 @@ def is_free(turn: WriteLock, seconds: float = LONG) -> bool:
 
     def attempt() -> bool:
         try:
-            with turn.held(seconds):
+            with turn.acquired(seconds):
                 return True
         except TimeoutError:
             return False
@@ -57,7 +57,7 @@ def test_one_thread_at_a_time(turn: WriteLock) -> None:
 
     def work(number: int) -> None:
         for _ in range(50):
-            with turn.held(LONG):
+            with turn.acquired(LONG):
                 inside.append(number)
                 most.append(len(inside))
                 time.sleep(0)
@@ -69,7 +69,7 @@ def test_one_thread_at_a_time(turn: WriteLock) -> None:
 
 
 def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: WriteLock) -> None:
-    with turn.held(LONG):
+    with turn.acquired(LONG):
         began = time.monotonic()
         with patience():
             assert waits_in_vain(turn)
@@ -78,7 +78,7 @@ def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: Writ
 
 
 def test_an_error_inside_gives_the_turn_back(turn: WriteLock) -> None:
-    with pytest.raises(ZeroDivisionError), turn.held(LONG):
+    with pytest.raises(ZeroDivisionError), turn.acquired(LONG):
         raise ZeroDivisionError
     assert is_free(turn)
 
@@ -90,7 +90,7 @@ def outcomes(
 
     def wait(outcome: Future[None]) -> None:
         try:
-            with turn.held(seconds):
+            with turn.acquired(seconds):
                 time.sleep(inside_seconds)
             outcome.set_result(None)
         except TimeoutError as error:
@@ -106,7 +106,7 @@ def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
     turn: WriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "STUCK_SECONDS", SOON)
-    with turn.held(LONG):
+    with turn.acquired(LONG):
         waiting = outcomes(turn, LONG, threads=turns.PATIENT_THREADS_MAX + 3)
         eventually(lambda: sum(future.done() for future in waiting) >= 3, "three give up")
         time.sleep(2 * SOON)
@@ -125,17 +125,17 @@ def test_where_the_turn_moves_on_nobody_gives_up_early(turn: WriteLock) -> None:
 
 def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
-    with first.held(LONG):
+    with first.acquired(LONG):
         assert waits_in_vain(second)
         assert waits_in_vain(second)
     assert is_free(second)
-    with second.held(LONG):
+    with second.acquired(LONG):
         assert waits_in_vain(first)
     assert is_free(first)
 
 
 def test_turns_of_other_files_do_not(lock: str, tmp_path: Path) -> None:
-    with WriteLock(lock).held(LONG):
+    with WriteLock(lock).acquired(LONG):
         other = tmp_path / "other.db"
         other.touch()
         assert is_free(WriteLock(str(other)))
@@ -147,11 +147,11 @@ def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
     had = threading.Event()
 
     def wait() -> None:
-        with second.held(LONG):
+        with second.acquired(LONG):
             had.set()
 
     with ThreadPoolExecutor(1) as pool:
-        with first.held(LONG):
+        with first.acquired(LONG):
             waiting = pool.submit(wait)
             assert not had.wait(SOON)
         waiting.result(LONG)
@@ -162,9 +162,9 @@ def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
 def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
     with (
-        first.held(LONG),
+        first.acquired(LONG),
         pytest.raises(TimeoutError, match=r"other processes held the write lock for 0\.2 s"),
-        second.held(SOON),
+        second.acquired(SOON),
     ):
         pass
     assert is_free(first)
@@ -181,15 +181,15 @@ def test_readers_exclude_writers_only_while_none_writes_or_waits(turn: WriteLock
     turn.admit_threads()
     writer.join(LONG)
     assert not writer.is_alive()
-    with turn.held(LONG):
+    with turn.acquired(LONG):
         assert not turn.exclude_threads()
 
 
 def test_timeouts_leave_no_threads_and_no_descriptors(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
-    with first.held(LONG):
+    with first.acquired(LONG):
         for _ in range(5):
-            with pytest.raises(TimeoutError), second.held(0.01):
+            with pytest.raises(TimeoutError), second.acquired(0.01):
                 pass
         # Those of other tests may still be about to end.
         threads = lambda: [thread.name for thread in threading.enumerate()].count("lock-file")  # noqa: E731
@@ -218,7 +218,7 @@ def test_an_interrupted_wait_releases_a_lock_that_comes_at_that_moment(
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as pool:
-        with first.held(LONG):
+        with first.acquired(LONG):
             monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
             waiting = pool.submit(acquire_once, second)
             assert waits.wait(LONG)
@@ -229,7 +229,7 @@ def test_an_interrupted_wait_releases_a_lock_that_comes_at_that_moment(
 
 
 def acquire_once(lock: WriteLock) -> None:
-    with lock.held(LONG):
+    with lock.acquired(LONG):
         pass
 
 
@@ -242,7 +242,7 @@ def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
         reports.send("enough")
         child.join(LONG)
         assert is_free(turn)
-    with turn.held(LONG), process(acquires_the_lock, lock, SOON) as (_, reports):
+    with turn.acquired(LONG), process(acquires_the_lock, lock, SOON) as (_, reports):
         assert received(reports) == "not had"
 
 
@@ -266,7 +266,7 @@ def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
 
 
 def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: WriteLock) -> None:
-    with turn.held(LONG):
+    with turn.acquired(LONG):
         pass
     turn.close()
     turn.close()
@@ -274,14 +274,14 @@ def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: WriteLock)
 
 
 def hold_in_child(reports: Connection, turn: WriteLock) -> None:
-    with turn.held(LONG):
+    with turn.acquired(LONG):
         reports.send("held")
         reports.recv()
 
 
 def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
     turn = WriteLock(lock)
-    with turn.held(LONG):
+    with turn.acquired(LONG):
         pass
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe()
