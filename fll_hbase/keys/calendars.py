@@ -6,7 +6,7 @@ docs/row-keys.md specifies the format.
 from __future__ import annotations
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import DAY_MAX, SEPARATOR, day_of, escape, join_key
+from fll_hbase.keys.codec import DAY_MAX, SEPARATOR, day_of, escape, is_hex, join_key, parse_hex
 from fll_hbase.keys.layout import CHECKSUM_DIGITS, Range
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
@@ -35,7 +35,6 @@ The last is heavy: whole days are answered without it."""
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 
 _PERIOD_DIGITS, _DAY_DIGITS = 7, 2
-_HEX = b"0123456789abcdef"
 
 
 def period_of(day: int) -> int:
@@ -123,15 +122,11 @@ TOKENS = {day_column(TOKEN, number): (number, day_column(SEAL, number)) for numb
 def parse_day_column(column: bytes, period: int) -> tuple[bytes, int]:
     """Return kind and day of a column of the calendar of a period. Raises CorruptRow."""
     kind, digits = column[:-_DAY_DIGITS], column[-_DAY_DIGITS:]
-    if kind in DAY_COLUMNS and not digits.strip(_HEX) and int(digits, 16) < PERIOD_DAYS:
+    if kind in DAY_COLUMNS and is_hex(digits, digits=_DAY_DIGITS) and int(digits, 16) < PERIOD_DAYS:
         return kind, period * PERIOD_DAYS + int(digits, 16)
     raise CorruptRow(f"{column!r} is not the column of a day")
 
 
 def parse_inverted_period(digits: bytes) -> int:
     """Invert `inverted_period`. Raises CorruptRow for any other bytes."""
-    if len(digits) == _PERIOD_DIGITS and not digits.strip(_HEX):
-        number = int(digits, 16)
-        if number <= PERIOD_MAX:
-            return PERIOD_MAX - number
-    raise CorruptRow(f"{digits!r} is not {_PERIOD_DIGITS} hex digits of at most {PERIOD_MAX:x}")
+    return PERIOD_MAX - parse_hex(digits, digits=_PERIOD_DIGITS, largest=PERIOD_MAX)

@@ -70,7 +70,7 @@ def inverted_start(start_ms: int) -> bytes:
 
 def parse_inverted_start(segment: bytes) -> int:
     """Invert `inverted_start`. Raises CorruptRow for any other bytes."""
-    return START_LIMIT_MS - _number(segment, digits=16, largest=START_LIMIT_MS)
+    return START_LIMIT_MS - parse_hex(segment, digits=16, largest=START_LIMIT_MS)
 
 
 def day_of(start_ms: int) -> int:
@@ -79,11 +79,16 @@ def day_of(start_ms: int) -> int:
     return min(start_ms // DAY_MS, DAY_MAX)
 
 
-def _number(segment: bytes, *, digits: int, largest: int) -> int:
-    """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow above `largest`, too."""
+def parse_hex(segment: bytes, *, digits: int, largest: int) -> int:
+    """Return the number of so many hex digits in lower case. Raises CorruptRow for any other bytes."""
     # int() alone would also accept upper case, signs, blanks and underscores.
-    if len(segment) == digits and not segment.strip(b"0123456789abcdef"):
+    if is_hex(segment, digits=digits):
         number = int(segment, 16)
         if number <= largest:
             return number
     raise CorruptRow(f"{segment!r} is not {digits} hex digits of at most {largest:x}")
+
+
+def is_hex(segment: bytes, *, digits: int) -> bool:
+    """Return whether a segment has so many hex digits in lower case, and nothing else."""
+    return len(segment) == digits and not segment.strip(b"0123456789abcdef")

@@ -15,6 +15,7 @@ from fll_hbase.keys.codec import (
     SEPARATOR,
     escape,
     inverted_start,
+    is_hex,
     join_key,
     parse_inverted_start,
     unescape,
@@ -140,7 +141,7 @@ def start_bounds(window: Window) -> Range:
 
 def decode_checksum(checksum: bytes) -> str:
     """Return the checksum as text. Raises CorruptRow if it is not 32 hex digits."""
-    if len(checksum) != CHECKSUM_DIGITS or checksum.strip(b"0123456789abcdef"):
+    if not is_hex(checksum, digits=CHECKSUM_DIGITS):
         raise CorruptRow(f"{checksum!r} is not a checksum")
     return checksum.decode()
 
@@ -249,7 +250,7 @@ def horizon_column(start_ms: int) -> bytes:
 def parse_horizon(column: bytes) -> int:
     """Invert `horizon_column`. Raises CorruptRow for any other column."""
     digits = column[len(HORIZON) :]
-    if not column.startswith(HORIZON) or len(digits) != 16 or digits.strip(b"0123456789abcdef"):
+    if not column.startswith(HORIZON) or not is_hex(digits, digits=16):
         raise CorruptRow(f"{column!r} is not the column of a horizon")
     return int(digits, 16)
 

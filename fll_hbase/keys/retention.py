@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import SEPARATOR, escape, join_key, unescape
+from fll_hbase.keys.codec import SEPARATOR, escape, is_hex, join_key, unescape
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime.errors import CorruptRow
 
 REQUESTS_ROW = layout.PROPERTIES + b"retention"
 REQUEST = b"d:q|"
-_DIGITS = 16
 
 
 class RetentionRequest(NamedTuple):
@@ -35,8 +34,7 @@ def request_column(request: RetentionRequest) -> bytes:
 def parse_request(column: bytes) -> RetentionRequest:
     """Invert `request_column`. Raises CorruptRow for any other column."""
     *names, digits = column[len(REQUEST) :].split(SEPARATOR)
-    is_time = len(digits) == _DIGITS and not digits.strip(b"0123456789abcdef")
-    if not column.startswith(REQUEST) or not is_time or len(names) not in (0, 2):
+    if not column.startswith(REQUEST) or not is_hex(digits, digits=16) or len(names) not in (0, 2):
         raise CorruptRow(f"{column!r} is not the column of a retention request")
     dataset = Dataset(*map(unescape, names)) if names else None
     return RetentionRequest(dataset, int(digits, 16))

@@ -1,13 +1,16 @@
-"""Fields of one dataset in a field map, and the fields of other datasets that one of them is related to."""
+"""Fields of one dataset in a content, the fields that one of them is related to, and its operations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, fields_of
-from fll_hbase.model.source_fields import SourceFields
+from fll_hbase.model.field_relations import edges_into, edges_out_of
+from fll_hbase.model.operations import Influence, Operation
+from fll_hbase.model.simple_view import Steps
 
 
 def written_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
@@ -25,25 +28,46 @@ def read_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
 def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) -> Iterator[DatasetField]:
     """Yield the source fields that lead to a field, or if not `backward` the fields that it leads to.
 
-    Direct and indirect ones alike; datasets that it influences as a whole have no field here.
+    Direct and indirect ones alike; not those of datasets that it influences as a whole.
     """
-    if not backward:
-        yield from _destination_fields(field_map, field)
-    elif field_map.has_destination(field.dataset):
-        members = SourceFields(field_map, range(len(field_map.fields))).members_of(field)
-        for position in chain(members.direct, members.indirect):
-            yield field_map.fields[position]
+    edges_of = edges_into if backward else edges_out_of
+    for edge in edges_of(field_map, field.dataset, names={field.name}):
+        near, far = edge.destination_field, edge.source_field
+        dataset = edge.source
+        if not backward:
+            near, far, dataset = far, near, edge.destination
+        if near == field.name and far is not None and dataset is not None:
+            yield DatasetField(dataset, far)
 
 
-def _destination_fields(field_map: FieldMap, field: DatasetField) -> Iterator[DatasetField]:
-    """Yield the fields that a source field leads to, directly or indirectly."""
-    positions = field_map.positions_of(field.dataset)
-    names = [item.name for item in fields_of(field_map.fields, field.dataset)]
-    if field.name not in names:
-        return
-    position = positions[names.index(field.name)]
-    sources = SourceFields(field_map, range(position, position + 1))
-    for destination in field_map.destinations:
-        for name, members in sources.by_field(destination):
-            if name is not None and (members.direct or members.indirect):
-                yield DatasetField(destination, name)
+def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
+    """Return the operations that lead into a destination field, its Writes too, in an order that can run.
+
+    Indirect inputs are followed, too. Empty if no Write writes the field.
+    """
+    steps = Steps(operations, indirect=True)
+    writes = [(write.name, origin) for write, origin in steps.writes_of(target)]
+    starts = {origin: Influence.DIRECT for _, origin in writes}
+    return _in_order(
+        steps, [*(name for name, _ in writes), *steps.reachable_operations(starts, steps.origins)]
+    )
+
+
+def operations_from(operations: Sequence[Operation], source: DatasetField) -> tuple[Operation, ...]:
+    """Return the operations that a source field leads to, its Reads too, in an order that can run.
+
+    Indirect inputs are followed, too. Empty if no Read reads the field.
+    """
+    steps = Steps(operations, indirect=True)
+    names: list[str] = []
+    for read in steps.reads_of(source):
+        # A Read has other fields, too: of it only the consumers of this field are followed.
+        start = read.name, source.name
+        reachable = steps.reachable_operations(steps.consumers_of(start), steps.consumers)
+        names += [read.name, *reachable]
+        names += (name for _, writes in steps.writes_reached(start, reachable) for name in writes)
+    return _in_order(steps, names)
+
+
+def _in_order(steps: Steps, names: Iterable[str]) -> tuple[Operation, ...]:
+    return topology.sort_operations([steps.operations[name] for name in set(names)])

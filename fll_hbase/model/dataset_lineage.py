@@ -134,13 +134,26 @@ class LineageUnion:
         """Add the pairs of one lineage."""
         datasets = lineage.source, lineage.destination
         previous = self._cost_of(datasets)
-        direct, indirect, dataset_wide = self._members.setdefault(datasets, (set(), set(), set()))
+        direct, indirect, dataset_wide = self.members(datasets)
         direct |= lineage.direct
         indirect |= lineage.indirect
         dataset_wide |= lineage.dataset_wide
         self.cost += self._cost_of(datasets) - previous
         if lineage.unknown:
             self._unknown.add(datasets)
+
+    def add_unknown(self, datasets: DatasetPair) -> None:
+        """Add an unknown relation of two datasets, unless a known one was added before."""
+        if datasets not in self._members:
+            self.members(datasets)
+            self._unknown.add(datasets)
+
+    def members(self, datasets: DatasetPair) -> tuple[set[FieldPair], set[FieldPair], set[str]]:
+        """Return direct pairs, indirect pairs and dataset-wide fields, to add to without counting `cost`."""
+        members = self._members.get(datasets)
+        if members is None:
+            members = self._members[datasets] = (set(), set(), set())
+        return members
 
     def _cost_of(self, datasets: DatasetPair) -> int:
         """Return the `cost` of the lineage of one pair, 0 without any."""

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, DatasetPair, FieldPair
+from fll_hbase.model.dataset_lineage import DatasetLineageSet, DatasetPair, LineageUnion
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap, fields_of
-from fll_hbase.model.field_sets import Members
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.source_fields import SourceFields
 from fll_hbase.runtime.config import DEFAULTS
@@ -164,7 +163,7 @@ def _edges(
     """
     fields = sources.field_map.fields
     for name, members in sources.by_field(destination, names=names):
-        for influence, positions in _by_influence(members):
+        for influence, positions in zip(Influence, (members.direct, members.indirect), strict=True):
             for position in positions:
                 yield FieldEdge(fields[position].dataset, fields[position].name, destination, name, influence)
     for position in sources.dataset_wide(destination):
@@ -187,10 +186,6 @@ def _unknown_edges(
     for source in unknown:
         if source not in related:
             yield FieldEdge(source, None, destination, None, None)
-
-
-def _by_influence(members: Members) -> tuple[tuple[Influence, tuple[int, ...]], ...]:
-    return (Influence.DIRECT, members.direct), (Influence.INDIRECT, members.indirect)
 
 
 def _unknown_sources(
@@ -216,16 +211,15 @@ class _Builder:
         self._pairs_max = pairs_max
         self._steps_max = steps_max
         self._remaining = pairs_max
-        self._truncated_by: set[str] = set()
-        self._pairs: dict[DatasetPair, dict[Influence, set[FieldPair]]] = {}
-        self._dataset_wide: dict[DatasetPair, set[str]] = {}
-        self._unknown: set[DatasetPair] = set()
+        self._union = LineageUnion()
+        self._truncated_by = self._union.truncated_by
+        self._unknown: list[DatasetPair] = []
 
     def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
         """Add the generated fields of a destination, up to the number of pairs."""
         added = self._within(names)
         if names:
-            self._sets((None, destination))[Influence.DIRECT].update((None, name) for name in added)
+            self._union.members((None, destination))[0].update((None, name) for name in added)
 
     def add(self, sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
         """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
@@ -233,38 +227,29 @@ class _Builder:
         # Datasets are complete even so, unless that, too, would take too many steps.
         if self._truncated_by and sources.steps <= 2 * self._steps_max:
             for source in sources.datasets(destination):
-                self._sets((source, destination))
+                self._union.members((source, destination))
         self._add_dataset_wide(sources, destination)
         for source in _unknown_sources(self._field_map, destination, candidates):
             if not self._within([source]):
                 return
-            self._unknown.add((source, destination))
+            self._unknown.append((source, destination))
 
     def build(self) -> DatasetLineageSet:
         """Return all pairs; datasets with pairs are not related in an unknown way as well."""
-        by_datasets = {
-            datasets: DatasetLineage(
-                *datasets,
-                direct=frozenset(sets[Influence.DIRECT]),
-                indirect=frozenset(sets[Influence.INDIRECT]),
-                dataset_wide=frozenset(self._dataset_wide.get(datasets, ())),
-            )
-            for datasets, sets in self._pairs.items()
-        }
-        for datasets in self._unknown - by_datasets.keys():
-            by_datasets[datasets] = DatasetLineage(*datasets, unknown=True)
-        return DatasetLineageSet(by_datasets, frozenset(self._truncated_by))
+        for datasets in self._unknown:
+            self._union.add_unknown(datasets)
+        return self._union.build()
 
     def _add_pairs(self, sources: SourceFields, destination: Dataset | None) -> None:
         """Add a pair for each source and destination field, up to the limits."""
         if self._truncated_by:
             return
         for name, members in sources.by_field(destination):
-            for influence, positions in _by_influence(members):
+            for is_direct, positions in ((True, members.direct), (False, members.indirect)):
                 # Cut before pairs are built: there may be nine million (docs/decisions/0008).
                 for source, names in self._names_by_source(self._within(positions)):
-                    pairs = self._sets((source, destination))[influence]
-                    pairs.update((source_field, name) for source_field in names)
+                    direct, indirect, _ = self._union.members((source, destination))
+                    (direct if is_direct else indirect).update((source_field, name) for source_field in names)
             self._check_steps(sources)
             if self._truncated_by:
                 return
@@ -275,14 +260,13 @@ class _Builder:
         self._check_steps(sources)
         added = self._within(positions)
         for source, names in self._names_by_source(added):
-            self._sets((source, destination))
-            self._dataset_wide.setdefault((source, destination), set()).update(names)
+            self._union.members((source, destination))[2].update(names)
         # Of those left out, their datasets: both are sorted, so one dataset is known by its ends.
         if len(added) < len(positions):
             fields = self._field_map.fields
             is_one = fields[positions[0]].dataset == fields[positions[-1]].dataset
             for source in {fields[position].dataset for position in (positions[:1] if is_one else positions)}:
-                self._sets((source, destination))
+                self._union.members((source, destination))
 
     def _within(self, items: Sequence[T]) -> Sequence[T]:
         """Return the first items, at most as many as pairs are left; count them and note the bound."""
@@ -302,9 +286,3 @@ class _Builder:
         for _, group in groupby(fields, key=lambda field: id(field.dataset)):
             members = list(group)
             yield members[0].dataset, [field.name for field in members]
-
-    def _sets(self, datasets: DatasetPair) -> dict[Influence, set[FieldPair]]:
-        sets = self._pairs.get(datasets)
-        if sets is None:
-            sets = self._pairs[datasets] = {influence: set() for influence in Influence}
-        return sets

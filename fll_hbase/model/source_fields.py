@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TypeVar
 
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap
 from fll_hbase.model.field_sets import FieldSetResolver, Members
 
@@ -45,17 +45,6 @@ class SourceFields:
         listed = positions.keys() | numbers_by_field.keys()
         for name in sorted(listed if names is None else listed.intersection(names)):
             yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
-
-    def members_of(self, field: DatasetField) -> Members:
-        """Return the source fields that lead to one destination field, at a cost of its own sets alone."""
-        copied = [
-            position
-            for entry in self._copied.get(field.dataset, ())
-            for name, position in zip(entry.fields, entry.positions, strict=True)
-            if name == field.name and position in self._positions
-        ]
-        derived = self._derived.get(field.dataset, ())
-        return self._members(copied, [entry.number for entry in derived if field.name in entry.fields])
 
     def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
         """Return the positions of the fields that influence a destination as a whole."""
