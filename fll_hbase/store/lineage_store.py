@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from fll_hbase.keys import layout
-from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.model.window import BOTH, Direction, Window
-from fll_hbase.runtime import deadline
+from fll_hbase.model.window import Window
 from fll_hbase.runtime.clock import now_ms
-from fll_hbase.runtime.config import DEFAULTS, Settings
+from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.store.access import AccessStore
-from fll_hbase.store.components import build_components
+from fll_hbase.store.components import StoreComponents, build_components
 from fll_hbase.store.policies import PolicyStore
 from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
@@ -28,25 +28,14 @@ from fll_hbase.store.read.field_programs import FieldProgramReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
 from fll_hbase.store.read.horizons import HorizonReader
-from fll_hbase.store.read.namespace_runs import NamespaceRunReader, RunsQuery
+from fll_hbase.store.read.namespace_runs import NamespaceRunReader
 from fll_hbase.store.read.reach import ReachReader
-from fll_hbase.store.read.reach_walk import ReachQuery
-from fll_hbase.store.read.retention_report import RetentionQuery, RetentionReporter
+from fll_hbase.store.read.retention_report import RetentionReporter
 from fll_hbase.store.read.run_bounds import RunBoundsReader
 from fll_hbase.store.read.run_reader import RunReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (
-    DatasetDiff,
-    DatasetLineageResult,
-    Derivations,
-    FieldDiff,
-    FieldHistory,
-    FieldLineageResult,
-    Programs,
-    Reach,
-    RetentionReport,
     RunBounds,
-    RunCounts,
     RunDetails,
     RunsPage,
 )
@@ -60,7 +49,23 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 from fll_hbase.tables.observed import counted
 
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
 _FirstReader: TypeAlias = Callable[[Sequence[WindowQuery]], Sequence[Mapping[Dataset, Collection[Any]]]]
+
+
+def answered_by(
+    reader: Callable[[StoreComponents], R], query: Callable[Concatenate[R, P], T]
+) -> Callable[Concatenate[LineageStore, P], T]:
+    """Return the method of a store that has a reader of its components answer a query."""
+
+    @wraps(query)
+    def answer(store: LineageStore, /, *args: P.args, **options: P.kwargs) -> T:
+        return query(reader(store.components), *args, **options)
+
+    return retry_on_missing_content(answer)
 
 
 class LineageStore:
@@ -85,28 +90,31 @@ class LineageStore:
         self.settings = settings or Settings()
         self.clock = clock
         # The rest are arguments of `build_components`, for views and the simulation.
-        components = self._components = build_components(table, self.settings, clock=clock, **parts)
+        components = self.components = build_components(table, self.settings, clock=clock, **parts)
         self._contents = components.contents
-        self._datasets = DatasetLineageReader(components)
-        self._field_graphs = FieldGraphReader(components)
         self._group_commit = GroupCommit(components.committer.record)
         self.catalogue = components.catalogue
         self.tags = TagStore(table, self.catalogue, clock=clock)
         self.policies = PolicyStore(table, self.catalogue, clock=clock)
         self.access = AccessStore(table, clock=clock)
-        self._reach = ReachReader(components)
         self._horizons = HorizonReader(components, clock=clock)
-        self._reporter = RetentionReporter(components, self.tags)
-        self._runs = RunReader(components)
-        self._histories = FieldHistoryReader(components)
-        self._diffs = FieldDiffReader(components)
-        self._dataset_diffs = DatasetDiffReader(components)
-        self._derivations = DerivationReader(components)
         self.retention = RetentionRequests(components)
-        self._namespace_runs = NamespaceRunReader(components)
         self.summaries = FieldSummaryReader(components)
         self.field_writes = FieldWriteReader(components)
         self.field_programs = FieldProgramReader(components)
+
+    lineage = answered_by(DatasetLineageReader, DatasetLineageReader.lineage)
+    field_lineage = answered_by(FieldGraphReader, FieldGraphReader.field_lineage)
+    field_derivations = answered_by(DerivationReader, DerivationReader.field_derivations)
+    reach = answered_by(ReachReader, ReachReader.reach)
+    history = answered_by(FieldHistoryReader, FieldHistoryReader.history)
+    diff = answered_by(FieldDiffReader, FieldDiffReader.diff)
+    dataset_diff = answered_by(DatasetDiffReader, DatasetDiffReader.dataset_diff)
+    runs = answered_by(RunReader, RunReader.runs)
+    namespace_runs = answered_by(NamespaceRunReader, NamespaceRunReader.namespace_runs)
+    programs = answered_by(RunReader, RunReader.programs)
+    run_counts = answered_by(RunReader, RunReader.run_counts)
+    retention_report = answered_by(RetentionReporter, RetentionReporter.retention_report)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs, or events of runs, in order. Returns one result each, durable when this returns.
@@ -114,7 +122,7 @@ class LineageStore:
         A run whose result is an error is not visible to queries. Raises StoreUnavailable: then any of them
         may be stored, and sending all of them again is safe.
         """
-        return self._components.committer.record(runs)
+        return self.components.committer.record(runs)
 
     def record_one(self, run: RunInput) -> CommitResult:
         """Record one run or event in a commit shared with other threads; durable when this returns.
@@ -133,7 +141,7 @@ class LineageStore:
 
         Returns the error of each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
-        return self._components.committer.recommit(runs)
+        return self.components.committer.recommit(runs)
 
     def may_tag(self, dataset: Dataset) -> bool:
         """Return whether tags of the fields of a dataset may be put: of a store itself, always."""
@@ -150,40 +158,14 @@ class LineageStore:
             self._table.write([puts, *self.tags.missing_puts(datasets)])
 
     @retry_on_missing_content
-    def lineage(
-        self,
-        dataset: Dataset,
-        window: Window,
-        *,
-        directions: Sequence[Direction] = BOTH,
-        level: int = 1,
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> DatasetLineageResult:
-        """Return field lineage between datasets, up to `level` hops from `dataset` in each direction.
-
-        Merged over the runs that start in the window; failed and aborted ones count if `failed` is set.
-        Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
-        known dataset without lineage in the window; raises NotFound for one that was never recorded.
-        """
-        result = self._datasets.lineage(
-            dataset, window, directions=directions, level=level, indirect=indirect, failed=failed
-        )
-        # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
-        if not result.entries:
-            deadline.check()
-            self.catalogue.require_dataset(dataset)
-        return result
-
-    @retry_on_missing_content
     def read_ahead(self, contents: Sequence[WindowQuery], times: Sequence[WindowQuery]) -> None:
         """Read what queries of contents, and of their times, read first, for `shared_reads.shared`.
 
         Many in a call. Raises StoreUnavailable and CorruptRow.
         """
-        reader = self._components.times
+        reader = self.components.times
         readers: tuple[tuple[Sequence[WindowQuery], _FirstReader], ...] = (
-            (contents, self._components.windows.checksums_by_name),
+            (contents, self.components.windows.checksums_by_name),
             # What the budget cuts is not shared: each query reads it with a budget of its own.
             (times, lambda queries: reader.times(queries, reader.budget())),
         )
@@ -197,145 +179,19 @@ class LineageStore:
                 )
 
     @retry_on_missing_content
-    def field_lineage(
-        self,
-        field: DatasetField,
-        window: Window,
-        *,
-        direction: Direction = Direction.BACKWARD,
-        simple: bool = False,
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> FieldLineageResult:
-        """Return the operations that produce the field (backward) or use it (forward), one hop.
-
-        `simple` reduces the graph to sources, targets and the operations between each pair; the other
-        arguments and NotFound are as in `lineage`.
-        """
-        query = WindowQuery(direction, field.dataset, window, failed)
-        result = self._field_graphs.merged(query, field.name, simple=simple, indirect=indirect)
-        if not result.checksums:
-            self.catalogue.require_field(field)
-        return result
-
-    @retry_on_missing_content
-    def field_derivations(
-        self,
-        field: DatasetField,
-        window: Window,
-        *,
-        failed: bool = False,
-        limit: int = DEFAULTS.list_limit,
-        skip: int = 0,
-    ) -> Derivations:
-        """Return every distinct derivation of the field with its runs, see `DerivationReader`."""
-        return self._derivations.derivations(field, window, failed=failed, limit=limit, skip=skip)
-
-    @retry_on_missing_content
-    def reach(self, query: ReachQuery) -> Reach:
-        """Return the fields that lead to a field, or that it leads to, over many hops, see `ReachReader`."""
-        result = self._reach.reach(query)
-        if not result.edges:
-            if query.field.name == WHOLE_DATASET:
-                self.catalogue.require_dataset(query.field.dataset)
-            else:
-                self.catalogue.require_field(query.field)
-        return result
-
-    @retry_on_missing_content
-    def history(
-        self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
-    ) -> FieldHistory:
-        """Return the stretches of runs that derived the field in the same way, see `FieldHistoryReader`."""
-        return self._histories.history(field, window, indirect=indirect, failed=failed)
-
-    @retry_on_missing_content
-    def diff(
-        self,
-        field: DatasetField,
-        window: Window,
-        base: Window,
-        *,
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> FieldDiff:
-        """Return how the derivations of the field differ between two windows, see `FieldDiffReader`."""
-        return self._diffs.diff(field, window, base, indirect=indirect, failed=failed)
-
-    @retry_on_missing_content
-    def dataset_diff(
-        self,
-        dataset: Dataset,
-        window: Window,
-        base: Window,
-        *,
-        indirect: bool = True,
-        failed: bool = False,
-    ) -> DatasetDiff:
-        """Return the fields whose derivations differ between two windows, see `DatasetDiffReader`."""
-        return self._dataset_diffs.diff(dataset, window, base, indirect=indirect, failed=failed)
-
-    @retry_on_missing_content
-    def runs(
-        self,
-        dataset: Dataset,
-        window: Window,
-        *,
-        limit: int,
-        start_after: bytes = b"",
-        directions: Sequence[Direction] = BOTH,
-        **selection: str,
-    ) -> RunsPage:
-        """Return a page of the runs that read or wrote a dataset, see `RunReader`.
-
-        `selection` has the arguments `field`, `program` and `state`.
-        """
-        return self._runs.page(
-            dataset, window, limit=limit, start_after=start_after, directions=directions, **selection
-        )
-
-    @counted
-    def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
-        """Return a page of the runs of a namespace's programs, or of all, see `NamespaceRunReader`."""
-        return self._namespace_runs.page(query, limit=limit, start_after=start_after)
-
-    @retry_on_missing_content
-    def programs(
-        self,
-        dataset: Dataset,
-        window: Window,
-        *,
-        field: str = "",
-        directions: Sequence[Direction] = BOTH,
-        failed: bool = False,
-    ) -> Programs:
-        """Return the programs that read or wrote a dataset, see `RunReader`."""
-        return self._runs.programs(dataset, window, field=field, directions=directions, failed=failed)
-
-    @retry_on_missing_content
-    def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
-        """Return how many runs start in each part of a window, see `RunReader`."""
-        return self._runs.counts(dataset, window, buckets=buckets, field=field)
-
-    @retry_on_missing_content
     def dataset(self, dataset: Dataset) -> tuple[DatasetSummary, RunBounds]:
         """Return what is known of a dataset and its first and last run. Raises NotFound."""
         summary = self.catalogue.summary(dataset)
-        return summary, RunBoundsReader(self._components).bounds(summary.names)
+        return summary, RunBoundsReader(self.components).bounds(summary.names)
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
         """Return the retention horizon of a dataset if the window begins before it, see `HorizonReader`."""
         return self._horizons.retained_from_ms(dataset, window)
 
-    @retry_on_missing_content
-    def retention_report(self, query: RetentionQuery) -> RetentionReport:
-        """Return where data is older than a policy allows, see `RetentionReporter`."""
-        return self._reporter.report(query)
-
     @counted
     def run(self, run: str) -> RunDetails:
         """Return the committed state of one run by its id. Raises NotFound."""
-        details = self._components.events.run_details([run]).get(run)
+        details = self.components.events.run_details([run]).get(run)
         if details is None:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
         return details
@@ -359,7 +215,7 @@ class LineageStore:
 
         A run that was purged since the page was read is left out.
         """
-        details = self._components.events.run_details([listed.run.run for listed in page.runs])
+        details = self.components.events.run_details([listed.run.run for listed in page.runs])
         present = [details[listed.run.run] for listed in page.runs if listed.run.run in details]
         contents = self._contents.contents(run.committed.checksum for run in present)
         return [(run, contents[run.committed.checksum]) for run in present]
@@ -370,6 +226,6 @@ class LineageStore:
 
     def close(self) -> None:
         """End the sealer, and close the table."""
-        if self._components.sealer is not None:
-            self._components.sealer.close()
+        if self.components.sealer is not None:
+            self.components.sealer.close()
         self._table.close()

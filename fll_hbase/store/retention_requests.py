@@ -68,7 +68,7 @@ class RetentionRequests:
     def _count_of_dataset(self, dataset: Dataset, before_ms: int) -> Affected:
         """Count the runs before a time that read or wrote a dataset; 0 if the deadline passes."""
         try:
-            counts = self._runs.counts(dataset, Window(0, before_ms), buckets=1)
+            counts = self._runs.run_counts(dataset, Window(0, before_ms), buckets=1)
         except DeadlineExceeded:
             return Affected(0, (deadline.limit(),))
         total = sum(bucket.complete + bucket.failed for bucket in counts.buckets)

@@ -135,7 +135,7 @@ class Reader:
         if self._scheduler.chance(0.3):
             bound = bound_of(query.direction, self._scheduler.random.choice(EDGES_MS))
             self._scheduler.note(f"times within {bound}")
-            self.store._components.times.complete([(query, times, bound)])
+            self.store.components.times.complete([(query, times, bound)])
             # Days of the second read are those of another moment.
             self._check_times(times, query, began, is_first=False)
         return times
@@ -153,7 +153,7 @@ class Reader:
         query = question.query
         began = self._scheduler.note(f"newest {_describe(question)}")
         checksums = day_checks.touching(query)
-        (ends,) = self.store._components.windows.newest_references({query: checksums})
+        (ends,) = self.store.components.windows.newest_references({query: checksums})
         states = self._states(began)
         cutoff_ms = self._policy.cutoff_ms(query.dataset)
         day_checks.check_ends(ends, query, checksums, states, cutoff_ms=cutoff_ms)
@@ -181,7 +181,7 @@ class Reader:
 
 def times_of(store: LineageStore, query: WindowQuery) -> dict[str, RunTimes]:
     """Return the runs of each content of the dataset of a query."""
-    (by_name,) = store._components.times.times([query], store._components.times.budget())
+    (by_name,) = store.components.times.times([query], store.components.times.budget())
     return by_name[query.dataset]
 
 

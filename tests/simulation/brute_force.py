@@ -51,12 +51,12 @@ def check_calendars(reader: Reader, question: Question, expected: Sequence[Recor
     admitted = sorted((d for d in expected if question.admits(d)), key=_tail_of)
     query = question.query
     checksums = {document.info.checksum for document in admitted}
-    (ends,) = reader.store._components.windows.newest_references({query: checksums})
+    (ends,) = reader.store.components.windows.newest_references({query: checksums})
     _check_equal(question, ends, {d.info.checksum: _tail_of(d) for d in reversed(admitted)})
     times = times_of(reader.store, query)
     for start_ms in EDGES_MS:
         bound = bound_of(query.direction, start_ms)
-        reader.store._components.times.complete([(query, times, bound)])
+        reader.store.components.times.complete([(query, times, bound)])
         within = replace(question, window=window_within(query.window, query.direction, bound))
         spans = {checksum: listed.span(query.direction, bound) for checksum, listed in times.items()}
         wanted = {

@@ -253,7 +253,7 @@ def recording(kind: type[RunCommitter]) -> Make:
 
     def make(table: Table, clock: Callable[[], int]) -> LineageStore:
         store = open_store(table, clock)
-        store._components.committer.__class__ = kind
+        store.components.committer.__class__ = kind
         return store
 
     return make
@@ -290,19 +290,19 @@ def sealing(kind: type[DaySealer] = DaySealer, *, graces: float = GRACES) -> Mak
 
 def relying_on_ways(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._components.committer._ways.__class__ = WaysForever
+    store.components.committer._ways.__class__ = WaysForever
     return store
 
 
 def ignoring_moved_runs(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._components.times.__class__ = MovedRunsIgnored
+    store.components.times.__class__ = MovedRunsIgnored
     return store
 
 
 def trusting_references(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._components.windows.__class__ = UnconfirmedReferences
+    store.components.windows.__class__ = UnconfirmedReferences
     return store
 
 

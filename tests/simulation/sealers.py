@@ -40,6 +40,6 @@ class OfferedDays:
 
 def offered(store: LineageStore) -> OfferedDays:
     """Return what queries of a store of a schedule offered."""
-    sealer = store._components.sealer
+    sealer = store.components.sealer
     assert isinstance(sealer, OfferedDays)
     return sealer

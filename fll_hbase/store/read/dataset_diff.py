@@ -26,8 +26,14 @@ class DatasetDiffReader(Reader):
         super().__init__(components)
         self._fields = FieldDiffReader(components)
 
-    def diff(
-        self, dataset: Dataset, window: Window, base: Window, *, indirect: bool, failed: bool
+    def dataset_diff(
+        self,
+        dataset: Dataset,
+        window: Window,
+        base: Window,
+        *,
+        indirect: bool = True,
+        failed: bool = False,
     ) -> DatasetDiff:
         """Return the fields whose derivations differ between the windows, by name, with what differs.
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import Direction, Window
+from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
 from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
@@ -27,18 +27,27 @@ class DatasetLineageReader(Reader):
         dataset: Dataset,
         window: Window,
         *,
-        directions: Sequence[Direction],
-        level: int,
-        indirect: bool,
-        failed: bool,
+        directions: Sequence[Direction] = BOTH,
+        level: int = 1,
+        indirect: bool = True,
+        failed: bool = False,
     ) -> DatasetLineageResult:
-        """Return the lineage of a dataset up to `level` hops away in each direction, see `LineageStore`."""
+        """Return field lineage between datasets, up to `level` hops from `dataset` in each direction.
+
+        Merged over the runs that start in the window; failed and aborted ones count if `failed` is set.
+        Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
+        known dataset without lineage in the window; raises NotFound for one that was never recorded.
+        """
         limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
         results = []
         for direction in directions:
             one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed)
             results.append(walk(one_hop, dataset, direction=direction, limits=limits))
         entries = sort_entries(entry for result in results for entry in result.entries)
+        # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
+        if not entries:
+            deadline.check()
+            self._catalogue.require_dataset(dataset)
         truncated_by = {limit for result in results for limit in result.truncated_by}
         return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
 

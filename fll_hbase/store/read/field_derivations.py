@@ -16,6 +16,7 @@ from fll_hbase.model.derivation_digests import field_digest
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
+from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -87,8 +88,14 @@ class _Way:
 class DerivationReader(Reader):
     """Reads the derivations of fields. Threads may share it."""
 
-    def derivations(
-        self, field: DatasetField, window: Window, *, failed: bool, limit: int, skip: int = 0
+    def field_derivations(
+        self,
+        field: DatasetField,
+        window: Window,
+        *,
+        failed: bool = False,
+        limit: int = DEFAULTS.list_limit,
+        skip: int = 0,
     ) -> Derivations:
         """Return every distinct derivation of the field, with its runs, the one with the newest run first.
 

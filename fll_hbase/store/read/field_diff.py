@@ -86,7 +86,13 @@ class FieldDiffReader(FieldGraphReader):
     """Compares the derivations of a field in two windows. Threads may share it."""
 
     def diff(
-        self, field: DatasetField, window: Window, base: Window, *, indirect: bool, failed: bool
+        self,
+        field: DatasetField,
+        window: Window,
+        base: Window,
+        *,
+        indirect: bool = True,
+        failed: bool = False,
     ) -> FieldDiff:
         """Return which derivations of `window` are missing in `base`, and the reverse.
 

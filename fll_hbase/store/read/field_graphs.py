@@ -9,7 +9,7 @@ from itertools import chain
 from fll_hbase.model import operation_graph, simple_view
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import OperationGraph
-from fll_hbase.model.window import Direction
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
 from fll_hbase.store.read.content_decoding import FieldOfContent
@@ -31,19 +31,33 @@ _BUILDERS: Mapping[tuple[Direction, bool], Callable[..., OperationGraph]] = {
 class FieldGraphReader(Reader):
     """Reads and merges the operation graphs of a field. Threads may share it."""
 
-    def merged(self, query: WindowQuery, name: str, *, simple: bool, indirect: bool) -> FieldLineageResult:
-        """Return the graph of the field `name` of the dataset; the contents are empty if none touches it.
+    def field_lineage(
+        self,
+        field: DatasetField,
+        window: Window,
+        *,
+        direction: Direction = Direction.BACKWARD,
+        simple: bool = False,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> FieldLineageResult:
+        """Return the operations that produce the field (backward) or use it (forward), one hop.
 
-        Contents are merged newest first, until a limit or the deadline. Raises DeadlineExceeded if it passes
-        before the first one.
+        `simple` reduces the graph to sources, targets and the operations between each pair; the other
+        arguments are as for the lineage of datasets. Contents are merged newest first, until a limit or the
+        deadline. Raises NotFound for a field that was never recorded, and DeadlineExceeded if it passes
+        before the first content.
         """
-        contents, failed = self._newest_first(query, name)
+        query = WindowQuery(direction, field.dataset, window, failed)
+        contents, failed_alone = self._newest_first(query, field.name)
+        if not contents:
+            self._catalogue.require_field(field)
         truncated_by: set[str] = set()
         graphs = self.graphs(contents, query.direction, simple=simple, indirect=indirect)
         merged = operation_graph.merge(
             deadline.until_over(graphs, truncated_by=truncated_by),
             connections_max=self._settings.connections_max,
-            failed=failed,
+            failed=failed_alone,
             public_checksum=self._contents.public_checksum,
         )
         truncated_by |= merged.truncated_by

@@ -38,7 +38,9 @@ BATCH_CONTENTS = 100
 class FieldHistoryReader(Reader):
     """Reads the history of fields. Threads may share it."""
 
-    def history(self, field: DatasetField, window: Window, *, indirect: bool, failed: bool) -> FieldHistory:
+    def history(
+        self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
+    ) -> FieldHistory:
         """Return the stretches of the runs of the window that wrote the field, the newest first.
 
         It ends at `list_limit_max` stretches, at the deadline, or after `runs_max` runs that had to be read

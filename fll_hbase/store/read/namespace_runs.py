@@ -78,7 +78,7 @@ class _Page:
 class NamespaceRunReader(Reader):
     """Lists runs by the namespace of their programs. Threads may share it."""
 
-    def page(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
+    def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.
 
         That is the `next_after` of the previous page, b"" for the first one. A page ends after EXAMINED_MAX

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader, StoreComponents
@@ -33,6 +33,20 @@ class ReachReader:
         self._settings = components.settings
 
     def reach(self, query: ReachQuery) -> Reach:
+        """Return the fields that lead to a field, or that it leads to, over many hops.
+
+        Raises NotFound for a field that was never recorded, and as `fields_within`.
+        """
+        result = self.fields_within(query)
+        if not result.edges:
+            catalogue = self._components.catalogue
+            if query.field.name == WHOLE_DATASET:
+                catalogue.require_dataset(query.field.dataset)
+            else:
+                catalogue.require_field(query.field)
+        return result
+
+    def fields_within(self, query: ReachQuery) -> Reach:
         """Return all that is within reach, up to the limits that `truncated_by` names.
 
         At the deadline the walk ends where it is; then it is not known what is in order. Raises

@@ -51,13 +51,13 @@ def expired_query(
 class RetentionReporter(Reader):
     """Makes retention reports. Threads may share it."""
 
-    def __init__(self, components: StoreComponents, tags: TagStore) -> None:
+    def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
-        self._tags = tags
+        self._tags = TagStore(components.table, components.catalogue)
         self._reach = ReachReader(components)
         self._writers = WriterReader(components)
 
-    def report(self, query: RetentionQuery) -> RetentionReport:
+    def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return the fields that runs of the window wrote from the policy's fields, these included.
 
         `truncated_by` names the limits, and the deadline, that cut it.
@@ -136,7 +136,7 @@ class RetentionReporter(Reader):
                 failed=query.failed,
                 counts=False,
             )
-            reach = self._reach.reach(reach_query)
+            reach = self._reach.fields_within(reach_query)
             truncated_by |= set(reach.truncated_by)
             following = next_fields(reach, origin, Direction.FORWARD)
             for field in following:

@@ -53,7 +53,7 @@ class RunReader(Reader):
     Methods raise NotFound for an empty answer about a name that was never recorded.
     """
 
-    def page(
+    def runs(
         self,
         dataset: Dataset,
         window: Window,
@@ -73,10 +73,10 @@ class RunReader(Reader):
         listed: list[ListedRun] = []
         # One more than the page has, which shows whether there is a next page without a second scan.
         batch_size = min(limit + 1, BATCH_RUNS)
-        runs = self._runs(
+        merged = self._runs(
             dataset, window, field, directions=directions, start_after=start_after, batch_size=batch_size
         )
-        for run in runs:
+        for run in merged:
             if program not in ("", run.run.program) or state not in ("", run.run.state.value):
                 continue
             if len(listed) == limit:
@@ -118,7 +118,7 @@ class RunReader(Reader):
             budget.limits.add(f"list_limit_max={programs_max}")
         return Programs(tuple(programs[:programs_max]), tuple(sorted(budget.limits)))
 
-    def counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
+    def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.
 
         Runs of days that are not sealed yet are read as for `programs`.

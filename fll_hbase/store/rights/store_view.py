@@ -81,8 +81,8 @@ class StoreView(LineageStore):
             public_checksum=self._visible.public_checksum,
             make_sealer=_no_sealer,
         )
-        self.summaries = NumberedSummaryReader(self._components)
-        self.field_programs = NumberedProgramReader(self._components)
+        self.summaries = NumberedSummaryReader(self.components)
+        self.field_programs = NumberedProgramReader(self.components)
         self.retention = CheckedRetention(base, self.catalogue, principal)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:

@@ -222,7 +222,7 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
             table.delete(keys, until_ms=old_ms)  # type: ignore[arg-type]
 
     old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
-    while store._components.committer._clock() <= old_ms + 1:
+    while store.components.committer._clock() <= old_ms + 1:
         continue
     keys = [layout.run_row("run")]
     garbage_collection.remove_runs(Touching(), keys, until_ms=LATER_MS, grace_ms=0)  # type: ignore[arg-type]

@@ -121,7 +121,7 @@ def span_of(runs: Sequence[RecordedRun]) -> RunSpan:
 
 
 def times_of(store: LineageStore, query: WindowQuery, bound_ms: int | None = None) -> dict[str, RunTimes]:
-    reader = store._components.times
+    reader = store.components.times
     ((_, times),) = reader.times([query], reader.budget())[0].items()
     if bound_ms is not None:
         reader.complete([(query, times, bound_of(query.direction, bound_ms))])
@@ -131,7 +131,7 @@ def times_of(store: LineageStore, query: WindowQuery, bound_ms: int | None = Non
 def check(table: Table, runs: Collection[RecordedRun], window: Window, bound_ms: int) -> None:
     """Compare every answer about a window with the runs themselves."""
     store = LineageStore(table)
-    windows = store._components.windows
+    windows = store.components.windows
     every_query = queries(window)
     everything = {query: expected(runs, query, within=window) for query in every_query}
     shown = windows.checksums_by_name(every_query)
@@ -360,7 +360,7 @@ def test_what_took_longer_than_the_grace_period_is_read_again(*, ends: bool) -> 
     store = LineageStore(MovingTable(table, move), clock=lambda: clock_ms[0])
     query = WindowQuery(Direction.BACKWARD, dataset, Window(0, 3 * PERIOD_MS))
     if ends:
-        (newest,) = store._components.windows.newest_references({query: [first.checksum, second.checksum]})
+        (newest,) = store.components.windows.newest_references({query: [first.checksum, second.checksum]})
         assert newest.keys() == {second.checksum}
     else:
-        assert store._components.windows.checksums_by_name([query]) == [{dataset: {second.checksum}}]
+        assert store.components.windows.checksums_by_name([query]) == [{dataset: {second.checksum}}]

@@ -127,7 +127,7 @@ def store_of(table: Table, *, later_ms: int = GRACES * GRACE_MS + 1_000) -> Line
 
 
 def background(store: LineageStore) -> BackgroundSealer:
-    sealer_of_store = store._components.sealer
+    sealer_of_store = store.components.sealer
     assert isinstance(sealer_of_store, BackgroundSealer)
     return sealer_of_store
 
