@@ -80,7 +80,7 @@ def day_of(start_ms: int) -> int:
 
 
 def parse_hex(segment: bytes, *, digits: int, largest: int) -> int:
-    """Return the number of so many hex digits in lower case. Raises CorruptRow for any other bytes."""
+    """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow above `largest`, too."""
     # int() alone would also accept upper case, signs, blanks and underscores.
     if is_hex(segment, digits=digits):
         number = int(segment, 16)

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Operation, Read, inputs_of, outputs_of
-from fll_hbase.queries.cursors import decode_skip_cursor, encode_cursor
-from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.pages import Paged, decode_skip_cursor, encode_cursor
 from fll_hbase.queries.query import Answer, Body, FieldQuery, WindowedWithFailed
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.time_window import short_seconds

@@ -12,8 +12,7 @@ from fll_hbase.keys import layout
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.queries import name_json
-from fll_hbase.queries.cursors import decode_runs_cursor, encode_cursor
-from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.pages import Paged, decode_runs_cursor, encode_cursor
 from fll_hbase.queries.parameters import About, AnyDirection, RunState
 from fll_hbase.queries.programs import direction_word
 from fll_hbase.queries.query import FIELD_HELP, Answer, Body, BodyT, DatasetQuery, Query, Required, Windowed

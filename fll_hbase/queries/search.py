@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.queries.cursors import decode_cursor, encode_cursor, invalid_cursor
-from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.pages import Paged, decode_cursor, encode_cursor, invalid_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.tables import TableShape, member_rows

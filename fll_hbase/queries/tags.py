@@ -12,9 +12,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import name_json
-from fll_hbase.queries.cursors import encode_cursor
 from fll_hbase.queries.names import FieldName
-from fll_hbase.queries.pages import Paged, first_page
+from fll_hbase.queries.pages import Paged, encode_cursor, first_page
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import (
     Answer,

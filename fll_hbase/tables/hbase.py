@@ -10,19 +10,78 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import happybase
+from happybase.table import TScan
 from Hbase_thrift import BatchMutation, Mutation
 
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable, TooLarge
 from fll_hbase.runtime.threads import map_in_threads
-from fll_hbase.tables import hbase_schema, thrift_scans
-from fll_hbase.tables.base import Batch, CellKey, Columns, Put, Row, Scan, StampedPut, Sync
+from fll_hbase.tables import hbase_schema
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Put, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import STUCK_MAX, HBaseServerError, ThriftPool
-from fll_hbase.tables.thrift_scans import to_row
+
+PAGE_ROWS = 1_000
+
+_Call: TypeAlias = tuple[str, Mapping[str, object]]
+"""Name and arguments of a call in HBase's Thrift interface."""
+
+
+def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+    """Return the first rows of each scan, with two waits for any number of them: PAGE_ROWS, or its limit.
+
+    `columns` are in the form of the gateway. Few scans at a time: all rows are in memory, here and there.
+    A gateway answers the calls of a connection one after the other, so calls may be sent before earlier ones
+    are answered. Replies are numbered by their order only: after any error the connection must be dropped.
+    """
+    client = table.connection.client
+    # The gateway opens a scanner at a region server with its first rows, so this wait is short.
+    scanner_ids = _pipeline(client, [_open_call(table.name, scan) for scan in scans])
+    calls: list[_Call] = []
+    for scanner_id, scan in zip(scanner_ids, scans, strict=True):
+        calls.append(("scannerGetList", {"id": scanner_id, "nbRows": page_rows(scan)}))
+        calls.append(("scannerClose", {"id": scanner_id}))
+    return [[(item.row, to_row(item.columns)) for item in page] for page in _pipeline(client, calls)[::2]]
+
+
+def is_lost_scanner(error: BaseException | None) -> bool:
+    """Return whether a call failed since its scanner was not used for `hbase.client.scanner.timeout.period`.
+
+    An overloaded gateway may take longer than that for the scanners that are opened in one call.
+    """
+    return error is not None and "scanner ID is invalid" in str(error)
+
+
+def page_rows(scan: Scan) -> int:
+    """Return the size of a page; a page with fewer rows is the last one."""
+    return PAGE_ROWS if scan.limit is None else min(scan.limit, PAGE_ROWS)
+
+
+def _open_call(table: bytes, scan: Scan) -> _Call:
+    # `caching` as large as the page: the gateway then needs one call to the region server for it.
+    thrift_scan = TScan(
+        startRow=scan.start, stopRow=scan.stop, columns=scan.columns or None, caching=page_rows(scan)
+    )
+    return "scannerOpenWithScan", {"tableName": table, "scan": thrift_scan, "attributes": {}}
+
+
+def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
+    """Send all calls, then receive all replies. Raises the error of the first call that failed."""
+    # Requests are short and replies of what precedes them small or few, so neither end blocks the other: the
+    # gateway can always read on while this end still sends.
+    calls = list(calls)
+    for name, arguments in calls:
+        client._send(name, **arguments)
+    return [client._recv(name) for name, _ in calls]
+
+
+def to_row(cells: Mapping[bytes, Any]) -> Row:
+    """Return cells of Thrift as a row."""
+    return {column: Cell(cell.value, cell.timestamp) for column, cell in cells.items()}
+
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +137,7 @@ class HbaseTable:
             request = Scan(start, stop, columns, remaining)
             (page,) = self._first_pages([request])
             yield from page
-            if len(page) < thrift_scans.page_rows(request):
+            if len(page) < page_rows(request):
                 return
             # The row after `key` is `key` with a zero byte, so pages neither overlap nor leave a gap.
             start = page[-1][0] + b"\x00"
@@ -122,7 +181,7 @@ class HbaseTable:
         """Read few scans in one call, and the further pages of the long ones among them one by one."""
         results = []
         for scan, page in zip(scans, self._first_pages(scans), strict=True):
-            if page and len(page) == thrift_scans.page_rows(scan):
+            if page and len(page) == page_rows(scan):
                 limit = None if scan.limit is None else scan.limit - len(page)
                 page += self.scan(page[-1][0] + b"\x00", scan.stop, columns=scan.columns, limit=limit)
             results.append(page)
@@ -143,11 +202,11 @@ class HbaseTable:
         """Read first pages in one call, again if the gateway lost their scanners meanwhile."""
         for _ in range(SCAN_ATTEMPTS_MAX - 1):
             try:
-                return self._call(thrift_scans.read_pages, scans)
+                return self._call(read_pages, scans)
             except StoreUnavailable as error:
-                if not thrift_scans.is_lost_scanner(error.__cause__):
+                if not is_lost_scanner(error.__cause__):
                     raise
-        return self._call(thrift_scans.read_pages, scans)
+        return self._call(read_pages, scans)
 
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs

@@ -14,8 +14,7 @@ from fll_hbase.client.connection import Connection
 from fll_hbase.client.opening import open_client
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.queries.catalogue import Datasets
-from fll_hbase.queries.cursors import decode_cursor
-from fll_hbase.queries.pages import first_page
+from fll_hbase.queries.pages import decode_cursor, first_page
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import InvalidQuery
 from fll_hbase.store.lineage_store import LineageStore

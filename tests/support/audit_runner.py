@@ -10,14 +10,17 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import repair
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
-from fll_hbase.store.maintenance.audit.expectations import (
+from fll_hbase.store.maintenance.audit.findings import (
     EXPECTED,
     FAULT,
+    NO_REPAIR,
     PRESENT,
+    Finding,
+    Kind,
+    Repair,
     RowFacts,
     text_hash,
 )
-from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.recheck import Rechecker
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table

@@ -89,5 +89,5 @@ def read_everything(table: Table) -> None:
     store = LineageStore(table)
     for key, _ in table.scan(layout.RUNS, b"r}"):
         run = key.split(b"|")[-1].decode()
-        if LineageStore(table)._components.events.run_details([run]):
+        if LineageStore(table).components.events.run_details([run]):
             store.run_with_content(run)

@@ -10,9 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.queries.cursors import decode_runs_cursor
 from fll_hbase.queries.names import FieldName, field_name
-from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.programs import Program, programs_answer
 from fll_hbase.queries.query import Answer, Body, FirstReads

@@ -26,8 +26,16 @@ from fll_hbase.spark.hashes import cell_hashes, range_scan
 from fll_hbase.spark.hashes.hash_filter import HashFilter, build_filter
 from fll_hbase.spark.jobs.check_report import EXAMPLES, AuditReport
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
-from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FAULT, PRESENT, RowFacts, text_hash
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.findings import (
+    EXPECTED,
+    FAULT,
+    PRESENT,
+    Finding,
+    Kind,
+    Repair,
+    RowFacts,
+    text_hash,
+)
 from fll_hbase.store.maintenance.audit.recheck import Rechecker
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table

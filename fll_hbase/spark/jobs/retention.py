@@ -47,7 +47,7 @@ from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.maintenance.old_days import CALENDAR_ROWS, seal_old_days
-from fll_hbase.store.maintenance.retention_counts import (
+from fll_hbase.store.maintenance.retention import (
     DATASETS,
     FORMER_INDEXES,
     KINDS,

@@ -20,7 +20,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.hashes import cell_hashes
 from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.maintenance.retention_counts import KINDS, RUNS
+from fll_hbase.store.maintenance.retention import KINDS, RUNS
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")

@@ -9,18 +9,113 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.keys import layout
+import xxhash
+
+from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import COPY_ORDER, RowKind
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.store.copying.comparison import Difference, compare_rows, copied_cells, keeps_stamps
-from fll_hbase.store.copying.marks import Mark, mark_row
 from fll_hbase.store.copying.progress import ROW, Progress, put_of
 from fll_hbase.store.maintenance import liveness
 from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.rows import calendar_rows
-from fll_hbase.tables import Put, Row, StampedPut, Table
+from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The cells to put and to delete that make a copy equal to its source.
+
+    `extras` are cells that the source does not have, and `extras_until_ms` the latest time that one of them
+    was put.
+    """
+
+    puts: tuple[StampedPut, ...] = ()
+    extras: tuple[CellKey, ...] = ()
+    extras_until_ms: int = 0
+
+
+def keeps_stamps(key: bytes) -> bool:
+    """Return whether the cells of a row have the timestamps of the source in a copy."""
+    # Of several types or descriptions that a dataset has under its names, readers use the newest. The cells
+    # of all other rows are stamped by the target, so that the grace period protects them (decision 47).
+    return key.startswith(layout.DATASETS)
+
+
+def copied_cells(key: bytes, row: Row) -> Row:
+    """Return the cells of a row that a copy has, too; of tokens without the value.
+
+    Seals are left out: they are read at another moment than the run rows that they count. A target has
+    tokens of its own, which a copy replaces for each day whose runs it changes.
+    """
+    if not key.startswith(layout.CALENDARS):
+        return row
+    return {
+        column: Cell(b"", cell.stamp_ms) for column, cell in row.items() if column.startswith(calendars.TOKEN)
+    }
+
+
+def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Difference:
+    """Return what makes the rows of `target` equal to `source`; `copied_cells` returns both."""
+    puts = tuple(
+        StampedPut(key, column, cell.value, cell.stamp_ms)
+        for key, row in source.items()
+        for column, cell in row.items()
+        if not _is_copied(key, cell, target.get(key, {}).get(column))
+    )
+    extras = {
+        CellKey(key, column): cell.stamp_ms
+        for key, row in target.items()
+        for column, cell in row.items()
+        if column not in source.get(key, {})
+    }
+    return Difference(puts, tuple(extras), max(extras.values(), default=0))
+
+
+def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
+    """Return whether a copy has the value of a cell, and a stamp that is as late where stamps are kept."""
+    if copied is None or copied.value != cell.value:
+        return False
+    # A later timestamp stays: HBase shows the latest put, whatever is put with an earlier one.
+    return not keeps_stamps(key) or copied.stamp_ms >= cell.stamp_ms
+
+
+_MARKS = 2**64
+_LENGTHS = (4, 4)
+"""Bytes of the lengths of key and column in what is hashed: no two cells are the same bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Rows, cells and the sum of the 64-bit hashes of the cells; equal ranges of rows have equal marks.
+
+    The sum does not depend on the order of rows and columns. Timestamps are no part of it: an engine stamps
+    what is put into it by its own clock.
+    """
+
+    rows: int = 0
+    cells: int = 0
+    hash: int = 0
+
+    def __add__(self, other: Mark) -> Mark:
+        return Mark(self.rows + other.rows, self.cells + other.cells, (self.hash + other.hash) % _MARKS)
+
+
+def mark_row(key: bytes, row: Row) -> Mark:
+    """Return the mark of one row."""
+    return Mark(
+        1, len(row), sum(_cell_hash(key, column, cell.value) for column, cell in row.items()) % _MARKS
+    )
+
+
+def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
+    """Return the 64-bit hash of a cell; the lengths of key and column are part of what is hashed."""
+    lengths = b"".join(
+        len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
+    )
+    return xxhash.xxh3_64_intdigest(lengths + key + column + value)
+
 
 PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
 """Rows that are compared and put together; contents and event bodies may have megabytes each."""

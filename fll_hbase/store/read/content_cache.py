@@ -13,19 +13,76 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 from cachetools import LRUCache
 
 from fll_hbase.keys import layout
-from fll_hbase.model import field_relations
+from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, LineageUnion
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.derivation_digests import derivation_digests
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime import deadline, metrics
 from fll_hbase.runtime.errors import CorruptRow, in_row
-from fll_hbase.store.read import content_decoding, shared_reads
-from fll_hbase.store.read.content_decoding import DatasetOfContent, FieldOfContent
-from fll_hbase.store.rows import content_rows
+from fll_hbase.store.read import shared_reads
+from fll_hbase.store.rows import content_rows, field_map_codec
 from fll_hbase.tables import Row, Scan, Table
 from fll_hbase.tables.observed import counted
+
+# Measured; a digest takes 115 bytes, and the rest is for the name of its field.
+_BYTES_PER_STORED_BYTE = 8
+_BYTES_PER_DIGEST = 250
+
+
+class FieldOfContent(NamedTuple):
+    """A field, under the name that its dataset has in a content."""
+
+    checksum: str
+    field: DatasetField
+
+
+class DatasetOfContent(NamedTuple):
+    """A dataset, under the name that it has in a content."""
+
+    checksum: str
+    dataset: Dataset
+
+
+def decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
+    """Return the size in bytes of a field map in the cache, and the map. Raises CorruptRow."""
+    with in_row(layout.content_row(checksum)):
+        size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
+        return size_bytes, field_map_codec.decode_field_map(row)
+
+
+def decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    with in_row(layout.content_row(content.checksum)):
+        operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
+    return _BYTES_PER_STORED_BYTE * stored_bytes(cells), operations
+
+
+def decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
+    """Return the size in bytes of operations in the cache, and these by name. Raises CorruptRow."""
+    size_bytes, operations = decode_content(checksum, cells)
+    return size_bytes, lineage.declare_missing_outputs(operations)
+
+
+def decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    """Return the operations of a content, sorted by name, with their size in memory."""
+    with in_row(layout.content_row(checksum)):
+        operations = map(content_rows.decode_operation, cells.values())
+        in_order = tuple(sorted(operations, key=lambda operation: operation.name))
+        return _BYTES_PER_STORED_BYTE * stored_bytes(cells), in_order
+
+
+def decode_digests(content: DatasetOfContent, cells: Row, *, indirect: bool) -> tuple[int, dict[str, str]]:
+    """Return the size in bytes in the cache, and by field the digest of its derivation. Raises CorruptRow."""
+    _, operations = decode_content(content.checksum, cells)
+    digests = derivation_digests(operations, content.dataset, indirect=indirect)
+    return _BYTES_PER_DIGEST * (len(digests) + 1), digests
+
+
+def stored_bytes(cells: Row) -> int:
+    return sum(len(cell.value) for cell in cells.values())
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -123,7 +180,7 @@ class ContentCache:
             rows = self._table.rows(chunk, columns=(layout.FIELD_MAP,))
             for key, row in rows.items():
                 checksum = keys[key]
-                self.cached(("map", checksum), partial(content_decoding.decode_field_map, checksum, row))
+                self.cached(("map", checksum), partial(decode_field_map, checksum, row))
             size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
             count = _next_count(count, len(chunk), size_bytes)
 
@@ -160,7 +217,7 @@ class ContentCache:
             contents,
             key=lambda content: ("operations", direction, content),
             read=lambda missing: self._field_cells(missing, direction),
-            decode=content_decoding.decode_operations,
+            decode=decode_operations,
         )
 
     def iter_touching(
@@ -187,7 +244,7 @@ class ContentCache:
             checksums,
             key=lambda checksum: ("all", checksum),
             read=self._operation_cells,
-            decode=content_decoding.decode_all_operations,
+            decode=decode_all_operations,
         )
 
     def derivation_digests(
@@ -201,7 +258,7 @@ class ContentCache:
             contents,
             key=lambda content: ("digests", indirect, content),
             read=self._cells_of_datasets,
-            decode=partial(content_decoding.decode_digests, indirect=indirect),
+            decode=partial(decode_digests, indirect=indirect),
         )
 
     def content(self, checksum: str) -> Content:
@@ -216,7 +273,7 @@ class ContentCache:
             distinct,
             key=lambda checksum: ("content", checksum),
             read=self._operation_cells,
-            decode=content_decoding.decode_content,
+            decode=decode_content,
         )
         return {
             checksum: Content(listed, self.field_map(checksum))
@@ -281,7 +338,7 @@ class ContentCache:
             )
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
-        return content_decoding.decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
+        return decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
     def _iter_cached(
         self,
@@ -304,9 +361,7 @@ class ContentCache:
                 cells = read(missing)
                 for item, row in cells.items():
                     values[item] = self.cached(key(item), partial(decode, item, row))
-                count = _next_count(
-                    count, len(missing), sum(map(content_decoding.stored_bytes, cells.values()))
-                )
+                count = _next_count(count, len(missing), sum(map(stored_bytes, cells.values())))
             for item in chunk:
                 yield values[item]
 

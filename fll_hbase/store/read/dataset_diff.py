@@ -9,7 +9,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader, StoreComponents
-from fll_hbase.store.read.content_decoding import DatasetOfContent, FieldOfContent
+from fll_hbase.store.read.content_cache import DatasetOfContent, FieldOfContent
 from fll_hbase.store.read.field_diff import ContentsOfWindows, FieldDiffReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff

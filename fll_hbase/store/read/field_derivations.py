@@ -19,7 +19,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader
-from fll_hbase.store.read.content_decoding import FieldOfContent
+from fll_hbase.store.read.content_cache import FieldOfContent
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Derivation, Derivations

@@ -10,8 +10,7 @@ from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
-from fll_hbase.store.read.content_cache import ContentCache
-from fll_hbase.store.read.content_decoding import FieldOfContent
+from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldDiff

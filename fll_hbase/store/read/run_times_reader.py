@@ -11,9 +11,8 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
-from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
 from fll_hbase.store.read.content_days import DaysByContent
-from fll_hbase.store.read.content_decoding import FieldOfContent
 from fll_hbase.store.read.reference_pages import reference_columns
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes

@@ -12,16 +12,25 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from fll_hbase.keys import layout
+from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.model.window import Window
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.config import Settings
-from fll_hbase.runtime.errors import LineageError, NotFound, RunIdConflict
+from fll_hbase.runtime.errors import Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
+from fll_hbase.store.read.field_summaries import (
+    DatasetSummary,
+    FieldSummaryReader,
+    RelatedDataset,
+    RelatedFields,
+)
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.read.reach_walk import ReachQuery, edge_key
 from fll_hbase.store.read.retention_report import RetentionQuery
@@ -41,8 +50,7 @@ from fll_hbase.store.results import (
     RunsPage,
     WrittenField,
 )
-from fll_hbase.store.rights.checked_retention import CheckedRetention
-from fll_hbase.store.rights.numbered_readers import NumberedProgramReader, NumberedSummaryReader
+from fll_hbase.store.retention_requests import Affected, RetentionRequests
 from fll_hbase.store.rights.numbering import number_hidden
 from fll_hbase.store.rights.recording_rights import RecordingRights, run_id_in_use
 from fll_hbase.store.rights.visible_runs import VisibleRuns
@@ -50,6 +58,71 @@ from fll_hbase.store.rights.visible_table import VisibleTable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer
+
+
+class NumberedSummaryReader(FieldSummaryReader):
+    """Reads summaries of windows as a principal sees them."""
+
+    def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
+        """Return, sorted, the source fields of a field (backward) or the fields that are made of it."""
+        result = number_hidden(super().related_fields(field, window, direction))
+        return replace(result, fields=tuple(sorted(result.fields)))
+
+    def summary(self, dataset: Dataset, window: Window, lineage: DatasetLineageResult) -> DatasetSummary:
+        """Return the summary of a dataset from its lineage of one hop, whose names are numbered already."""
+        result = super().summary(dataset, window, lineage)
+        return replace(result, incoming=_sorted(result.incoming), outgoing=_sorted(result.outgoing))
+
+
+class NumberedProgramReader(FieldProgramReader):
+    """Reads the programs of a field as a principal sees them."""
+
+    def read(self, field: DatasetField, window: Window, direction: Direction) -> FieldPrograms:
+        """Return the operations of a field, with the programs that performed them."""
+        return number_hidden(super().read(field, window, direction))
+
+
+def _sorted(related: tuple[RelatedDataset, ...]) -> tuple[RelatedDataset, ...]:
+    return tuple(sorted(related, key=lambda item: item.dataset))
+
+
+class CheckedRetention(RetentionRequests):
+    """Counts and stores requests that the principal may make. `catalogue` is that of its view."""
+
+    def __init__(self, base: LineageStore, catalogue: Catalogue, principal: Principal) -> None:
+        self._base = base.retention
+        self._names = base.catalogue.names
+        self._catalogue = catalogue
+        self._principal = principal
+
+    def count(self, request: RetentionRequest) -> Affected:
+        """Return how many runs the request is about. Raises Forbidden, and NotFound as RetentionRequests."""
+        self._check(request)
+        return self._base.count(request)
+
+    def put(self, request: RetentionRequest) -> None:
+        """Store a request, durably. Raises Forbidden and NotFound."""
+        self._check(request)
+        self._base.put(request)
+
+    def _check(self, request: RetentionRequest) -> None:
+        """Raise Forbidden without the role `admin` on all names of the dataset, or everywhere without one.
+
+        Raises NotFound for a dataset that the principal may not see.
+        """
+        dataset = request.dataset
+        if dataset is None:
+            if not self._principal.may_everywhere(Role.ADMIN):
+                raise Forbidden("this needs the role `admin` on all namespaces; nothing was changed")
+            return
+        # First: who may not see the dataset must not learn of it.
+        self._catalogue.require_dataset(dataset)
+        if not all(self._principal.may(Role.ADMIN, name.namespace) for name in self._names(dataset)):
+            raise Forbidden(
+                f"this needs the role `admin` on namespace {dataset.namespace!r} and on those of all names"
+                " of the dataset; nothing was changed"
+            )
+
 
 T = TypeVar("T")
 

@@ -17,8 +17,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.retention import apply_retention
-from fll_hbase.store.maintenance.retention_counts import FORMER_INDEXES
+from fll_hbase.store.maintenance.retention import FORMER_INDEXES, apply_retention
 from fll_hbase.store.read.requested_horizons import Horizons
 from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import Put, Table, open_table

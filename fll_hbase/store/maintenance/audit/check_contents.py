@@ -11,8 +11,14 @@ from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
 from fll_hbase.model.field_relations import is_same_lineage
 from fll_hbase.runtime.errors import CorruptRow, InputError, TooLarge
-from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
+from fll_hbase.store.maintenance.audit.findings import (
+    Finding,
+    Kind,
+    Repair,
+    RowFacts,
+    cell_text,
+    unknown_columns,
+)
 from fll_hbase.store.maintenance.liveness import catalogue_keys
 from fll_hbase.store.rows import content_rows
 from fll_hbase.store.rows.content_rows import EncodedContent

@@ -1,17 +1,31 @@
-"""Checks of references, ways, the run index, catalogue rows, alias rows and event bodies."""
+"""Checks of all rows but runs and contents: their keys, columns and values. `check_seals` counts runs."""
 
 from __future__ import annotations
 
-from fll_hbase.keys import calendars, layout, ranges, retention
+import re
+from collections.abc import Iterable
+
+from fll_hbase.keys import access_rows, calendars, layout, ranges, retention
 from fll_hbase.keys.codec import SEPARATOR
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.runtime.errors import CorruptRow
+from fll_hbase.store.access import decode_grants, decode_token
 from fll_hbase.store.copying import progress
-from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, unknown_columns
+from fll_hbase.store.maintenance.audit.findings import (
+    Finding,
+    Kind,
+    Repair,
+    RowFacts,
+    cell_text,
+    token_text,
+    unknown_columns,
+)
 from fll_hbase.store.maintenance.liveness import needed_cell
+from fll_hbase.store.policies import decode_policy
+from fll_hbase.store.rows import calendar_rows, tag_rows
+from fll_hbase.store.rows.calendar_rows import TOKEN_BYTES, ContentDay, SealedRun
 from fll_hbase.tables import Cell, Row
 
 _MARK_BEFORE_CALENDARS = layout.PROPERTIES + b"period-index"
@@ -154,3 +168,84 @@ def _check_empty(column: bytes, cell: Cell) -> None:
     """Raise CorruptRow unless the value of a cell is empty."""
     if cell.value:
         raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")
+
+
+SEALS = calendars.SEAL, calendars.STARTS
+"""Columns of what was counted with the token of a day."""
+
+_TOKEN = re.compile(b"[0-9a-f]{%d}" % (2 * TOKEN_BYTES))
+
+
+def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a calendar: the days with a token. Raises CorruptRow for a malformed key or column."""
+    _, period = calendars.parse_calendar(key)
+    days = set()
+    for column in known_cells(key, row, facts):
+        kind, day = calendars.parse_day_column(column, period)
+        days.add(day)
+        if kind == calendars.TOKEN:
+            facts.present.append(token_text(key, day))
+    for day in days:
+        try:
+            check_day(row, day)
+        except CorruptRow as error:
+            # A seal that does not hold may be anything: it is not read. A touch ends that of this one.
+            facts.findings.append(Finding(Kind.UNREADABLE, key, str(error), Repair(key)))
+
+
+def days_of(key: bytes, columns: Iterable[bytes]) -> set[ContentDay]:
+    """Return the days with cells in a calendar row. Raises CorruptRow for a malformed key or column."""
+    checksum, period = calendars.parse_calendar(key)
+    return {
+        ContentDay(checksum, calendars.parse_day_column(column, period)[1])
+        for column in columns
+        if column.startswith(calendars.DAY_COLUMNS)
+    }
+
+
+def check_day(row: Row, day: int) -> None:
+    """Raise CorruptRow for a malformed token of a day, or an unreadable seal that its token makes valid."""
+    token = calendar_rows.token_of(row, day)
+    if token is not None and not _TOKEN.fullmatch(token):
+        raise CorruptRow(f"{token[:100]!r} is not a token")
+    for kind in SEALS:
+        for part in calendar_rows.sealed_day(row, day, kind) or ():
+            calendar_rows.decode_program(part.program, SealedRun(0, ""))
+
+
+def collect_tags(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of the tags of a field: each is expected in the index. Raises CorruptRow."""
+    field = layout.parse_tagged_field(key)
+    if layout.tags_row(field) != key:
+        raise CorruptRow("is not the key of a row of tags")
+    for column, cell in known_cells(key, row, facts).items():
+        tag = tag_rows.decode_tag(field, column, cell)
+        if tag is not None:
+            facts.expected.append(cell_text(layout.tag_index_row(tag.tag, field), layout.TAGGED))
+
+
+def collect_tag_index(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of an index row of tags, which stays when its tag is removed. Raises CorruptRow."""
+    layout.parse_tag_index(key)
+    for column, cell in known_cells(key, row, facts).items():
+        _check_empty(column, cell)
+        facts.present.append(cell_text(key, column))
+        facts.allowed.append(cell_text(key, column))
+
+
+def collect_policy(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Check the row of a policy. Raises CorruptRow."""
+    layout.parse_policy(key)
+    for cell in known_cells(key, row, facts).values():
+        decode_policy(key, cell.value)
+
+
+def collect_access(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Check the row of a token or of grants. Raises CorruptRow."""
+    cells = known_cells(key, row, facts)
+    if key.startswith(access_rows.TOKENS):
+        decode_token(key, cells)
+    elif key.startswith(access_rows.GRANTS):
+        decode_grants(key, cells)
+    else:
+        raise CorruptRow("is neither the key of a token nor of grants")

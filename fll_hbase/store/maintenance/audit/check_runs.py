@@ -16,8 +16,15 @@ from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import EndpointKeys
-from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text, token_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
+from fll_hbase.store.maintenance.audit.findings import (
+    Finding,
+    Kind,
+    Repair,
+    RowFacts,
+    cell_text,
+    token_text,
+    unknown_columns,
+)
 from fll_hbase.store.maintenance.liveness import run_index_cell
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import run_rows

@@ -13,7 +13,7 @@ from fll_hbase.keys import calendars
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime.errors import CorruptRow
-from fll_hbase.store.maintenance.audit import check_calendars
+from fll_hbase.store.maintenance.audit import check_indexes
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.row_facts import KeyedRow
 from fll_hbase.store.maintenance.old_days import counting_requests, dataset_horizons
@@ -61,12 +61,12 @@ def _pages(scanned: Iterable[KeyedRow]) -> Iterator[_SealedDays]:
 def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
     """Yield the days of a calendar with seals that hold and can be read, and the numbers of their runs."""
     try:
-        days = check_calendars.days_of(key, row)
+        days = check_indexes.days_of(key, row)
     except CorruptRow:
         return
     for day in days:
         try:
-            check_calendars.check_day(row, day.day)
+            check_indexes.check_day(row, day.day)
         except CorruptRow:
             continue
         sealed = calendar_rows.sealed_day(row, day.day)
@@ -104,7 +104,7 @@ def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
     """Return whether the seal of a day, or its list of many runs, differs from what these runs give."""
     token = calendar_rows.token_of(row, day.day) or b""
     expected = {put.column: put.value for put in calendar_rows.seal_puts(day, token, runs)}
-    for kind in check_calendars.SEALS:
+    for kind in check_indexes.SEALS:
         sealed = calendar_rows.sealed_day(row, day.day, kind)
         value = expected.get(calendars.day_column(kind, day.day))
         if sealed is not None and (value is None or sealed != calendar_rows.decode_seal(value, day.day)):

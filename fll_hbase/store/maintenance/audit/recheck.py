@@ -2,7 +2,7 @@
 
 The needed rows are read first, then the row that needs them once more. Writers put needed cells before the
 row, and garbage collection deletes them after it. So a cell is missing only if the row still needs it.
-A text is a row key or a cell as `expectations` encodes it.
+A text is a row key or a cell as `findings` encodes it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime.errors import CorruptRow
-from fll_hbase.store.maintenance.audit.expectations import (
+from fll_hbase.store.maintenance.audit.findings import (
     EXPECTED,
     FAULT,
+    NO_REPAIR,
     PRESENT,
+    Finding,
+    Kind,
+    Repair,
     RowFacts,
     cell_text,
     column_of,
@@ -26,7 +30,6 @@ from fll_hbase.store.maintenance.audit.expectations import (
     row_of,
     text_hash,
 )
-from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, KeyedRow
 from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row, Table

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit import check_calendars, check_contents
+from fll_hbase.store.maintenance.audit import check_contents, check_indexes
 from fll_hbase.store.maintenance.audit.findings import Repair
 from fll_hbase.store.rows import calendar_rows, tag_rows
 from fll_hbase.tables import Batch, Put, Row, Table
@@ -68,6 +68,6 @@ def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
     if key.startswith(layout.TAGS):
         return [[tag_rows.index_put(tag) for tag in tag_rows.decode_tags(key, row)]]
     if key.startswith(layout.CALENDARS):
-        return [calendar_rows.touch_puts(check_calendars.days_of(key, row), calendar_rows.new_token())]
+        return [calendar_rows.touch_puts(check_indexes.days_of(key, row), calendar_rows.new_token())]
     column = layout.alias_column(ranges.dataset_of(key))
     return [[Put(layout.alias_row(alias), column, b"") for alias in layout.aliases_in(row)]]

@@ -11,15 +11,9 @@ from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import CACHED_CONTENTS_MAX, EndpointCache
-from fll_hbase.store.maintenance.audit import (
-    check_calendars,
-    check_contents,
-    check_indexes,
-    check_tags,
-)
+from fll_hbase.store.maintenance.audit import check_contents, check_indexes
 from fll_hbase.store.maintenance.audit.check_runs import Endpoints, RunRowChecker
-from fll_hbase.store.maintenance.audit.expectations import RowFacts
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, RowFacts
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row, Table
 
@@ -33,17 +27,17 @@ _LARGE = (layout.CONTENTS, layout.EVENT_BODIES)
 _COLLECTORS: Mapping[bytes, Collector] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_reference),
     layout.WAYS: check_indexes.collect_way,
-    layout.CALENDARS: check_calendars.collect,
+    layout.CALENDARS: check_indexes.collect_calendar,
     **dict.fromkeys(layout.INDEXES_BEFORE_CALENDARS, check_indexes.ignore),
     layout.RUN_INDEX: check_indexes.collect_run_index,
     layout.DATASETS: check_indexes.collect_dataset,
     layout.ALIASES: check_indexes.collect_aliases,
     layout.EVENT_BODIES: check_indexes.collect_event_body,
     layout.CONTENTS: check_contents.collect,
-    layout.TAGS: check_tags.collect_tags,
-    layout.TAG_INDEX: check_tags.collect_tag_index,
-    layout.POLICIES: check_tags.collect_policy,
-    layout.ACCESS: check_tags.collect_access,
+    layout.TAGS: check_indexes.collect_tags,
+    layout.TAG_INDEX: check_indexes.collect_tag_index,
+    layout.POLICIES: check_indexes.collect_policy,
+    layout.ACCESS: check_indexes.collect_access,
     layout.PROPERTIES: check_indexes.collect_property,
 }
 

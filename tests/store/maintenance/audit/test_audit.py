@@ -19,8 +19,7 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit.expectations import EXPECTED
-from fll_hbase.store.maintenance.audit.findings import Kind, Repair
+from fll_hbase.store.maintenance.audit.findings import EXPECTED, Kind, Repair
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX
 from fll_hbase.store.write.batching import RunInput
