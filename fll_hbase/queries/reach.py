@@ -246,29 +246,27 @@ def _edge(
     item: results.ReachEdge, direction: FlowDirection | None, names: Callable[[DatasetField], FieldName]
 ) -> ReachEdge:
     """Return one edge; without the members about runs if these were not counted."""
-    source, destination = names(item.source), names(item.destination)
-    influence: Influence = "direct" if item.direct else "indirect"
-    span = item.span
-    if span is None:
-        return ReachEdge(
-            source=source,
-            destination=destination,
-            influence=influence,
-            in_order=item.in_order,
-            direction=direction,
-        )
     return ReachEdge(
-        source=source,
-        destination=destination,
-        influence=influence,
+        source=names(item.source),
+        destination=names(item.destination),
+        influence="direct" if item.direct else "indirect",
         in_order=item.in_order,
-        runs=span.runs,
-        first_start=span.first_start_ms,
-        last_start=span.last_start_ms,
-        last_run=span.last_run,
-        failed=span.failed == span.runs,
         direction=direction,
+        **span_members(item.span),
     )
+
+
+def span_members(span: results.RunSpan | None) -> dict[str, Any]:
+    """Return the members about runs; none if these were not counted."""
+    if span is None:
+        return {}
+    return {
+        "runs": span.runs,
+        "first_start": span.first_start_ms,
+        "last_start": span.last_start_ms,
+        "last_run": span.last_run,
+        "failed": span.failed == span.runs,
+    }
 
 
 def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:

@@ -1,6 +1,6 @@
 """Sorted rows of bytes behind one interface, independent of lineage."""
 
-from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, StampedPut, Sync, Table
+from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, StampedPut, Sync, Table, read_rows
 from fll_hbase.tables.factory import (
     FORMS,
     back_up,
@@ -29,5 +29,6 @@ __all__ = [
     "is_shared",
     "is_store_url",
     "open_table",
+    "read_rows",
     "store_exists",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+K = TypeVar("K")
 
 
 class Cell(NamedTuple):
@@ -123,3 +125,9 @@ class Table(Protocol):
 
     def close(self) -> None:
         """Close files and connections; the table must not be used afterwards."""
+
+
+def read_rows(table: Table, keys: Mapping[bytes, K], *, columns: Columns = ()) -> dict[K, Row]:
+    """Return rows by the values of their keys, in one call; in none without keys."""
+    rows = table.rows(list(keys), columns=columns) if keys else {}
+    return {keys[key]: row for key, row in rows.items()}

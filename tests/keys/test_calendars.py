@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import DAY_MAX, day_of
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime.errors import CorruptRow

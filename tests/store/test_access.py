@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.keys import access_rows, layout
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.errors import CorruptRow, InvalidQuery, NotFound

@@ -14,7 +14,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries.names import FieldName, Influence, field_name
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import BodyT, FieldQuery, WindowedWithFailed
-from fll_hbase.queries.reach import UnknownRelation, unknown_relations
+from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
 from fll_hbase.queries.reports import html_report, report_csv
 from fll_hbase.queries.tables import CSV
 from fll_hbase.store.lineage_store import LineageStore
@@ -124,20 +124,7 @@ class ReachedFields:
         )
         name = field_name(field)
         names = {member: getattr(name, member) for member in name.__struct_fields__}
-        return msgspec.structs.replace(reached, **names, **_span_members(self._spans.get(field)))
-
-
-def _span_members(span: RunSpan | None) -> dict[str, Any]:
-    """Return the members about runs; none if these were not counted."""
-    if span is None:
-        return {}
-    return {
-        "runs": span.runs,
-        "first_start": span.first_start_ms,
-        "last_start": span.last_start_ms,
-        "last_run": span.last_run,
-        "failed": span.failed == span.runs,
-    }
+        return msgspec.structs.replace(reached, **names, **span_members(self._spans.get(field)))
 
 
 def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]:

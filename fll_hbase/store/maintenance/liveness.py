@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.errors import CorruptRow, in_row
@@ -90,20 +90,12 @@ class LivenessScanner:
             if head is None:
                 yield LiveCells(cells)
                 continue
-            failed = head.state.failed
-            cells += self._shared_cells(ContentDay(head.checksum, day_of(head.start_ms)), endpoints)
+            cells += self._shared_cells(_day_of(head), endpoints)
             # Only the references of the committed state: those of replaced documents are hints that readers
             # reject, and garbage.
-            column = run_rows.reference_column(head.checksum, failed=failed)
-            run = ranges.escaped_run_of(key)
-            cells.append(run_index_cell(layout.escaped_run_index_tail(head.start_ms, run)))
-            tail = layout.escaped_reference_tail(head.start_ms, run)
-            truncated = []
-            for endpoint in endpoints:
-                if head.start_ms >= endpoint.horizon_ms:
-                    cells.append(CellKey(endpoint.references + tail, column))
-                else:
-                    truncated.append(endpoint.dataset)
+            live = [endpoint for endpoint in endpoints if head.start_ms >= endpoint.horizon_ms]
+            cells += _index_cells(key, head, live)
+            truncated = [item.dataset for item in endpoints if head.start_ms < item.horizon_ms]
             yield LiveCells(cells, truncated, self._former_cells(key, page[key], head, until_ms))
 
     def _former_cells(self, key: bytes, row: Row, head: CommittedHead, until_ms: int) -> list[CellKey]:
@@ -121,12 +113,8 @@ class LivenessScanner:
             listed = endpoints.get(layout.content_row(other.checksum), ()) if other else ()
             if other is None or isinstance(listed, CorruptRow):
                 continue
-            column = run_rows.reference_column(other.checksum, failed=other.state.failed)
-            run = ranges.escaped_run_of(key)
-            cells.append(run_index_cell(layout.escaped_run_index_tail(other.start_ms, run)))
-            tail = layout.escaped_reference_tail(other.start_ms, run)
-            cells += _day_cells(ContentDay(other.checksum, day_of(other.start_ms)), listed)
-            cells += (CellKey(endpoint.references + tail, column) for endpoint in listed)
+            cells += _day_cells(_day_of(other), listed)
+            cells += _index_cells(key, other, listed)
         return cells
 
     def _shared_cells(self, key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
@@ -153,6 +141,20 @@ class LivenessScanner:
 
     def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
         return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
+
+
+def _day_of(head: CommittedHead) -> ContentDay:
+    return ContentDay(head.checksum, day_of(head.start_ms))
+
+
+def _index_cells(key: bytes, head: CommittedHead, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
+    """Yield the row of a run in the run index, and its references at these endpoints."""
+    run = ranges.escaped_run_of(key)
+    yield run_index_cell(layout.escaped_run_index_tail(head.start_ms, run))
+    column = run_rows.reference_column(head.checksum, failed=head.state.failed)
+    tail = layout.escaped_reference_tail(head.start_ms, run)
+    for endpoint in endpoints:
+        yield CellKey(endpoint.references + tail, column)
 
 
 def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:

@@ -19,7 +19,7 @@ from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.write.sealing import DaySealer, SealRequest
-from fll_hbase.tables import Row, Table
+from fll_hbase.tables import Row, Table, read_rows
 
 PAGE_ROWS = 1_000
 """Calendars of one page of a scan."""
@@ -87,12 +87,11 @@ def dataset_horizons(table: Table, datasets: Collection[Dataset]) -> dict[Datase
 
     START_LIMIT_MS if its row cannot be read. Raises StoreUnavailable.
     """
-    keys = {dataset: calendars.horizon_row(dataset) for dataset in datasets}
-    rows = table.rows(sorted(keys.values())) if keys else {}
+    rows = read_rows(table, {calendars.horizon_row(dataset): dataset for dataset in datasets})
     horizons = {}
-    for dataset, key in keys.items():
+    for dataset in datasets:
         try:
-            horizons[dataset] = layout.latest_horizon_ms(rows.get(key, ()))
+            horizons[dataset] = layout.latest_horizon_ms(rows.get(dataset, ()))
         except CorruptRow:
             # An audit reports the row; nothing is counted by this dataset meanwhile.
             horizons[dataset] = START_LIMIT_MS

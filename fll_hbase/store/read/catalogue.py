@@ -29,7 +29,7 @@ from fll_hbase.store.read.search import (
     SearchPosition,
     build_page,
 )
-from fll_hbase.tables import Cell, Row, Table
+from fll_hbase.tables import Cell, Row, Table, read_rows
 
 DATASETS_PER_READ = 128
 """Catalogue rows that are read together."""
@@ -161,8 +161,8 @@ class Catalogue:
         results: dict[Dataset, list[Dataset]] = shared_reads.lookup(datasets)
         keys = {layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in results}
         if keys:
-            rows = self._table.rows(list(keys), columns=(layout.EXISTS,))
-            read = {dataset: [dataset] if key in rows else [] for key, dataset in keys.items()}
+            rows = read_rows(self._table, keys, columns=(layout.EXISTS,))
+            read = {dataset: [dataset] if dataset in rows else [] for dataset in keys.values()}
             shared_reads.add(read, size=len(read))
             results |= read
         return {dataset for dataset, listed in results.items() if listed}
@@ -195,8 +195,8 @@ class Catalogue:
         """Return the sorted aliases of datasets in one call; datasets without any are left out."""
         # One step only: aliases of aliases are not followed (decision 13).
         keys = {layout.alias_row(dataset): dataset for dataset in datasets}
-        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        aliases = {keys[key]: layout.aliases_in(row) for key, row in rows.items()}
+        rows = read_rows(self._table, keys, columns=(layout.LIGHT,))
+        aliases = {dataset: layout.aliases_in(row) for dataset, row in rows.items()}
         return {dataset: names for dataset, names in aliases.items() if names}
 
     def search(
@@ -254,9 +254,9 @@ class Catalogue:
         for batch in batch_names(listed):
             datasets = [Dataset(namespace, name) for name in batch]
             keys = {layout.dataset_row(dataset): dataset for dataset in datasets}
-            rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
-            for key, dataset in keys.items():
-                yield dataset, rows.get(key, {})
+            rows = read_rows(self._table, keys, columns=(layout.LIGHT,))
+            for dataset in datasets:
+                yield dataset, rows.get(dataset, {})
 
 
 def _fields(*rows: Row) -> list[CatalogueField]:

@@ -19,7 +19,7 @@ from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.results import RunDetails
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedHead, CommittedRun
-from fll_hbase.tables import Row, Table
+from fll_hbase.tables import Row, Table, read_rows
 
 BODIES_BYTES_MAX = 16 * 2**20
 """Bound of cached event bodies, with BODY_OVERHEAD_BYTES for each."""
@@ -112,8 +112,7 @@ class EventMerger:
 
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
         """Read runs by id, with their events; runs that are not recorded or not committed are left out."""
-        keys = {layout.run_row(run): run for run in runs}
-        rows = {keys[key]: row for key, row in self._table.rows(list(keys), columns=(layout.LIGHT,)).items()}
+        rows = run_rows.read_run_rows(self._table, runs)
         details = {}
         for run, committed in self.committed_runs(rows).items():
             events = run_rows.decode_events(rows[run])
@@ -146,8 +145,8 @@ class EventMerger:
     def _read_bodies(self, digests: Sequence[str]) -> dict[str, bytes]:
         """Read event bodies from the table into the cache; missing ones are left out."""
         keys = {layout.event_body_row(digest): digest for digest in digests}
-        rows = self._table.rows(list(keys), columns=(layout.EVENT_BODY,)) if keys else {}
-        bodies = {keys[key]: row[layout.EVENT_BODY].value for key, row in rows.items()}
+        rows = read_rows(self._table, keys, columns=(layout.EVENT_BODY,))
+        bodies = {digest: row[layout.EVENT_BODY].value for digest, row in rows.items()}
         self.cache_bodies(bodies)
         return bodies
 

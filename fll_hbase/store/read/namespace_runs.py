@@ -120,9 +120,7 @@ class NamespaceRunReader(Reader):
     def _confirm(self, query: RunsQuery, hints: Sequence[_Hint]) -> dict[bytes, CommittedRun]:
         """Return the committed runs of those hints that match, by key tail, in their order."""
         references = {hint.tail: layout.parse_run_index_tail(hint.tail) for hint in hints}
-        keys = {layout.run_row(run): run for run in sorted({run for _, run in references.values()})}
-        read = self._table.rows(list(keys), columns=(layout.LIGHT,)) if keys else {}
-        rows = {keys[key]: row for key, row in read.items()}
+        rows = run_rows.read_run_rows(self._table, (run for _, run in references.values()))
         matching = {
             tail: run
             for tail, (start_ms, run) in references.items()

@@ -20,8 +20,7 @@ from fll_hbase.store.read.window_query import (
     ATTEMPTS_MAX,
     WindowQuery,
     WindowReader,
-    read_aliases,
-    with_aliases,
+    read_by_name,
 )
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay, DayRuns, SealedRun
@@ -89,7 +88,8 @@ class RunTimesReader:
         results = {} if budget.until_deadline else self._shared(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in results]
         if missing:
-            read = dict(zip(missing, self._read_times(missing, budget), strict=True))
+            listed = read_by_name(self._reads, missing, lambda query: self._times(query, budget))
+            read = dict(zip(missing, listed, strict=True))
             if not budget.until_deadline and not budget.limits:
                 size = sum(len(times) for by_name in read.values() for times in by_name.values())
                 shared_reads.add({("times", query): value for query, value in read.items()}, size=size)
@@ -109,17 +109,6 @@ class RunTimesReader:
         """Return the results that an earlier read of this request kept, by query."""
         shared = shared_reads.lookup([("times", query) for query in queries])
         return {query: value for (_, query), value in shared.items()}
-
-    def _read_times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
-        """Return the result of `times` for distinct queries."""
-        reads: list[Reads[object]] = [self._times(query, budget) for query in queries]
-        reads.append(read_aliases(query.dataset for query in queries))
-        *results, aliases = self._reads.run(reads)
-        times = dict(zip(queries, results, strict=True))
-        groups = [with_aliases(query, aliases) for query in queries]  # type: ignore[arg-type]
-        others = list(dict.fromkeys(query for group in groups for query in group if query not in times))
-        times |= zip(others, self._reads.run([self._times(query, budget) for query in others]), strict=True)
-        return [{query.dataset: times[query] for query in group} for group in groups]  # type: ignore[misc]
 
     def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
         """Read all runs of those days that a bound cuts, so that `RunTimes` answers about the bound."""

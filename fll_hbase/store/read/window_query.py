@@ -86,25 +86,14 @@ class WindowReader:
         results = shared_reads.lookup(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in results]
         if missing:
-            read = dict(zip(missing, self._read_checksums(missing), strict=True))
+            listed = read_by_name(
+                self._reads, missing, lambda query: self._in_time(partial(self._checksums, query))
+            )
+            read = dict(zip(missing, listed, strict=True))
             checksums = sum(len(listed) for by_name in read.values() for listed in by_name.values())
             shared_reads.add(read, size=len(read) + checksums)
             results |= read
         return [results[query] for query in queries]
-
-    def _read_checksums(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
-        """Return the result of `checksums_by_name` for distinct queries."""
-        # The alias rows are read in one call with the horizons; most datasets have neither.
-        reads: list[Reads[Any]] = [self._in_time(partial(self._checksums, query)) for query in queries]
-        reads.append(read_aliases(query.dataset for query in queries))
-        results = self._reads.run(reads)
-        aliases: dict[Dataset, list[Dataset]] = results.pop()
-        checksums: dict[WindowQuery, frozenset[str]] = dict(zip(queries, results, strict=True))
-        groups = [with_aliases(query, aliases) for query in queries]
-        others = list(dict.fromkeys(query for group in groups for query in group if query not in checksums))
-        other_reads = [self._in_time(partial(self._checksums, query)) for query in others]
-        checksums |= zip(others, self._reads.run(other_reads), strict=True)
-        return [{query.dataset: checksums[query] for query in group} for group in groups]
 
     def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
         """Return the reference tail of the newest matching run of each content of each query.
@@ -224,7 +213,7 @@ class WindowReader:
     def matching_runs(self, query: WindowQuery, tails: Sequence[bytes]) -> Iterator[CommittedRun]:
         """Yield the runs with these reference tails that match, in their order."""
         query = self._requests.restrict(query)
-        committed = self._events.committed_runs(self._run_rows(tails))
+        committed = self.committed_runs({layout.parse_reference_tail(tail).run for tail in tails})
         # Which datasets a run touches is in its field map: those of a page are read together.
         self._contents.load(run.checksum for run in committed.values())
         for tail in tails:
@@ -284,7 +273,7 @@ class WindowReader:
 
     def committed_runs(self, runs: Collection[str]) -> dict[str, CommittedRun]:
         """Return runs by id; those that are not committed are left out."""
-        return self._events.committed_runs(self._rows_of(runs))
+        return self._events.committed_runs(run_rows.read_run_rows(self._table, runs))
 
     def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
         """Yield counted runs, of one program each, with the newest of them; sealed days first.
@@ -307,14 +296,6 @@ class WindowReader:
                     # With the start that was counted, should the run have moved since.
                     counted_run = replace(committed[run.run].run, start_ms=run.start_ms)
                     yield DayRuns(b"", failed, [run], 1), counted_run
-
-    def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
-        return self._rows_of({layout.parse_reference_tail(tail).run for tail in tails})
-
-    def _rows_of(self, runs: Collection[str]) -> dict[str, Row]:
-        keys = {layout.run_row(run): run for run in sorted(runs)}
-        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        return {keys[key]: row for key, row in rows.items()}
 
     def _newest_of_day(
         self, query: WindowQuery, day: int, checksums: Iterable[str]
@@ -355,13 +336,27 @@ def _in_window(query: WindowQuery, head: CommittedHead) -> bool:
     return head.start_ms in query.window and (query.failed or not head.state.failed)
 
 
-def read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
+def read_by_name(
+    reads: BatchedReader, queries: Sequence[WindowQuery], read: Callable[[WindowQuery], Reads[T]]
+) -> list[dict[Dataset, T]]:
+    """Return what is read for each query, by every name of its dataset, its own first. One step only."""
+    # The alias rows are read in one call with the first rows of the queries; most datasets have none.
+    first: list[Reads[Any]] = [read(query) for query in queries]
+    first.append(_read_aliases(query.dataset for query in queries))
+    results: list[Any] = reads.run(first)
+    aliases: dict[Dataset, list[Dataset]] = results.pop()
+    values: dict[WindowQuery, T] = dict(zip(queries, results, strict=True))
+    groups = [
+        [query, *(replace(query, dataset=name) for name in aliases.get(query.dataset, ()))]
+        for query in queries
+    ]
+    others = list(dict.fromkeys(query for group in groups for query in group if query not in values))
+    values |= zip(others, reads.run([read(query) for query in others]), strict=True)
+    return [{query.dataset: values[query] for query in group} for group in groups]
+
+
+def _read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
     """Return the aliases of those datasets that have any, sorted; one step only (decision 13)."""
     keys = {layout.alias_row(dataset): dataset for dataset in datasets}
     rows: dict[bytes, Row] = yield RowKeys(keys)
     return {keys[key]: layout.aliases_in(row) for key, row in rows.items()}
-
-
-def with_aliases(query: WindowQuery, aliases: Mapping[Dataset, Sequence[Dataset]]) -> list[WindowQuery]:
-    """Return the query, and the same about each alias of its dataset."""
-    return [query, *(replace(query, dataset=name) for name in aliases.get(query.dataset, ()))]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from fll_hbase.keys import layout
 from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
@@ -55,7 +54,8 @@ from fll_hbase.store.rights.numbering import number_hidden
 from fll_hbase.store.rights.recording_rights import RecordingRights, run_id_in_use
 from fll_hbase.store.rights.visible_runs import VisibleRuns
 from fll_hbase.store.rights.visible_table import VisibleTable
-from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.rows import run_rows
+from fll_hbase.store.write.batching import RunInput, run_id_of
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer
 
@@ -125,6 +125,16 @@ class CheckedRetention(RetentionRequests):
 
 
 T = TypeVar("T")
+ResultT = TypeVar(
+    "ResultT",
+    DatasetLineageResult,
+    FieldLineageResult,
+    Derivations,
+    Reach,
+    FieldDiff,
+    DatasetDiff,
+    RetentionReport,
+)
 
 _DECISIONS_MAX = 10_000
 """Namespaces of which it is cached whether the principal may read them."""
@@ -173,7 +183,7 @@ class StoreView(LineageStore):
         try:
             return self._base.record_one(checked)
         except RunIdConflict as error:
-            raise run_id_in_use(_run_id(run)) from error
+            raise run_id_in_use(run_id_of(run)) from error
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
         """Return for each run whether its id is in use, without the owner, else None. Raises Forbidden."""
@@ -197,36 +207,27 @@ class StoreView(LineageStore):
 
     def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
         """Return field lineage between datasets; a hidden one is shown once, without fields."""
-        result = super().lineage(dataset, window, **query)
-        entries, limits = self._numbered(result.entries)
-        return DatasetLineageResult(sort_entries(entries), _union(result.truncated_by, limits))
+        result = self._shown(super().lineage(dataset, window, **query))
+        return replace(result, entries=sort_entries(result.entries))
 
     def field_lineage(self, field: DatasetField, window: Window, **query: Any) -> FieldLineageResult:
         """Return the operations of a field, with hidden datasets in place of their READs and WRITEs."""
-        result = super().field_lineage(field, window, **query)
-        graph, limits = self._numbered(result.graph)
+        result = self._shown(super().field_lineage(field, window, **query))
         checksums = self._visible.public_checksums(result.checksums)
-        return FieldLineageResult(
-            graph, tuple(dict.fromkeys(checksums.values())), _union(result.truncated_by, limits)
-        )
+        return replace(result, checksums=tuple(dict.fromkeys(checksums.values())))
 
     def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
         """Return every distinct derivation of the field as it is shown, with its runs."""
-        result = super().field_derivations(field, window, **query)
-        derivations, limits = self._numbered(result.derivations)
-        return Derivations(derivations, _union(result.truncated_by, limits), result.next_skip)
+        return self._shown(super().field_derivations(field, window, **query))
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""
-        result, limits = self._numbered(super().reach(query))
-        if not limits:
+        stored = super().reach(query)
+        result = self._shown(stored)
+        if result is stored:
             return result
-        return replace(
-            result,
-            edges=tuple(sorted(result.edges, key=edge_key)),
-            unknown=tuple(sorted(result.unknown)),
-            truncated_by=_union(result.truncated_by, limits),
-        )
+        edges = tuple(sorted(result.edges, key=edge_key))
+        return replace(result, edges=edges, unknown=tuple(sorted(result.unknown)))
 
     def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
         """Return the stretches of runs that derived the field in the same way."""
@@ -237,13 +238,11 @@ class StoreView(LineageStore):
 
     def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
         """Return how the derivations of the field, as they are shown, differ between two windows."""
-        result, limits = self._numbered(super().diff(field, window, base, **query))
-        return replace(result, truncated_by=_union(result.truncated_by, limits))
+        return self._shown(super().diff(field, window, base, **query))
 
     def dataset_diff(self, dataset: Dataset, window: Window, base: Window, **query: Any) -> DatasetDiff:
         """Return the fields whose derivations, as they are shown, differ between two windows."""
-        result, limits = self._numbered(super().dataset_diff(dataset, window, base, **query))
-        return replace(result, truncated_by=_union(result.truncated_by, limits))
+        return self._shown(super().dataset_diff(dataset, window, base, **query))
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
         """Return a page of the runs of a dataset, without the programs of hidden namespaces."""
@@ -255,23 +254,22 @@ class StoreView(LineageStore):
 
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
         """Return the programs of a dataset; hidden ones without their names."""
-        return self._numbered(super().programs(dataset, window, **query))[0]
+        return self._numbered(super().programs(dataset, window, **query))
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return where visible data is older than a policy allows."""
-        result, limits = self._numbered(super().retention_report(query))
-        fields = tuple(map(_with_sorted_programs, result.fields))
-        return replace(result, fields=fields, truncated_by=_union(result.truncated_by, limits))
+        result = self._shown(super().retention_report(query))
+        return replace(result, fields=tuple(map(_with_sorted_programs, result.fields)))
 
     def run(self, run: str) -> RunDetails:
         """Return the committed state of a run. Raises NotFound if no part of it is visible."""
-        return self._with_public_checksum(self._numbered(super().run(run))[0])
+        return self._with_public_checksum(self._numbered(super().run(run)))
 
     def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
         """Return the committed state of a run, with its content as it is shown. Raises NotFound."""
         details = super().run(run)
         shown = details, self._contents.content(details.committed.checksum)
-        (numbered, content), _ = self._numbered(shown)
+        numbered, content = self._numbered(shown)
         return self._with_public_checksum(numbered), content
 
     def content(self, checksum: str) -> Content:
@@ -283,7 +281,7 @@ class StoreView(LineageStore):
 
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, as they are shown."""
-        shown, _ = self._numbered(super().run_details(page))
+        shown = self._numbered(super().run_details(page))
         return [(self._with_public_checksum(details), content) for details, content in shown]
 
     def close(self) -> None:
@@ -291,20 +289,24 @@ class StoreView(LineageStore):
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
         """Return the runs as they may be recorded, with one read for the owners of all run ids."""
-        keys = {layout.run_row(_run_id(run)): _run_id(run) for run in runs}
-        stored = self._base.table.rows(list(keys), columns=(layout.LIGHT,))
-        owners = self._events_of_base.committed_runs({keys[key]: row for key, row in stored.items()})
+        stored = run_rows.read_run_rows(self._base.table, map(run_id_of, runs))
+        owners = self._events_of_base.committed_runs(stored)
         return [
-            self._rights.checked(run, owner.run if (owner := owners.get(_run_id(run))) else None)
+            self._rights.checked(run, owner.run if (owner := owners.get(run_id_of(run))) else None)
             for run in runs
         ]
 
-    def _numbered(self, result: T) -> tuple[T, tuple[str, ...]]:
-        """Return a result with numbers for its labels, and the limit HIDDEN if it has any hidden dataset."""
-        if not self._visible.has_masked and not self._visible_runs.has_hidden:
-            return result, ()
-        numbered = number_hidden(result)
-        return numbered, ((HIDDEN,) if numbered is not result else ())
+    def _shown(self, result: ResultT) -> ResultT:
+        """Return a result with numbers for its labels; HIDDEN is a limit of it if any dataset is hidden."""
+        numbered = self._numbered(result)
+        if numbered is result:
+            return result
+        return replace(numbered, truncated_by=tuple(sorted({*result.truncated_by, HIDDEN})))
+
+    def _numbered(self, result: T) -> T:
+        """Return a result with numbers for its labels, the same one if nothing in it is hidden."""
+        has_hidden = self._visible.has_masked or self._visible_runs.has_hidden
+        return number_hidden(result) if has_hidden else result
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
         """Return a page with numbers for hidden programs and the checksums that may be shown."""
@@ -335,15 +337,7 @@ def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
     return replace(item, written=WrittenField(tuple(programs)))
 
 
-def _union(truncated_by: Iterable[str], limits: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({*truncated_by, *limits}))
-
-
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
     """Return a result without the name of the program that owns the run id."""
     # Of a run that was stored since its owner was looked up.
-    return run_id_in_use(_run_id(run)) if isinstance(result, RunIdConflict) else result
-
-
-def _run_id(run: RunInput) -> str:
-    return run.run.run if isinstance(run, RecordedRun) else run.run
+    return run_id_in_use(run_id_of(run)) if isinstance(result, RunIdConflict) else result

@@ -16,7 +16,7 @@ from fll_hbase.model.run_events import EventType, RunEvent, sort_events
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.endpoints import ContentEndpoints
-from fll_hbase.tables import Cell, Put, Row
+from fll_hbase.tables import Cell, Put, Row, Table, read_rows
 
 _FIELDS_BEFORE_DETAILS = 8
 """Number of separators at which a value is split: the details after them are JSON and may contain more."""
@@ -109,6 +109,12 @@ def decode_head(value: bytes) -> CommittedHead:
 def is_head_only(value: bytes) -> bool:
     """Return whether a commit value has no names, as for a run recorded by events."""
     return value.count(SEPARATOR) == 2
+
+
+def read_run_rows(table: Table, runs: Iterable[str]) -> dict[str, Row]:
+    """Read the rows of runs in one call; return them by run id, without those that do not exist."""
+    keys = {layout.run_row(run): run for run in sorted(set(runs))}
+    return read_rows(table, keys, columns=(layout.LIGHT,))
 
 
 def document_put(row: bytes, number: int, value: bytes) -> Put:

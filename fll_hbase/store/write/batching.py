@@ -110,7 +110,7 @@ def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
     rounds: list[dict[str, list[int]]] = []
     last_round: dict[str, int] = {}
     for position, run_input in enumerate(inputs):
-        run = _run_id(run_input)
+        run = run_id_of(run_input)
         number = last_round.get(run, -1)
         positions = rounds[number][run] if number >= 0 else []
         if (
@@ -158,5 +158,6 @@ def _document_value(document: RecordedRun) -> bytes:
         return b""
 
 
-def _run_id(run_input: RunInput) -> str:
+def run_id_of(run_input: RunInput) -> str:
+    """Return the id of the run that is recorded."""
     return run_input.run.run if isinstance(run_input, RecordedRun) else run_input.run

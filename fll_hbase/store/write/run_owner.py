@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fll_hbase.keys import layout
 from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import RunIdConflict
 from fll_hbase.store.rows import run_rows
@@ -39,9 +38,8 @@ def find_conflicts(table: Table, runs: Sequence[RecordedRun]) -> list[RunIdConfl
 
     One read for all runs; nothing is stored. Raises StoreUnavailable and CorruptRow.
     """
-    keys = {layout.run_row(recorded.run.run): recorded.run.run for recorded in runs}
-    rows = table.rows(list(keys), columns=(layout.LIGHT,))
-    owners = {keys[key]: owner_of(keys[key], run_rows.commit_value(row)) for key, row in rows.items()}
+    rows = run_rows.read_run_rows(table, (recorded.run.run for recorded in runs))
+    owners = {run: owner_of(run, run_rows.commit_value(row)) for run, row in rows.items()}
     conflicts: list[RunIdConflict | None] = []
     for recorded in runs:
         run = recorded.run

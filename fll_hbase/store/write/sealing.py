@@ -27,7 +27,7 @@ from fll_hbase.store.read.reference_pages import WindowQuery, reference_columns
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
-from fll_hbase.tables import Put, Row, Table
+from fll_hbase.tables import Put, Row, Table, read_rows
 
 GRACES = 2
 """Grace periods after which the token of a day may be sealed."""
@@ -114,10 +114,9 @@ class DaySealer:
         columns = (column, calendars.day_column(calendars.SEAL, request.day))
         # Before the rows are read: the token is at least as old as this says.
         now_ms = self._clock()
-        rows = self._table.rows(sorted(keys), columns=columns)
         return {
-            keys[key]: row[column].value
-            for key, row in rows.items()
+            checksum: row[column].value
+            for checksum, row in read_rows(self._table, keys, columns=columns).items()
             if column in row
             and now_ms - row[column].stamp_ms > self._age_ms
             and calendar_rows.sealed_day(row, request.day) is None
@@ -161,9 +160,8 @@ def count_runs(
 def _confirmed(table: Table, events: EventMerger, references: Mapping[bytes, Row]) -> Iterator[CommittedRun]:
     """Yield the runs of references with which their run rows agree."""
     tails = {tail: layout.parse_reference_tail(tail) for tail in references}
-    keys = {layout.run_row(reference.run): reference.run for reference in tails.values()}
-    rows = table.rows(sorted(keys), columns=(layout.LIGHT,))
-    committed = events.committed_runs({keys[key]: row for key, row in rows.items()})
+    rows = run_rows.read_run_rows(table, (reference.run for reference in tails.values()))
+    committed = events.committed_runs(rows)
     for tail, reference in tails.items():
         run = committed.get(reference.run)
         if run is None or run.run.start_ms != reference.start_ms:

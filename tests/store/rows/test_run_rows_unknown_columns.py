@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fll_hbase.keys import calendars, layout
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.run_events import EventType

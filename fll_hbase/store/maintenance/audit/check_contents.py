@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescape
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
 from fll_hbase.model.field_relations import is_same_lineage

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from fll_hbase.keys import access_rows, calendars, layout, ranges, retention
 from fll_hbase.keys.codec import SEPARATOR
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.runtime.errors import CorruptRow

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_start
-from fll_hbase.keys.columns import is_known
+from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS

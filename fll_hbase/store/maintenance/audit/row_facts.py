@@ -15,7 +15,7 @@ from fll_hbase.store.maintenance.audit import check_contents, check_indexes
 from fll_hbase.store.maintenance.audit.check_runs import Endpoints, RunRowChecker
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, RowFacts
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.tables import Row, Table
+from fll_hbase.tables import Row, Table, read_rows
 
 PAGE_ROWS, LARGE_ROWS = 1_000, 20
 """Rows of a page; LARGE_ROWS for contents and event bodies, whose cells may have 8 MiB each."""
@@ -107,8 +107,8 @@ class FactCollector:
         missing = {
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }
-        rows = self._table.rows(list(missing), columns=(layout.LIGHT,)) if missing else {}
-        read = {dataset: _horizon_ms(rows.get(key, {})) for key, dataset in missing.items()}
+        rows = read_rows(self._table, missing, columns=(layout.LIGHT,))
+        read = {dataset: _horizon_ms(rows.get(dataset, {})) for dataset in missing.values()}
         # Before the update, which may evict them.
         cached = {dataset: self._horizons_ms[dataset] for dataset in datasets if dataset not in read}
         self._horizons_ms.update(read)
