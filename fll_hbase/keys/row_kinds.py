@@ -13,15 +13,6 @@ EVERYTHING: Range = (b"", b"\xff")
 
 OTHERS = "other rows"
 
-
-class RowKind(NamedTuple):
-    """A kind of row by name, with its key prefix, b"" for all unknown kinds, and the ranges of its keys."""
-
-    name: str
-    prefix: bytes
-    key_ranges: tuple[Range, ...]
-
-
 _NAMES = {
     layout.DATASETS: "datasets",
     layout.ALIASES: "aliases",
@@ -45,6 +36,14 @@ _NAMES = {
 Run rows decide what is visible, so they come after everything that they lead to. That calendars are complete
 is stated last.
 """
+
+
+class RowKind(NamedTuple):
+    """A kind of row by name, with its key prefix, b"" for all unknown kinds, and the ranges of its keys."""
+
+    name: str
+    prefix: bytes
+    key_ranges: tuple[Range, ...]
 
 
 def _other_ranges() -> tuple[Range, ...]:
@@ -76,6 +75,8 @@ class KnownColumns(NamedTuple):
 
 
 _REFERENCE = KnownColumns(prefixes=(layout.REFERENCE, layout.FAILED_REFERENCE))
+
+
 _BY_ROW = {
     layout.CONTENTS: KnownColumns(
         frozenset(

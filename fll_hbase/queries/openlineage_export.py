@@ -36,6 +36,17 @@ LAST_MS = 253_402_300_799_999
 _RUN_NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_SPEC = "https://openlineage.io/spec/"
+EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
+DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
+_RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
+_DATASET_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetFacet"
+PAIRS_MAX = 1_000_000
+"""More than FLL_PAIRS_MAX, since most receivers do not know the facet `fll_truncated`."""
+
+Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
+"""Aliases by dataset; a dataset without aliases may be absent."""
+
 
 def parent_ids(parent: tuple[str, str, str] | None, root: tuple[str, str, str] | None) -> Json | None:
     """Return the members of the facet `parent`; None without a parent."""
@@ -70,19 +81,6 @@ def event_time(start_ms: int) -> str:
     start_ms = min(start_ms, LAST_MS)
     moment = _EPOCH + timedelta(milliseconds=start_ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-_SPEC = "https://openlineage.io/spec/"
-EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
-DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
-_RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
-_DATASET_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetFacet"
-PAIRS_MAX = 1_000_000
-"""More than FLL_PAIRS_MAX, since most receivers do not know the facet `fll_truncated`."""
-
-
-Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
-"""Aliases by dataset; a dataset without aliases may be absent."""
 
 
 class _ContentParts(NamedTuple):

@@ -21,6 +21,8 @@ INVALID = "invalid cursor; omit it to start at the first page"
 SKIP_DIGITS_MAX = 15
 """Digits of the number in a cursor of derivations."""
 
+T = TypeVar("T")
+
 
 def encode_cursor(*parts: str) -> str:
     """Return the last item of a page as opaque text; the next page starts after it."""
@@ -76,9 +78,6 @@ def decode_skip_cursor(text: str | None) -> int:
 def invalid_cursor() -> InvalidQuery:
     """Return the error for a cursor that does not come from a page before."""
     return InvalidQuery([FieldError("cursor", INVALID)])
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,23 @@ PAGE_ROWS = 1_000
 _Call: TypeAlias = tuple[str, Mapping[str, object]]
 """Name and arguments of a call in HBase's Thrift interface."""
 
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+KEYS_PER_CALL = 1_000
+SCANS_PER_CALL = 32
+"""Scans that share their waits on one connection."""
+
+SCAN_ATTEMPTS_MAX = 3
+"""Attempts of a call whose scanners the gateway loses; each has the time of a call of its own."""
+
+CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
+"""Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
+
+ADMINISTRATION_SECONDS = 60.0
+
 
 def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
     """Return the first rows of each scan, with two waits for any number of them: PAGE_ROWS, or its limit.
@@ -81,24 +98,6 @@ def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
 def to_row(cells: Mapping[bytes, Any]) -> Row:
     """Return cells of Thrift as a row."""
     return {column: Cell(cell.value, cell.timestamp) for column, cell in cells.items()}
-
-
-_log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-P = ParamSpec("P")
-
-KEYS_PER_CALL = 1_000
-SCANS_PER_CALL = 32
-"""Scans that share their waits on one connection."""
-
-SCAN_ATTEMPTS_MAX = 3
-"""Attempts of a call whose scanners the gateway loses; each has the time of a call of its own."""
-
-CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
-"""Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
-
-ADMINISTRATION_SECONDS = 60.0
 
 
 class HbaseTable:

@@ -22,6 +22,19 @@ from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
 
+_MARKS = 2**64
+_LENGTHS = (4, 4)
+"""Bytes of the lengths of key and column in what is hashed: no two cells are the same bytes."""
+
+PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
+"""Rows that are compared and put together; contents and event bodies may have megabytes each."""
+
+_HEAVY = layout.CONTENTS, layout.EVENT_BODIES
+_ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
+
+Report = Callable[[str, int], None]
+"""Called after each page with the name of the kind and the number of rows that the pass has compared."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -81,11 +94,6 @@ def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
     return not keeps_stamps(key) or copied.stamp_ms >= cell.stamp_ms
 
 
-_MARKS = 2**64
-_LENGTHS = (4, 4)
-"""Bytes of the lengths of key and column in what is hashed: no two cells are the same bytes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Mark:
     """Rows, cells and the sum of the 64-bit hashes of the cells; equal ranges of rows have equal marks.
@@ -115,16 +123,6 @@ def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
         len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
     )
     return xxhash.xxh3_64_intdigest(lengths + key + column + value)
-
-
-PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
-"""Rows that are compared and put together; contents and event bodies may have megabytes each."""
-
-_HEAVY = layout.CONTENTS, layout.EVENT_BODIES
-_ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
-
-Report = Callable[[str, int], None]
-"""Called after each page with the name of the kind and the number of rows that the pass has compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,12 @@ DATASETS = "end points"
 FORMER_INDEXES = "index rows of earlier releases"
 _LABELS = {"parts": "event bodies", DATASETS: "datasets"}
 
+_ANY_AGE_MS = 2**63 - 1
+REPORT_ROWS = 1_000
+
+Report = Callable[[str, int], None]
+"""Called with the kind of rows that is read and the number of rows that were read of all kinds."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
@@ -68,13 +74,6 @@ class RetentionReport:
 def _describe(counts: dict[str, int]) -> str:
     texts = [f"{count:,} {_LABELS.get(kind, kind)}" for kind, count in counts.items() if count]
     return ", ".join(texts) or "nothing"
-
-
-_ANY_AGE_MS = 2**63 - 1
-REPORT_ROWS = 1_000
-
-Report = Callable[[str, int], None]
-"""Called with the kind of rows that is read and the number of rows that were read of all kinds."""
 
 
 def apply_retention(

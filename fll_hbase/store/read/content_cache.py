@@ -31,59 +31,6 @@ from fll_hbase.tables.observed import counted
 _BYTES_PER_STORED_BYTE = 8
 _BYTES_PER_DIGEST = 250
 
-
-class FieldOfContent(NamedTuple):
-    """A field, under the name that its dataset has in a content."""
-
-    checksum: str
-    field: DatasetField
-
-
-class DatasetOfContent(NamedTuple):
-    """A dataset, under the name that it has in a content."""
-
-    checksum: str
-    dataset: Dataset
-
-
-def decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
-    """Return the size in bytes of a field map in the cache, and the map. Raises CorruptRow."""
-    with in_row(layout.content_row(checksum)):
-        size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
-        return size_bytes, field_map_codec.decode_field_map(row)
-
-
-def decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[Operation, ...]]:
-    with in_row(layout.content_row(content.checksum)):
-        operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
-    return _BYTES_PER_STORED_BYTE * stored_bytes(cells), operations
-
-
-def decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
-    """Return the size in bytes of operations in the cache, and these by name. Raises CorruptRow."""
-    size_bytes, operations = decode_content(checksum, cells)
-    return size_bytes, lineage.declare_missing_outputs(operations)
-
-
-def decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...]]:
-    """Return the operations of a content, sorted by name, with their size in memory."""
-    with in_row(layout.content_row(checksum)):
-        operations = map(content_rows.decode_operation, cells.values())
-        in_order = tuple(sorted(operations, key=lambda operation: operation.name))
-        return _BYTES_PER_STORED_BYTE * stored_bytes(cells), in_order
-
-
-def decode_digests(content: DatasetOfContent, cells: Row, *, indirect: bool) -> tuple[int, dict[str, str]]:
-    """Return the size in bytes in the cache, and by field the digest of its derivation. Raises CorruptRow."""
-    _, operations = decode_content(content.checksum, cells)
-    digests = derivation_digests(operations, content.dataset, indirect=indirect)
-    return _BYTES_PER_DIGEST * (len(digests) + 1), digests
-
-
-def stored_bytes(cells: Row) -> int:
-    return sum(len(cell.value) for cell in cells.values())
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -100,8 +47,23 @@ NEVER_CACHED = sys.maxsize
 
 FIRST_MAPS, FIRST_OPERATIONS = 32, 8
 """Contents of the first call for field maps, and for operations, which are larger."""
+
 LOAD_MAX, LOAD_BYTES = 500, 4 * 2**20
 """Contents of any call, and the size that a call aims at."""
+
+
+class FieldOfContent(NamedTuple):
+    """A field, under the name that its dataset has in a content."""
+
+    checksum: str
+    field: DatasetField
+
+
+class DatasetOfContent(NamedTuple):
+    """A dataset, under the name that it has in a content."""
+
+    checksum: str
+    dataset: Dataset
 
 
 class ContentMissing(CorruptRow):
@@ -180,7 +142,7 @@ class ContentCache:
             rows = self._table.rows(chunk, columns=(layout.FIELD_MAP,))
             for key, row in rows.items():
                 checksum = keys[key]
-                self.cached(("map", checksum), partial(decode_field_map, checksum, row))
+                self.cached(("map", checksum), partial(_decode_field_map, checksum, row))
             size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
             count = _next_count(count, len(chunk), size_bytes)
 
@@ -217,7 +179,7 @@ class ContentCache:
             contents,
             key=lambda content: ("operations", direction, content),
             read=lambda missing: self._field_cells(missing, direction),
-            decode=decode_operations,
+            decode=_decode_operations,
         )
 
     def iter_touching(
@@ -244,7 +206,7 @@ class ContentCache:
             checksums,
             key=lambda checksum: ("all", checksum),
             read=self._operation_cells,
-            decode=decode_all_operations,
+            decode=_decode_all_operations,
         )
 
     def derivation_digests(
@@ -258,7 +220,7 @@ class ContentCache:
             contents,
             key=lambda content: ("digests", indirect, content),
             read=self._cells_of_datasets,
-            decode=partial(decode_digests, indirect=indirect),
+            decode=partial(_decode_digests, indirect=indirect),
         )
 
     def content(self, checksum: str) -> Content:
@@ -273,7 +235,7 @@ class ContentCache:
             distinct,
             key=lambda checksum: ("content", checksum),
             read=self._operation_cells,
-            decode=decode_content,
+            decode=_decode_content,
         )
         return {
             checksum: Content(listed, self.field_map(checksum))
@@ -338,7 +300,7 @@ class ContentCache:
             )
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
-        return decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
+        return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
     def _iter_cached(
         self,
@@ -361,7 +323,7 @@ class ContentCache:
                 cells = read(missing)
                 for item, row in cells.items():
                     values[item] = self.cached(key(item), partial(decode, item, row))
-                count = _next_count(count, len(missing), sum(map(stored_bytes, cells.values())))
+                count = _next_count(count, len(missing), sum(map(_stored_bytes, cells.values())))
             for item in chunk:
                 yield values[item]
 
@@ -453,3 +415,41 @@ def _operations_only(row: Row) -> Row:
 def _next_count(count: int, contents: int, size_bytes: int) -> int:
     """Return how many contents the next call reads, if `contents` of the one before had `size_bytes`."""
     return max(1, min(2 * count, LOAD_MAX, LOAD_BYTES * contents // max(size_bytes, 1)))
+
+
+def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
+    """Return the size in bytes of a field map in the cache, and the map. Raises CorruptRow."""
+    with in_row(layout.content_row(checksum)):
+        size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
+        return size_bytes, field_map_codec.decode_field_map(row)
+
+
+def _decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    with in_row(layout.content_row(content.checksum)):
+        operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
+    return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), operations
+
+
+def _decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
+    """Return the size in bytes of operations in the cache, and these by name. Raises CorruptRow."""
+    size_bytes, operations = _decode_content(checksum, cells)
+    return size_bytes, lineage.declare_missing_outputs(operations)
+
+
+def _decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    """Return the operations of a content, sorted by name, with their size in memory."""
+    with in_row(layout.content_row(checksum)):
+        operations = map(content_rows.decode_operation, cells.values())
+        in_order = tuple(sorted(operations, key=lambda operation: operation.name))
+        return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), in_order
+
+
+def _decode_digests(content: DatasetOfContent, cells: Row, *, indirect: bool) -> tuple[int, dict[str, str]]:
+    """Return the size in bytes in the cache, and by field the digest of its derivation. Raises CorruptRow."""
+    _, operations = _decode_content(content.checksum, cells)
+    digests = derivation_digests(operations, content.dataset, indirect=indirect)
+    return _BYTES_PER_DIGEST * (len(digests) + 1), digests
+
+
+def _stored_bytes(cells: Row) -> int:
+    return sum(len(cell.value) for cell in cells.values())

@@ -23,6 +23,15 @@ from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldHistory, Stretch
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
+_Contents: TypeAlias = Mapping[str, tuple[Dataset, RunTimes]]
+"""When contents ran, by checksum, with the name of the dataset under which their runs were found."""
+
+_Day: TypeAlias = list[tuple[str, DayRuns]]
+"""The runs of a day, each with the checksum of their content."""
+
+BATCH_CONTENTS = 100
+"""Contents whose field maps are read in one call."""
+
 
 class RunGroup(NamedTuple):
     """Runs that follow one another, `total` in all; the content is that of the newest one."""
@@ -112,16 +121,6 @@ class StretchUnion:
     def build(self) -> tuple[Stretch, ...]:
         """Return the stretches, the newest first."""
         return tuple(stretch.build() for stretch in self._stretches)
-
-
-_Contents: TypeAlias = Mapping[str, tuple[Dataset, RunTimes]]
-"""When contents ran, by checksum, with the name of the dataset under which their runs were found."""
-
-_Day: TypeAlias = list[tuple[str, DayRuns]]
-"""The runs of a day, each with the checksum of their content."""
-
-BATCH_CONTENTS = 100
-"""Contents whose field maps are read in one call."""
 
 
 class FieldHistoryReader(Reader):

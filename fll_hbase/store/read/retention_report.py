@@ -24,6 +24,15 @@ from fll_hbase.store.tags import TagStore
 BATCH_RUNS = 500
 """Runs that are read in one call."""
 
+ORIGINS_MAX = 1_000
+"""Fields of a policy that a report follows."""
+
+DATASETS_PER_READ = 50
+"""Catalogue rows that are read in one call."""
+
+_WALK_SHARE = 0.5
+"""The part of a request's time in which fields are reached; the rest is for reading their writers."""
+
 
 @dataclass(frozen=True, slots=True)
 class WriterQuery:
@@ -114,16 +123,6 @@ def _start_and_id(run: ProgramRun) -> tuple[int, str]:
 def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
     """Return whether a field is one of the fields, alone or as a part of its whole dataset."""
     return source in fields or DatasetField(source.dataset, WHOLE_DATASET) in fields
-
-
-ORIGINS_MAX = 1_000
-"""Fields of a policy that a report follows."""
-
-DATASETS_PER_READ = 50
-"""Catalogue rows that are read in one call."""
-
-_WALK_SHARE = 0.5
-"""The part of a request's time in which fields are reached; the rest is for reading their writers."""
 
 
 @dataclass(frozen=True, slots=True)

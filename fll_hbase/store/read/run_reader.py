@@ -23,6 +23,9 @@ from fll_hbase.store.results import ListedRun, Programs, ProgramUsage, RunBucket
 from fll_hbase.store.rows.calendar_rows import DayRuns
 from fll_hbase.store.rows.run_rows import CommittedRun
 
+BATCH_RUNS = 1000
+"""References of one call."""
+
 
 @dataclass(slots=True)
 class _Usage:
@@ -127,10 +130,6 @@ class BucketCounts:
 def newest_first_key(run: ProgramRun) -> tuple[int, str]:
     """Return the sort key of a run: newest start first, then by id."""
     return -run.start_ms, run.run
-
-
-BATCH_RUNS = 1000
-"""References of one call."""
 
 
 class _ContentTimes(NamedTuple):

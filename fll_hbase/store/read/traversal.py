@@ -16,6 +16,9 @@ from fll_hbase.store.components import Reader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
+DATASETS_PER_READ = 128
+"""Datasets of one hop that are read together: on HBase 32 on each of four connections."""
+
 
 class HopLineage(NamedTuple):
     """The lineage of one dataset, and all names that it covers; the aliases are renamed to the dataset.
@@ -137,10 +140,6 @@ def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
 
 def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
     return () if dataset is None else (dataset.namespace, dataset.name)
-
-
-DATASETS_PER_READ = 128
-"""Datasets of one hop that are read together: on HBase 32 on each of four connections."""
 
 
 class DatasetLineageReader(Reader):

@@ -59,6 +59,21 @@ from fll_hbase.store.write.batching import RunInput, run_id_of
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer
 
+T = TypeVar("T")
+ResultT = TypeVar(
+    "ResultT",
+    DatasetLineageResult,
+    FieldLineageResult,
+    Derivations,
+    Reach,
+    FieldDiff,
+    DatasetDiff,
+    RetentionReport,
+)
+
+_DECISIONS_MAX = 10_000
+"""Namespaces of which it is cached whether the principal may read them."""
+
 
 class NumberedSummaryReader(FieldSummaryReader):
     """Reads summaries of windows as a principal sees them."""
@@ -122,22 +137,6 @@ class CheckedRetention(RetentionRequests):
                 f"this needs the role `admin` on namespace {dataset.namespace!r} and on those of all names"
                 " of the dataset; nothing was changed"
             )
-
-
-T = TypeVar("T")
-ResultT = TypeVar(
-    "ResultT",
-    DatasetLineageResult,
-    FieldLineageResult,
-    Derivations,
-    Reach,
-    FieldDiff,
-    DatasetDiff,
-    RetentionReport,
-)
-
-_DECISIONS_MAX = 10_000
-"""Namespaces of which it is cached whether the principal may read them."""
 
 
 def _no_sealer(sealer: DaySealer) -> None:

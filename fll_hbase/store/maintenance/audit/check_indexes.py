@@ -31,6 +31,11 @@ from fll_hbase.tables import Cell, Row
 _MARK_BEFORE_CALENDARS = layout.PROPERTIES + b"period-index"
 """The mark that releases before calendars put."""
 
+SEALS = calendars.SEAL, calendars.STARTS
+"""Columns of what was counted with the token of a day."""
+
+_TOKEN = re.compile(b"[0-9a-f]{%d}" % (2 * TOKEN_BYTES))
+
 
 def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
     """Add the facts of a reference. The key is not validated."""
@@ -168,12 +173,6 @@ def _check_empty(column: bytes, cell: Cell) -> None:
     """Raise CorruptRow unless the value of a cell is empty."""
     if cell.value:
         raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")
-
-
-SEALS = calendars.SEAL, calendars.STARTS
-"""Columns of what was counted with the token of a day."""
-
-_TOKEN = re.compile(b"[0-9a-f]{%d}" % (2 * TOKEN_BYTES))
 
 
 def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:

@@ -11,6 +11,12 @@ import xxhash
 
 from fll_hbase.keys import calendars, layout
 
+EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
+"""Flags of a text: a row needs it; it is stored; it may be stored or missing; it is a finding itself."""
+
+text_hash = xxhash.xxh3_64_intdigest
+"""Return the 64-bit hash that represents a text; a collision may hide one error (decision 16)."""
+
 
 class Kind(Enum):
     """A kind of finding: an error, or a note on something that a table may contain at any time."""
@@ -105,10 +111,6 @@ def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
     return [Finding(Kind.UNKNOWN_COLUMN, key, names)] if columns else []
 
 
-EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
-"""Flags of a text: a row needs it; it is stored; it may be stored or missing; it is a finding itself."""
-
-
 @dataclass(slots=True)
 class RowFacts:
     """Facts of one or many rows, as texts: a row key, or a cell as returned by `cell_text`."""
@@ -150,7 +152,3 @@ def row_of(text: bytes) -> bytes:
 def column_of(text: bytes) -> bytes:
     """Return the column in a text; empty for the text of a row."""
     return text.split(b"\n", 2)[1] if b"\n" in text else b""
-
-
-text_hash = xxhash.xxh3_64_intdigest
-"""Return the 64-bit hash that represents a text; a collision may hide one error (decision 16)."""
