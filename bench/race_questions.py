@@ -27,7 +27,7 @@ from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.window import Window
 from fll_hbase.queries.diff import DatasetDiff
-from fll_hbase.queries.reports.consumption import Consumption
+from fll_hbase.queries.reports.field_report import Consumption
 from fll_hbase.runtime.json_types import Json
 
 LEVEL = 5

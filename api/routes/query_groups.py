@@ -20,11 +20,9 @@ from fll_hbase.queries.openlineage_events import (
 )
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.reach import Reach
-from fll_hbase.queries.reports.consumption import Consumption
-from fll_hbase.queries.reports.provenance import Provenance
-from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.run_details import Run
-from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
+from fll_hbase.queries.runs import AllRuns, NamespaceRuns, RunCounts, Runs
 from fll_hbase.queries.search import Search
 
 from .queries import query_blueprint

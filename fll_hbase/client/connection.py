@@ -35,12 +35,10 @@ from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import Answer, BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.reach import Reach
-from fll_hbase.queries.reports.consumption import Consumption
-from fll_hbase.queries.reports.provenance import Provenance
+from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.retention import Retention
-from fll_hbase.queries.run_counts import RunCounts
 from fll_hbase.queries.run_details import Run
-from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
+from fll_hbase.queries.runs import AllRuns, NamespaceRuns, RunCounts, Runs
 from fll_hbase.queries.search import Search
 from fll_hbase.queries.server_events import Events
 from fll_hbase.queries.tags import DatasetTags, FieldTags, TaggedFields, Tags

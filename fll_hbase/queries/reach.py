@@ -30,7 +30,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read.reach import ReachQuery
 
 ReachByDirection: TypeAlias = Mapping[Direction, results.Reach]
 """What is within reach of one field, by direction."""

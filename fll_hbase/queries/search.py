@@ -12,7 +12,7 @@ from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.tables import TableShape, member_rows
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.search import MatchRank, SearchHit, SearchKind, SearchPosition
+from fll_hbase.store.read.catalogue import MatchRank, SearchHit, SearchKind, SearchPosition
 
 
 class Hit(Body, frozen=True, kw_only=True):

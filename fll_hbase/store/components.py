@@ -12,7 +12,7 @@ from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_graph import FieldGraph
 from fll_hbase.store.read.requested_horizons import RequestedHorizons
-from fll_hbase.store.read.run_times_reader import RunTimesReader
+from fll_hbase.store.read.run_times import RunTimesReader
 from fll_hbase.store.read.window_query import Sealer, WindowReader
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.sealing import BackgroundSealer, DaySealer

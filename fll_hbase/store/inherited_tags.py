@@ -13,7 +13,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
-from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.store.results import Reach
 from fll_hbase.store.tags import BATCH_FIELDS
 

@@ -18,9 +18,8 @@ from fll_hbase.store.components import StoreComponents, build_components
 from fll_hbase.store.policies import PolicyStore
 from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
-from fll_hbase.store.read.dataset_diff import DatasetDiffReader
+from fll_hbase.store.read.dataset_diff import DatasetDiffReader, FieldDiffReader
 from fll_hbase.store.read.field_derivations import DerivationReader
-from fll_hbase.store.read.field_diff import FieldDiffReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
@@ -30,8 +29,7 @@ from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader
 from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.retention_report import RetentionReporter
-from fll_hbase.store.read.run_bounds import RunBoundsReader
-from fll_hbase.store.read.run_reader import RunReader
+from fll_hbase.store.read.run_reader import RunBoundsReader, RunReader
 from fll_hbase.store.read.traversal import DATASETS_PER_READ, DatasetLineageReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (

@@ -18,7 +18,7 @@ from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.batched_reads import Reads
-from fll_hbase.store.read.run_times_reader import RunTimesReader
+from fll_hbase.store.read.run_times import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay

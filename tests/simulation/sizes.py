@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from fll_hbase.store.read import run_times_reader
+from fll_hbase.store.read import run_times
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.write import sealing
 
 SIZES = (
     (calendar_rows, "INLINE_RUNS_MAX", (1, 2, 64)),
-    (run_times_reader, "PAGE_REFERENCES_MAX", (1, 2, 1_000)),
+    (run_times, "PAGE_REFERENCES_MAX", (1, 2, 1_000)),
     (sealing, "PAGE_REFERENCES", (1, 2, 1_000)),
 )
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from fll_hbase.store.read import run_times_reader
+from fll_hbase.store.read import run_times
 from tests.simulation import mutants, stories
 from tests.simulation.checks import Violation
 from tests.simulation.simulation import GRACE_MS
@@ -36,7 +36,7 @@ MUTANTS = {
 
 @pytest.mark.parametrize("story", STORIES)
 def test_seals_are_right_in_the_end(story: Callable[[], Scene], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_times_reader, "PAGE_REFERENCES_MAX", 1)
+    monkeypatch.setattr(run_times, "PAGE_REFERENCES_MAX", 1)
     scene = story()
     scene.time.leap(3 * GRACE_MS)
     scene.seal()

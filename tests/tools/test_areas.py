@@ -14,7 +14,7 @@ def test_every_area_has_tests() -> None:
 @pytest.mark.parametrize(
     ("path", "tests"),
     [
-        ("fll_hbase/store/read/reach_walk.py", "tests/store"),
+        ("fll_hbase/store/read/reach.py", "tests/store"),
         ("api/routes/search.py", "tests/api"),
         ("page/src/url.ts", "tests/page"),
         ("tests/tools/test_areas.py", "tests/tools/test_areas.py"),

@@ -26,8 +26,7 @@ from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import tables
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
-from fll_hbase.queries.reports.consumption import Consumption
-from fll_hbase.queries.reports.provenance import Provenance
+from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.retention import Retention
 
 HTML = "html"

@@ -1,25 +1,31 @@
-"""Reports about a field: their common parameters, the fields within reach, and formats."""
+"""Reports about a field: programs that read it and fields made from it, or its sources and operations."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.queries.derivations import Path, derivation_path
+from fll_hbase.queries.field_lineage import Connection, Node, Operation, field_lineage
+from fll_hbase.queries.history import Stretch, stretch
 from fll_hbase.queries.names import FieldName, Influence, field_name
+from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
-from fll_hbase.queries.query import BodyT, FieldQuery, WindowedWithFailed
+from fll_hbase.queries.programs import Program, programs_answer
+from fll_hbase.queries.query import Answer, Body, BodyT, FieldQuery, FirstReads, WindowedWithFailed
 from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
 from fll_hbase.queries.reports import html_report, report_csv
+from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.queries.tables import CSV
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach_walk import ReachQuery
-from fll_hbase.store.results import Reach, RunSpan
+from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.results import FieldLineageResult, Reach, RunSpan
 
 PART_HELP = "The part of the report that is returned as CSV"
 
@@ -138,3 +144,194 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
                 edge.span, spans.get(far, edge.span), key=lambda span: (span.last_start_ms, span.runs)
             )
     return spans
+
+
+class ConsumptionAnswer(Body, frozen=True, kw_only=True):
+    """Programs and runs that read a field, and fields made from it; later pages have the runs alone."""
+
+    report: Literal["consumption"]
+    field: FieldName
+    runs: tuple[ListedRun, ...]
+    retained_from: int | None = None
+    programs: tuple[Program, ...] | None = None
+    derived: tuple[ReachedField, ...] | None = None
+    dropped: bool | None = None
+    unknown: tuple[UnknownRelation, ...] | None = None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+    more_runs: bool
+
+
+@dataclass(frozen=True)
+class Consumption(FieldReport[ConsumptionAnswer], Paged):
+    """Return the programs and runs that read a field, and every field made from it, each with a path.
+
+    `runs` is paged by the link to the next page, on which it is alone. By `Accept` the answer is JSON,
+    `text/csv` (one `part` of it) or `text/html`, a page to print.
+
+    >>> body = client.consumption("bank", "DailyTransactions", "UID").body
+    >>> [program.program for program in body.programs]
+    ['features', 'print', 'build_accounts']
+    """
+
+    path: ClassVar[str] = "/v3/reports/consumption"
+    result: ClassVar[str] = "Runs and programs newest first"
+    items: ClassVar[str] = "runs"
+    reads_all: ClassVar[bool] = True
+
+    part: Annotated[Literal["derived", "programs", "runs"], About(PART_HELP)] = dataclasses.field(
+        default="derived", kw_only=True
+    )
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ConsumptionAnswer]:
+        """Return the report with a page of runs. Raises NotFound for a field that was never recorded."""
+        window = self.window(now_ms)
+        page = store.runs(
+            self.dataset,
+            window,
+            limit=self.page_limit(store),
+            start_after=decode_runs_cursor(self.cursor),
+            field=self.field,
+            directions=(Direction.FORWARD,),
+        )
+        body = ConsumptionAnswer(
+            report="consumption",
+            field=field_name(self.dataset_field),
+            runs=tuple(listed_run(run, now_ms=now_ms) for run in page.runs),
+            truncated=False,
+            more_runs=bool(page.next_after),
+        )
+        if self.cursor is not None:
+            return Answer(body, window, cursor=next_cursor(page))
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        reached = self.reached(store, window, Direction.FORWARD)
+        programs = store.programs(
+            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=self.failed
+        )
+        truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
+        body = msgspec.structs.replace(
+            body,
+            retained_from=retained_from_ms,
+            programs=programs_answer(programs).programs,
+            derived=reached.listed(reached.reach.paths.keys() - {self.dataset_field}),
+            dropped=self.dataset_field in reached.reach.dropped,
+            unknown=reached.unknown,
+            truncated=bool(truncated_by),
+            truncated_by=truncated_by,
+        )
+        return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return the times of the contents that read the dataset."""
+        return FirstReads(times=self.window_queries(self.dataset, "forward", now_ms=now_ms))
+
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
+        """Return the report as a page to print, or the `part` of it as CSV."""
+        return self.part_text(self.part, media_type, body, window or self.window(now_ms), now_ms=now_ms)
+
+    def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
+        """Return the first page with the runs of all."""
+        return msgspec.structs.replace(first, runs=tuple(items), more_runs=last.more_runs)
+
+
+class Graph(Body, frozen=True, kw_only=True):
+    """The operations of a field as a graph, as the query of its operations has them."""
+
+    nodes: tuple[Node, ...]
+    operations: tuple[Operation, ...]
+    connections: tuple[Connection, ...]
+    checksums: tuple[str, ...]
+
+
+class ProvenanceAnswer(Body, frozen=True, kw_only=True):
+    """The sources of a field, its operations in order, and the stretches of runs with the same ones."""
+
+    report: Literal["provenance"]
+    field: FieldName
+    sources: tuple[ReachedField, ...]
+    upstream: tuple[ReachedField, ...]
+    unknown: tuple[UnknownRelation, ...]
+    derivations: tuple[Path, ...]
+    detailed: Graph
+    simple: Graph
+    stretches: tuple[Stretch, ...]
+    retained_from: int | None = None
+    truncated: bool
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Provenance(FieldReport[ProvenanceAnswer]):
+    """Return the sources of a field, its operations in order, and the stretches of runs with the same ones.
+
+    By `Accept` the answer is JSON, `text/csv` (one `part` of it) or `text/html`, a page to print.
+
+    >>> body = client.provenance("bank", "RiskScores", "risk_band").body
+    >>> sorted(str(source) for source in body.sources)[:2]
+    ['bank/Customers.UID', 'bank/Customers.status']
+    """
+
+    path: ClassVar[str] = "/v3/reports/provenance"
+    result: ClassVar[str] = "Derivations and stretches newest first"
+
+    part: Annotated[Literal["sources", "upstream", "stretches"], About(PART_HELP)] = dataclasses.field(
+        default="sources", kw_only=True
+    )
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProvenanceAnswer]:
+        """Return the report. Raises NotFound for a field that was never recorded."""
+        field, window, failed = self.dataset_field, self.window(now_ms), self.failed
+        reached = self.reached(store, window, Direction.BACKWARD)
+        detailed = store.field_lineage(field, window, failed=failed)
+        simple = store.field_lineage(field, window, simple=True, failed=failed)
+        derivations = store.field_derivations(field, window, failed=failed)
+        history = store.history(field, window, failed=failed)
+        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        upstream = reached.reach.paths.keys() - {field}
+        sources = _ultimate_sources(reached.reach, upstream)
+        parts = (detailed, simple, derivations, history)
+        truncated_by = tuple(sorted(reached.truncated_by.union(*(part.truncated_by for part in parts))))
+        body = ProvenanceAnswer(
+            report="provenance",
+            field=field_name(field),
+            sources=reached.listed(sources),
+            upstream=reached.listed(upstream - sources),
+            unknown=reached.unknown,
+            derivations=tuple(map(derivation_path, derivations.derivations)),
+            detailed=_graph(detailed),
+            simple=_graph(simple),
+            stretches=tuple(map(stretch, history.stretches)),
+            retained_from=retained_from_ms,
+            truncated=bool(truncated_by),
+            truncated_by=truncated_by,
+        )
+        return Answer(body, window, retained_from_ms, truncated_by)
+
+    def first_reads(self, *, now_ms: int) -> FirstReads:
+        """Return the times of the contents that wrote the dataset."""
+        return FirstReads(times=self.window_queries(self.dataset, "backward", now_ms=now_ms))
+
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
+        """Return the report as a page to print, or the `part` of it as CSV."""
+        return self.part_text(self.part, media_type, body, window or self.window(now_ms), now_ms=now_ms)
+
+
+def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:
+    """Return the fields that nothing within reach leads to, nor to their dataset as a whole."""
+    written = {edge.destination for edge in reach.edges}
+    return {
+        field
+        for field in upstream
+        if field not in written and DatasetField(field.dataset, WHOLE_DATASET) not in written
+    }
+
+
+def _graph(result: FieldLineageResult) -> Graph:
+    """Return the graph of a field without what the report says for all of its parts."""
+    body = field_lineage(result)
+    return Graph(
+        nodes=body.nodes,
+        operations=body.operations,
+        connections=body.connections,
+        checksums=body.checksums,
+    )

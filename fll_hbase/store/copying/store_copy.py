@@ -1,17 +1,42 @@
-"""Copy of a whole store: passes over all rows until one finds both sides equal."""
+"""Copy of a whole store: passes over all rows, kind by kind, until one finds both sides equal.
+
+Puts go in the order of the commit protocol, deletes in the opposite one, so that a reader of the target finds
+the content of every run that it sees, at any moment (docs/row-keys.md, "How rows are written").
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from fll_hbase.keys.row_kinds import EVERYTHING
+import xxhash
+
+from fll_hbase.keys import calendars, layout
+from fll_hbase.keys.layout import Range
+from fll_hbase.keys.row_kinds import COPY_ORDER, EVERYTHING, RowKind
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.store.copying.copy_pass import CopyPass, KindResult
-from fll_hbase.store.copying.progress import Progress, check_not_copying, put_of, read_progress
-from fll_hbase.tables import Table
+from fll_hbase.store.copying.progress import ROW, Progress, check_not_copying, put_of, read_progress
+from fll_hbase.store.maintenance import liveness
+from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
+from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.rows import calendar_rows
+from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
+
+_MARKS = 2**64
+_LENGTHS = (4, 4)
+"""Bytes of the lengths of key and column in what is hashed: no two cells are the same bytes."""
+
+PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
+"""Rows that are compared and put together; contents and event bodies may have megabytes each."""
+
+_HEAVY = layout.CONTENTS, layout.EVENT_BODIES
+_ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
+
+Report = Callable[[str, int], None]
+"""Called after each page with the name of the kind and the number of rows that the pass has compared."""
 
 PASSES_MAX = 5
 """Passes of one command: a source that is being written may never be found equal."""
@@ -21,6 +46,277 @@ _SKEW_SHARE = 8
 
 PassReport = Callable[[int, str, int], None]
 """Called with the number of the pass, the name of a kind of row, and the rows that the pass has compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The cells to put and to delete that make a copy equal to its source.
+
+    `extras` are cells that the source does not have, and `extras_until_ms` the latest time that one of them
+    was put.
+    """
+
+    puts: tuple[StampedPut, ...] = ()
+    extras: tuple[CellKey, ...] = ()
+    extras_until_ms: int = 0
+
+
+def keeps_stamps(key: bytes) -> bool:
+    """Return whether the cells of a row have the timestamps of the source in a copy."""
+    # Of several types or descriptions that a dataset has under its names, readers use the newest. The cells
+    # of all other rows are stamped by the target, so that the grace period protects them (decision 47).
+    return key.startswith(layout.DATASETS)
+
+
+def copied_cells(key: bytes, row: Row) -> Row:
+    """Return the cells of a row that a copy has, too; of tokens without the value.
+
+    Seals are left out: they are read at another moment than the run rows that they count. A target has
+    tokens of its own, which a copy replaces for each day whose runs it changes.
+    """
+    if not key.startswith(layout.CALENDARS):
+        return row
+    return {
+        column: Cell(b"", cell.stamp_ms) for column, cell in row.items() if column.startswith(calendars.TOKEN)
+    }
+
+
+def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Difference:
+    """Return what makes the rows of `target` equal to `source`; `copied_cells` returns both."""
+    puts = tuple(
+        StampedPut(key, column, cell.value, cell.stamp_ms)
+        for key, row in source.items()
+        for column, cell in row.items()
+        if not _is_copied(key, cell, target.get(key, {}).get(column))
+    )
+    extras = {
+        CellKey(key, column): cell.stamp_ms
+        for key, row in target.items()
+        for column, cell in row.items()
+        if column not in source.get(key, {})
+    }
+    return Difference(puts, tuple(extras), max(extras.values(), default=0))
+
+
+def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
+    """Return whether a copy has the value of a cell, and a stamp that is as late where stamps are kept."""
+    if copied is None or copied.value != cell.value:
+        return False
+    # A later timestamp stays: HBase shows the latest put, whatever is put with an earlier one.
+    return not keeps_stamps(key) or copied.stamp_ms >= cell.stamp_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Rows, cells and the sum of the 64-bit hashes of the cells; equal ranges of rows have equal marks.
+
+    The sum does not depend on the order of rows and columns. Timestamps are no part of it: an engine stamps
+    what is put into it by its own clock.
+    """
+
+    rows: int = 0
+    cells: int = 0
+    hash: int = 0
+
+    def __add__(self, other: Mark) -> Mark:
+        return Mark(self.rows + other.rows, self.cells + other.cells, (self.hash + other.hash) % _MARKS)
+
+
+def mark_row(key: bytes, row: Row) -> Mark:
+    """Return the mark of one row."""
+    return Mark(
+        1, len(row), sum(_cell_hash(key, column, cell.value) for column, cell in row.items()) % _MARKS
+    )
+
+
+def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
+    """Return the 64-bit hash of a cell; the lengths of key and column are part of what is hashed."""
+    lengths = b"".join(
+        len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
+    )
+    return xxhash.xxh3_64_intdigest(lengths + key + column + value)
+
+
+@dataclass(frozen=True, slots=True)
+class KindResult:
+    """The outcome of a pass for the rows of one kind: marks of both sides as it read them, its changes."""
+
+    source: Mark = field(default_factory=Mark)
+    target: Mark = field(default_factory=Mark)
+    put: int = 0
+    deleted: int = 0
+
+    @property
+    def is_equal(self) -> bool:
+        """Return whether both sides were equal before the pass changed anything."""
+        return self.source == self.target and not self.put and not self.deleted
+
+
+class CopyPass:
+    """Makes a target equal to a source that others may write, while nobody else writes the target.
+
+    A run whose row has a cell put after `young_ms` may be newer than what the pass has read of other kinds.
+    Others may read the target, and seal its days: the pass touches those whose runs it changes, within
+    `grace_ms` as a commit does.
+    """
+
+    def __init__(self, source: Table, target: Table, *, young_ms: int, grace_ms: int, report: Report) -> None:
+        self._source = source
+        self._target = target
+        self._young_ms = young_ms
+        self._grace_ms = grace_ms
+        self._report = report
+        self._liveness = LivenessScanner(source, RetentionPolicy())
+        self._rows = 0
+
+    def run(self, begin: Progress) -> dict[str, KindResult]:
+        """Compare everything after `begin`, put and delete; return the results by kind of row.
+
+        Raises StoreUnavailable, or CorruptRow for a run that was recorded just now and cannot be read. After
+        either, a new pass can go on from the progress in the target.
+        """
+        # Before all others: stated later, a property is true of rows that this pass may not have read.
+        properties = set(self._read_all(self._source, _PROPERTIES))
+        kinds = _kinds_from(begin)
+        results = {kind.name: self._put_kind(kind, begin) for kind in kinds}
+        # After a pass that goes on, rows before its beginning may be older than a property.
+        if kinds == _ROWS:
+            results[_PROPERTIES.name] = self._put_properties(properties, begin)
+        for kind in reversed(COPY_ORDER):
+            if kind.name in results and results[kind.name].deleted:
+                self._delete_kind(kind)
+        return results
+
+    def _put_kind(self, kind: RowKind, begin: Progress) -> KindResult:
+        """Put the cells of a kind in which the target differs, after `begin`; each page with its progress.
+
+        Deletes nothing; the result counts the cells that are to be deleted.
+        """
+        result = KindResult()
+        for start, stop in kind.key_ranges:
+            if kind.name == begin.kind:
+                start = max(start, begin.last + b"\x00")
+            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+                difference = compare_rows(rows, copies)
+                if kind.prefix == layout.RUNS:
+                    changed = {put.row: rows[put.row] for put in difference.puts}
+                    self._copy_needs(changed)
+                    self._touch([*changed.values(), *(copies[key] for key in changed.keys() & copies.keys())])
+                if difference.puts:
+                    self._put(difference.puts, put_of(begin.moved_to(kind.name, difference.puts[-1].row)))
+                result = _add_page(result, rows, copies, difference)
+                self._rows += len(rows)
+                self._report(kind.name, self._rows)
+        return result
+
+    def _put_properties(self, earlier: Collection[bytes], begin: Progress) -> KindResult:
+        """Put the `earlier` properties that the source still has, and `begin` as the progress.
+
+        `earlier` are the keys of the properties that the source had before the pass read any other row. A
+        property stated since then is left to the next pass.
+        """
+        rows, copies = (self._read_all(table, _PROPERTIES) for table in (self._source, self._target))
+        new = rows.keys() - earlier
+        difference = compare_rows(
+            {key: rows[key] for key in rows.keys() - new}, {key: copies[key] for key in copies.keys() - new}
+        )
+        self._put(difference.puts, put_of(begin))
+        return _add_page(KindResult(), rows, copies, difference)
+
+    def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
+        """Copy what runs rely on that were recorded since the pass began: it may be in no earlier page."""
+        young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
+        # Run index rows are not among them: a list of runs has these runs after the next pass. Their days are
+        # touched in any case.
+        cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
+        keys = {row for row, _ in cells if not row.startswith((layout.RUN_INDEX, layout.CALENDARS))}
+        checksums = sorted(key for key in keys if key.startswith(layout.CONTENTS))
+        contents = self._source.rows(checksums, columns=(layout.SOURCES, layout.DESTINATIONS))
+        keys.update(*(liveness.catalogue_keys(key, row) for key, row in contents.items()))
+        for kind in COPY_ORDER:
+            wanted = sorted(key for key in keys if kind.prefix and key.startswith(kind.prefix))
+            for begin in range(0, len(wanted), HEAVY_PAGE_ROWS):
+                chunk = wanted[begin : begin + HEAVY_PAGE_ROWS]
+                self._put(compare_rows(self._source.rows(chunk), self._target.rows(chunk)).puts)
+
+    def _delete_kind(self, kind: RowKind) -> None:
+        """Delete the cells of a kind that the source does not have."""
+        for start, stop in kind.key_ranges:
+            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+                difference = compare_rows(rows, copies)
+                if difference.extras:
+                    if kind.prefix == layout.RUNS:
+                        self._touch([copies[cell.row] for cell in difference.extras])
+                    self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
+
+    def _touch(self, runs: Iterable[Row]) -> None:
+        """Put new tokens of the days of these runs into the target, so that no seal of them holds."""
+        touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
+
+    def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
+        """Put cells into the target, then `others`, which must not be durable before them."""
+        stamped = [put for put in puts if keeps_stamps(put.row)]
+        if stamped:
+            self._target.put_stamped(stamped)
+        # A fresh token, or it might be that of a seal which the target has since it had this token before.
+        token = calendar_rows.new_token()
+        batch = [
+            Put(put.row, put.column, token if put.row.startswith(layout.CALENDARS) else put.value)
+            for put in puts
+            if not keeps_stamps(put.row)
+        ]
+        # The progress last: it is true of what is durable.
+        self._target.write([part for part in (batch, others) if part])
+
+    def _pages(
+        self, key_range: Range, *, page_rows: int
+    ) -> Iterator[tuple[dict[bytes, Row], dict[bytes, Row]]]:
+        """Yield the rows of source and target between the same keys, at most `page_rows` of each."""
+        start, stop = key_range
+        while start < stop:
+            pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
+            # A page that is full may leave rows for the next one.
+            end = min((page[-1][0] + b"\x00" for page in pages if len(page) == page_rows), default=stop)
+            rows, copies = (
+                {key: cells for key, row in page if key < end and (cells := _copied(key, row))}
+                for page in pages
+            )
+            yield rows, copies
+            start = end
+
+    def _read_all(self, table: Table, kind: RowKind) -> dict[bytes, Row]:
+        """Return all rows of a kind by key, without the progress of a copy."""
+        return {
+            key: row for start, stop in kind.key_ranges for key, row in table.scan(start, stop) if key != ROW
+        }
+
+
+def _copied(key: bytes, row: Row) -> Row:
+    """Return the cells of a row that a copy has; none for the progress of a copy."""
+    return {} if key == ROW else copied_cells(key, row)
+
+
+def _page_rows(kind: RowKind) -> int:
+    return HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
+
+
+def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
+    """Return the kinds of rows left to copy, from the progress's kind on; all if that is unknown."""
+    names = [kind.name for kind in _ROWS]
+    return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
+
+
+def _add_page(
+    result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
+) -> KindResult:
+    """Return a result with the marks and the changes of one page added."""
+    marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
+    return KindResult(
+        result.source + marks[0],
+        result.target + marks[1],
+        result.put + len(difference.puts),
+        result.deleted + len(difference.extras),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,409 @@ it. A plain walk is followed by one in the order of the runs over what the first
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
-from fll_hbase.model.datasets import WHOLE_DATASET, Dataset
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader, StoreComponents
-from fll_hbase.store.read.field_graph import Node, Steps
-from fll_hbase.store.read.reach_walk import Expansion, InOrder, ReachQuery, ReachWalk
-from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.run_times_reader import TimesByName
+from fll_hbase.store.read.field_graph import FieldGraph, Node, Steps
+from fll_hbase.store.read.run_times import RunTimes, TimesByName, bound_of
 from fll_hbase.store.read.window_query import WindowQuery
-from fll_hbase.store.results import Reach
+from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
+
+_UNBOUNDED = -(2**63)
+"""Below every bound: nothing is reached with it."""
 
 DATASETS_PER_READ = 128
 """Datasets of one level that are read together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachQuery:
+    """The field to start at, and what counts.
+
+    `level` is the number of hops, None for as many as the settings allow. With `causal` an edge counts only
+    if its run started no later than some run that read the value on the way to the field (backward), or no
+    earlier than some run that wrote it (forward). Without `counts` the answer has no counts of runs.
+    """
+
+    field: DatasetField
+    window: Window
+    direction: Direction = Direction.BACKWARD
+    level: int | None = None
+    causal: bool = False
+    indirect: bool = True
+    failed: bool = False
+    counts: bool = True
+
+
+class Expansion(NamedTuple):
+    """Fields of one dataset to expand, sorted, None for all of them, with the runs up to `bound`.
+
+    The dataset as a whole is the last one.
+    """
+
+    dataset: Dataset
+    bound: int
+    nodes: tuple[Node, ...] | None
+
+
+class _Visit(NamedTuple):
+    """The path on which a field was reached, with the runs of it up to `bound`."""
+
+    path: Path
+    bound: int
+
+
+class _Edge:
+    """The contents that have an edge, and whether it is direct in any."""
+
+    __slots__ = ("checksums", "direct")
+
+    def __init__(self) -> None:
+        self.direct = False
+        self.checksums: set[str] = set()
+
+
+Edges: TypeAlias = dict[Node, dict[Node, _Edge]]
+"""Edges by the field at which they were looked up, and by the one at their other end."""
+
+
+class InOrder(NamedTuple):
+    """The fields and edges that the order of the runs allows, under the names by which they were reached."""
+
+    nodes: Collection[Node]
+    edges: Edges
+
+
+class ReachWalk:
+    """The state of a walk: fields with their bounds and hops, and the edges between them.
+
+    Edges that are not `within` others are left out; None for all.
+    """
+
+    def __init__(
+        self, query: ReachQuery, graph: FieldGraph, *, edges_max: int, within: Edges | None = None
+    ) -> None:
+        self.query = query
+        self.edges: Edges = {}
+        self.truncated_by: set[str] = set()
+        self.is_full = False
+        self._graph = graph
+        self._within = within
+        self._edges_max = edges_max
+        self._edge_count = 0
+        self._backward = query.direction is Direction.BACKWARD
+        self._level = 0
+        self._hops: dict[Node, int] = {}
+        # The greatest bound with which each field was reached, and with which it was expanded.
+        self._bounds: dict[Node, int] = {}
+        self._expanded: dict[Node, int] = {}
+        self._next: dict[Node, _Visit] = {}
+        self._level_paths: dict[Dataset, dict[str, Path]] = {}
+        # The paths to the fields of the expansion whose edges are being added.
+        self._near_paths: dict[str, Path] = {}
+        # The first path to each field, which is a shortest one.
+        self._paths: dict[Node, Path] = {}
+        self._dropped: set[Node] = set()
+        self._names: dict[Dataset, tuple[Dataset, ...]] = {}
+        self._canonical: dict[Dataset, Dataset] = {}
+        self._has_aliases = False
+        self._unknown: set[tuple[Node, Node]] = set()
+        self._start = graph.node(query.field)
+        start = Path(query.field, None)
+        self._hops[self._start], self._paths[self._start] = 0, start
+        self._admit(self._start, start, first_bound(query))
+
+    @property
+    def has_next(self) -> bool:
+        """Whether the last level reached fields that are not expanded."""
+        return bool(self._next)
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether an edge was added."""
+        return self._edge_count > 0
+
+    def in_order(self) -> InOrder:
+        """Return what a walk in the order of the runs has reached."""
+        return InOrder({self._start, *_ends(self.edges)}, self.edges)
+
+    def next_expansions(self) -> list[Expansion]:
+        """Return what the next level expands, sorted, so that limits cut the same part each time."""
+        nodes: dict[tuple[Dataset, int], list[Node]] = defaultdict(list)
+        paths: dict[Dataset, dict[str, Path]] = defaultdict(dict)
+        for node, visit in self._next.items():
+            # A later visit on the same level may admit more.
+            nodes[node.field.dataset, visit.bound].append(node)
+            paths[node.field.dataset][node.field.name] = visit.path
+        self._level_paths, self._next = paths, {}
+        self._level += 1
+        return [Expansion(*key, self._expanded_nodes(listed)) for key, listed in sorted(nodes.items())]
+
+    def _expanded_nodes(self, nodes: list[Node]) -> tuple[Node, ...] | None:
+        """Return fields of a dataset with the dataset as a whole; None for all fields."""
+        dataset_node = nodes[0].dataset_node
+        if not self._backward and dataset_node in nodes:
+            # Forward, an influence on a dataset leads to all fields of it.
+            return None
+        # Backward, what influences the dataset as a whole stands before each of its fields.
+        return (*sorted((node for node in nodes if node is not dataset_node), key=_name), dataset_node)
+
+    def nodes(self, expansion: Expansion, name: Dataset) -> tuple[Node, ...] | None:
+        """Return the fields of an expansion under a name of its dataset; None if it expands all fields."""
+        if expansion.nodes is None or name == expansion.dataset:
+            return expansion.nodes
+        return tuple(self._graph.node(DatasetField(name, node.field.name)) for node in expansion.nodes)
+
+    def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
+        """Return the name under which a dataset was first reached; from now on `names` all mean this one."""
+        first_name = self._canonical.setdefault(dataset, dataset)
+        self._has_aliases |= first_name != dataset
+        listed = tuple(names)
+        for name in listed:
+            self._has_aliases |= self._canonical.setdefault(name, first_name) != name
+        self._names[first_name] = tuple(dict.fromkeys((*self._names.get(first_name, ()), *listed)))
+        return first_name
+
+    def expand(self, dataset: Dataset, expansion: Expansion) -> None:
+        """Note that the fields of an expansion are expanded under the name `dataset`."""
+        self._near_paths = self._level_paths[expansion.dataset]
+        dataset_node = self._graph.node(DatasetField(dataset, WHOLE_DATASET))
+        nodes = self.nodes(expansion, dataset)
+        for node in (dataset_node,) if nodes is None else nodes if self._backward else nodes[:-1]:
+            self._expanded[node] = max(expansion.bound, self._expanded.get(node, _UNBOUNDED))
+
+    def add(self, near: Node, steps: Steps, checksum: str, bound: int) -> bool:
+        """Add the edges of a content at a field; return False when the limit of edges is reached."""
+        if self._has_aliases:
+            near, steps = self._renamed(near), self._renamed_steps(steps)
+        if steps.is_dropped:
+            self._dropped.add(near)
+        for dataset_node in steps.unknown:
+            self._unknown.add(
+                (dataset_node, near.dataset_node) if self._backward else (near.dataset_node, dataset_node)
+            )
+        return self._add(near, steps.direct, checksum, bound, is_direct=True) and (
+            not self.query.indirect or self._add(near, steps.indirect, checksum, bound, is_direct=False)
+        )
+
+    def _add(self, near: Node, nodes: Iterable[Node], checksum: str, bound: int, *, is_direct: bool) -> bool:
+        """Add a content's edges from a node and queue their far ends; return False once the walk is full."""
+        edges = self.edges.setdefault(near, {})
+        within = None if self._within is None else self._within.get(near, {})
+        for far in nodes:
+            edge = edges.get(far)
+            if edge is None:
+                if within is not None and far not in within:
+                    continue
+                if self._edge_count == self._edges_max:
+                    self.truncated_by.add(f"connections_max={self._edges_max}")
+                    self.is_full = True
+                    return False
+                self._edge_count += 1
+                edge = edges[far] = _Edge()
+            edge.direct |= is_direct
+            edge.checksums.add(checksum)
+            if bound > self._bounds.get(far, _UNBOUNDED):
+                self._visit(near, far, bound)
+        return True
+
+    def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
+        """Return all that was reached, with every dataset under the name by which it was reached first.
+
+        `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of
+        the runs allows of it, None if that is not known.
+        """
+        merged: dict[tuple[Node, Node], ReachEdge] = {}
+        spans = _Spans(self.query.direction, times, self._names) if self.query.counts else None
+        for near, edges in self.edges.items():
+            bound = self._expanded_bound(near)
+            ordered = in_order.edges.get(near, {}) if in_order else {}
+            for far, edge in edges.items():
+                key = (far, near) if self._backward else (near, far)
+                span = spans.span(near, edge, bound) if spans else None
+                is_in_order = None if in_order is None else far in ordered
+                if self._has_aliases:
+                    # Renamed now: a dataset may have been reached under two names that were not yet one.
+                    key = self._renamed(key[0]), self._renamed(key[1])
+                other = merged.get(key)
+                is_direct = edge.direct
+                if other is not None:
+                    is_direct |= other.direct
+                    span = span.union(other.span) if span else other.span
+                    is_in_order = is_in_order or other.in_order
+                merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order)
+        return Reach(
+            self._hops_of({self._renamed(self._start), *(end for key in merged for end in key)}),
+            _sorted(merged),
+            tuple(sorted({(self._name(source), self._name(to)) for source, to in self._unknown})),
+            tuple(sorted(self.truncated_by)),
+            frozenset(self._renamed(node).field for node in self._dropped),
+            None if in_order is None else frozenset(self._renamed(node).field for node in in_order.nodes),
+            self._named_paths(),
+        )
+
+    def _path_to(self, near: Node) -> Path:
+        """Return the path to a field of the expansion whose edges are being added."""
+        path = self._near_paths.get(near.field.name)
+        if path is not None:
+            return path
+        # One end is the dataset as a whole: backward it was met with a field, forward the field with it.
+        other = min(self._near_paths) if self._backward else WHOLE_DATASET
+        return Path(near.field, self._near_paths[other])
+
+    def _visit(self, near: Node, reached: Node, bound: int) -> None:
+        """Note a field for the next level, unless it was reached with the same or a greater bound."""
+        path = self._paths.get(reached)
+        if path is None:
+            self._hops.setdefault(reached, self._level)
+            path = self._paths[reached] = Path(reached.field, self._path_to(near))
+        elif bound > self._bound(reached):
+            path = Path(reached.field, self._path_to(near))
+        if bound > self._bound(reached):
+            self._admit(reached, path, bound)
+
+    def _admit(self, reached: Node, path: Path, bound: int) -> None:
+        """Note a field for the next level with a greater bound than before."""
+        self._bounds[reached] = bound
+        self._next[reached] = _Visit(path, bound)
+        if self._backward and bound > self._bounds.get(reached.dataset_node, _UNBOUNDED):
+            # What influences the dataset as a whole stands before this field, too.
+            self._hops.setdefault(reached.dataset_node, self._level)
+            self._bounds[reached.dataset_node] = bound
+
+    def _bound(self, reached: Node) -> int:
+        """Return the greatest bound with which a field was reached, forward also as part of its dataset."""
+        bound = self._bounds.get(reached, _UNBOUNDED)
+        return bound if self._backward else max(bound, self._bounds.get(reached.dataset_node, _UNBOUNDED))
+
+    def _expanded_bound(self, near: Node) -> int:
+        """Return the greatest bound with which a field was expanded, forward also as part of its dataset."""
+        bound = self._expanded.get(near, _UNBOUNDED)
+        return bound if self._backward else max(bound, self._expanded.get(near.dataset_node, _UNBOUNDED))
+
+    def _hops_of(self, nodes: Iterable[Node]) -> dict[DatasetField, int]:
+        """Return the least number of hops to each field, aliases counted as one dataset."""
+        hops = self._hops
+        if self._has_aliases:
+            hops = {}
+            for reached, level in self._hops.items():
+                renamed = self._renamed(reached)
+                hops[renamed] = min(level, hops.get(renamed, level))
+        if self._backward:
+            return {node.field: hops[node] for node in nodes}
+        # Forward a field may be reached only as part of its dataset.
+        return {
+            node.field: min(hops[reached] for reached in (node, node.dataset_node) if reached in hops)
+            for node in nodes
+        }
+
+    def _renamed(self, node: Node) -> Node:
+        dataset = node.field.dataset
+        name = self._canonical.get(dataset, dataset)
+        return node if name is dataset else self._graph.node(DatasetField(name, node.field.name))
+
+    def _renamed_steps(self, steps: Steps) -> Steps:
+        return steps._replace(
+            direct=tuple(map(self._renamed, steps.direct)), indirect=tuple(map(self._renamed, steps.indirect))
+        )
+
+    def _named_paths(self) -> dict[DatasetField, Path]:
+        if not self._has_aliases:
+            # Most datasets have one name; then paths stay shared.
+            return {node.field: path for node, path in self._paths.items()}
+        return {self._renamed(node).field: self._renamed_path(path) for node, path in self._paths.items()}
+
+    def _renamed_path(self, path: Path) -> Path:
+        previous = None
+        for end in path.fields():
+            previous = Path(self._renamed(self._graph.node(end)).field, previous)
+        return previous or path
+
+    def _name(self, node: Node) -> Dataset:
+        return self._renamed(node).field.dataset
+
+
+class _Spans:
+    """The runs of edges, computed once for all edges at a dataset that are of the same contents."""
+
+    def __init__(
+        self,
+        direction: Direction,
+        times: Mapping[Dataset, Mapping[str, RunTimes]],
+        names: Mapping[Dataset, Sequence[Dataset]],
+    ) -> None:
+        self._direction = direction
+        self._contents = {
+            dataset: _times_by_content(times[name] for name in listed) for dataset, listed in names.items()
+        }
+        self._spans: dict[tuple[Node, int, frozenset[str]], RunSpan | None] = {}
+
+    def span(self, near: Node, edge: _Edge, bound: int) -> RunSpan | None:
+        """Return the runs of an edge within the bound of its near end's expansion; None without any."""
+        key = near.dataset_node, bound, frozenset(edge.checksums)
+        if key not in self._spans:
+            contents = self._contents[near.field.dataset]
+            total: RunSpan | None = None
+            for checksum in edge.checksums:
+                span = contents[checksum].span(self._direction, bound)
+                total = span.union(total) if span else total
+            self._spans[key] = total
+        return self._spans[key]
+
+
+def _times_by_content(times_by_name: Iterable[Mapping[str, RunTimes]]) -> dict[str, RunTimes]:
+    """Return when contents ran, each under one name: under another its runs may have been purged."""
+    contents: dict[str, RunTimes] = {}
+    for times in times_by_name:
+        for checksum, runs in times.items():
+            other = contents.get(checksum)
+            if other is None or runs.total > other.total:
+                contents[checksum] = runs
+    return contents
+
+
+def first_bound(query: ReachQuery) -> int:
+    """Return the bound that admits every run of the window."""
+    window = query.window
+    is_backward = query.direction is Direction.BACKWARD
+    return bound_of(query.direction, window.stop_ms - 1 if is_backward else window.start_ms)
+
+
+def _sorted(edges: Mapping[tuple[Node, Node], ReachEdge]) -> tuple[ReachEdge, ...]:
+    """Return edges by the names of their sources, then of their destinations."""
+    # Names of fields are compared once for all edges at them.
+    nodes = {end for key in edges for end in key}
+    positions = {node: position for position, node in enumerate(sorted(nodes, key=_names))}
+    return tuple(edges[key] for key in sorted(edges, key=lambda key: (positions[key[0]], positions[key[1]])))
+
+
+def edge_key(edge: ReachEdge) -> tuple[str, ...]:
+    """Return the order of an edge among others: by source, then by destination."""
+    return *_field_names(edge.source), *_field_names(edge.destination)
+
+
+def _ends(edges: Edges) -> Iterator[Node]:
+    return (end for near, listed in edges.items() if listed for end in (near, *listed))
+
+
+def _name(node: Node) -> str:
+    return node.field.name
+
+
+def _names(node: Node) -> tuple[str, str, str]:
+    return _field_names(node.field)
+
+
+def _field_names(field: DatasetField) -> tuple[str, str, str]:
+    # Text compares several times faster than the datasets do.
+    return field.dataset.namespace, field.dataset.name, field.name
 
 
 class ReachReader:

@@ -15,8 +15,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
-from fll_hbase.store.read.reach import ReachReader
-from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read.reach import ReachQuery, ReachReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport, WrittenField
 from fll_hbase.store.tags import TagStore

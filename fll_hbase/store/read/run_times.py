@@ -1,14 +1,38 @@
-"""Times of the runs of one content in a window: counts, first and last starts, within any bound."""
+"""Times of the runs of contents in a window: from calendars, or references of days that are not sealed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
+from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.read import content_days
+from fll_hbase.store.read import content_days, shared_reads
+from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
+from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
+from fll_hbase.store.read.content_days import DaysByContent
+from fll_hbase.store.read.reference_pages import reference_columns
+from fll_hbase.store.read.run_budget import RunBudget
+from fll_hbase.store.read.window_query import (
+    ATTEMPTS_MAX,
+    WindowQuery,
+    WindowReader,
+    read_by_name,
+)
 from fll_hbase.store.results import RunSpan
-from fll_hbase.store.rows.calendar_rows import DayRuns
+from fll_hbase.store.rows import calendar_rows, run_rows
+from fll_hbase.store.rows.calendar_rows import ContentDay, DayRuns, SealedRun
+from fll_hbase.store.rows.run_rows import CommittedHead
+from fll_hbase.tables import Row, Scan, Table
+
+FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX = 250, 1_000
+"""References of the first page of one query, and of the others; a call reads a page of each query."""
+
+_NO_PROGRAM = b""
+"""The program of runs that were read from references: their run rows have it."""
 
 
 class RunTimes:
@@ -112,3 +136,299 @@ def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
         last.start_ms,
         last.run,
     )
+
+
+TimesByName: TypeAlias = dict[Dataset, dict[str, RunTimes]]
+"""Names of a dataset, its own first, with the contents that ran under each, in the window of a query."""
+
+
+class _CountedRun(NamedTuple):
+    key: ContentDay
+    failed: bool
+    start_ms: int
+
+
+class _Counted(NamedTuple):
+    """Runs of days read from references, by id, and where runs are whose run rows disagree, by reference
+    tail; whether the budget cut them.
+
+    A run that moves between two pages has a valid reference on both: the later one counts.
+    """
+
+    runs: dict[str, _CountedRun]
+    elsewhere: dict[bytes, ContentDay]
+    is_cut: bool = False
+
+
+class RunTimesReader:
+    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970."""
+
+    def __init__(
+        self,
+        table: Table,
+        windows: WindowReader,
+        contents: ContentCache,
+        *,
+        clock: Callable[[], int],
+        grace_ms: int,
+        runs_max: int,
+    ) -> None:
+        self._windows = windows
+        self._reads = BatchedReader(table, contents)
+        self._clock = clock
+        self._grace_ms = grace_ms
+        self._runs_max = runs_max
+
+    def budget(self, *, until_deadline: bool = False) -> RunBudget:
+        """Return the runs that one query may read from references: `runs_max`."""
+        return RunBudget(self._runs_max, until_deadline=until_deadline)
+
+    def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
+        """Return for each query the contents with runs that match. Raises DeadlineExceeded.
+
+        Runs of days that are not sealed are read newest first, as far as the budget allows. Takes as many
+        calls for many queries as for one.
+        """
+        results = {} if budget.until_deadline else self._shared(queries)
+        missing = [query for query in dict.fromkeys(queries) if query not in results]
+        if missing:
+            listed = read_by_name(self._reads, missing, lambda query: self._times(query, budget))
+            read = dict(zip(missing, listed, strict=True))
+            if not budget.until_deadline and not budget.limits:
+                size = sum(len(times) for by_name in read.values() for times in by_name.values())
+                shared_reads.add({("times", query): value for query, value in read.items()}, size=size)
+            results |= read
+        return [results[query] for query in queries]
+
+    def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
+        """Return when the contents ran that may have a field of the dataset of a query; see `times`."""
+        (by_name,) = self.times([query], budget)
+        return {
+            FieldOfContent(checksum, DatasetField(dataset, name)): listed
+            for dataset, contents in by_name.items()
+            for checksum, listed in contents.items()
+        }
+
+    def _shared(self, queries: Sequence[WindowQuery]) -> dict[WindowQuery, TimesByName]:
+        """Return the results that an earlier read of this request kept, by query."""
+        shared = shared_reads.lookup([("times", query) for query in queries])
+        return {query: value for (_, query), value in shared.items()}
+
+    def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
+        """Read all runs of those days that a bound cuts, so that `RunTimes` answers about the bound."""
+        cut = [
+            (query, times, days) for query, times, bound in wanted if (days := _cut_days(query, times, bound))
+        ]
+        self._reads.run([self._complete_days(*item) for item in cut])
+
+    def complete_days(
+        self, query: WindowQuery, times: Mapping[str, RunTimes], days: Mapping[str, Collection[int]]
+    ) -> None:
+        """Read all runs of these days of contents."""
+        self._reads.run([self._complete_days(query, times, days)])
+
+    def _times(self, query: WindowQuery, budget: RunBudget) -> Reads[dict[str, RunTimes]]:
+        """Return runs by content and day, from seals, else references, read again while days change."""
+        query = yield from self._windows.restricted(query)
+        runs: dict[str, list[DayRuns]] = {}
+        for attempt in range(ATTEMPTS_MAX):
+            began_ms = self._clock()
+            contents = yield from self._windows.days(query)
+            runs, unsettled = _settled(contents, query)
+            days, unknown = yield from _read_starts(query, contents, unsettled)
+            for key, listed in days.items():
+                runs.setdefault(key.checksum, []).extend(listed)
+            if not unknown:
+                break
+            counted = yield from self._read_references(query, unknown, budget)
+            for key, day_runs in _day_runs(counted).items():
+                runs.setdefault(key.checksum, []).extend(day_runs)
+            # What is cut is read once: nothing of the budget is left.
+            is_last = counted.is_cut or attempt == ATTEMPTS_MAX - 1
+            if is_last or not (yield from self._is_moved(contents, unknown, counted, began_ms)):
+                break
+        return {checksum: RunTimes(listed, query.window) for checksum, listed in runs.items() if listed}
+
+    def _complete_days(
+        self, query: WindowQuery, times: Mapping[str, RunTimes], unsettled: Mapping[str, Collection[int]]
+    ) -> Reads[None]:
+        """Replace days of `times` that are not complete by all their runs, without a limit."""
+        query = yield from self._windows.restricted(query)
+        contents = yield from self._windows.days(query)
+        days, unknown = yield from _read_starts(query, contents, unsettled)
+        if unknown:
+            days |= _day_runs((yield from self._read_references(query, unknown, RunBudget(sys.maxsize))))
+        for checksum, cut_days in unsettled.items():
+            for day in cut_days:
+                times[checksum].replace_day(day, days.get(ContentDay(checksum, day), ()))
+
+    def _read_references(
+        self, query: WindowQuery, unknown: Mapping[str, Collection[int]], budget: RunBudget
+    ) -> Reads[_Counted]:
+        """Return the runs of days from references, which run rows confirm; see `times`."""
+        counted = _Counted({}, {})
+        page_max = min(FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX)
+        prefix = layout.reference_prefix(query.direction, query.dataset)
+        for window, checksums in content_days.neighbours(content_days.by_day(unknown)):
+            columns = reference_columns(checksums, query)
+            part = content_days.overlap(query.window, window)
+            start, stop = layout.window_range(query.direction, query.dataset, part)
+            while True:
+                if budget.end_at_deadline(start[len(prefix) :]):
+                    return counted._replace(is_cut=True)
+                references_max = budget.page(page_max)
+                page_max = PAGE_REFERENCES_MAX
+                references = yield Scan(start, stop, columns, references_max)
+                rows = references[: budget.take(len(references))]
+                tails = [key[len(prefix) :] for key, _ in rows]
+                heads = yield from self._windows.matching_heads(query, tails)
+                for key, row in rows:
+                    head = heads.get(tail := key[len(prefix) :])
+                    if head is not None:
+                        _count(counted, unknown, (tail, row), head)
+                if rows:
+                    # A zero byte makes the smallest key after the last one.
+                    start = rows[-1][0] + b"\x00"
+                if len(rows) < len(references):
+                    budget.end_at_limit(start[len(prefix) :])
+                    return counted._replace(is_cut=True)
+                if len(references) < references_max:
+                    break
+        return counted
+
+    def _is_moved(
+        self,
+        contents: DaysByContent,
+        unknown: Mapping[str, Collection[int]],
+        counted: _Counted,
+        began_ms: int,
+    ) -> Reads[bool]:
+        """Return whether a run moved between days meanwhile, or reading took longer than the grace period."""
+        # Garbage collection may have taken references meanwhile.
+        if self._clock() - began_ms > self._grace_ms:
+            return True
+        elsewhere: dict[ContentDay, bytes | None] = {}
+        for tail, key in counted.elsewhere.items():
+            if key.day in unknown.get(key.checksum, ()):
+                listed = counted.runs.get(layout.parse_reference_tail(tail).run)
+                if listed is None or listed.key != key:
+                    return True
+            else:
+                elsewhere[key] = _token(contents, key)
+        if not elsewhere:
+            return False
+        rows: dict[bytes, Row] = yield RowKeys({key.row for key in elsewhere})
+        return any(
+            calendar_rows.token_of(rows.get(key.row, {}), key.day) != token
+            for key, token in elsewhere.items()
+        )
+
+
+def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:
+    """Return by content the days on which a bound admits some runs, but not all runs are known."""
+    return {
+        checksum: sorted(days)
+        for checksum, listed in times.items()
+        if (days := listed.unknown_days(query.direction, bound))
+    }
+
+
+def _settled(
+    contents: DaysByContent, query: WindowQuery
+) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
+    """Return by content the runs of days whose seals suffice, and the other days."""
+    runs: dict[str, list[DayRuns]] = {}
+    unsettled: dict[str, list[int]] = {}
+    for checksum, days in contents.items():
+        listed = runs[checksum] = []
+        others = list(days.unsealed)
+        for day in days.sealed:
+            settled = content_days.settle(days, day, query.window, failed=query.failed)
+            if settled is None:
+                others.append(day)
+            else:
+                listed += settled
+        if others:
+            unsettled[checksum] = others
+    return runs, unsettled
+
+
+def _read_starts(
+    query: WindowQuery, contents: DaysByContent, unsettled: Mapping[str, Collection[int]]
+) -> Reads[tuple[dict[ContentDay, list[DayRuns]], dict[str, list[int]]]]:
+    """Return the runs of days whose seals are cut, read from their full lists, and the days left."""
+    complete: dict[ContentDay, list[DayRuns]] = {}
+    unknown: dict[str, list[int]] = {}
+    sealed = [
+        ContentDay(checksum, day)
+        for checksum, days in unsettled.items()
+        for day in days
+        if checksum in contents and day in contents[checksum].sealed
+    ]
+    rows: dict[bytes, Row] = {}
+    if sealed:
+        columns = sorted(
+            {
+                calendars.day_column(kind, key.day)
+                for key in sealed
+                for kind in (calendars.TOKEN, calendars.STARTS)
+            }
+        )
+        rows = yield RowKeys({key.row for key in sealed}, tuple(columns))
+    for key in sealed:
+        all_runs = calendar_rows.sealed_day(rows.get(key.row, {}), key.day, calendars.STARTS)
+        if all_runs is not None:
+            cut = (
+                content_days.cut(runs, query.window)
+                for runs in content_days.matching(all_runs, failed=query.failed)
+            )
+            complete[key] = [runs for runs in cut if runs is not None and runs.total]
+    for checksum, days in unsettled.items():
+        left = [day for day in days if ContentDay(checksum, day) not in complete]
+        if left:
+            unknown[checksum] = left
+    return complete, unknown
+
+
+def _count(
+    counted: _Counted,
+    unknown: Mapping[str, Collection[int]],
+    reference: tuple[bytes, Row],
+    head: CommittedHead,
+) -> None:
+    """Count a run on the day of its run row, if its reference is there; or note where it is."""
+    tail, row = reference
+    key = ContentDay(head.checksum, day_of(head.start_ms))
+    start_ms, run = layout.parse_reference_tail(tail)
+    is_valid = start_ms == head.start_ms and _column(head) in row
+    if not is_valid:
+        counted.elsewhere[tail] = key
+    elif key.day in unknown.get(key.checksum, ()):
+        # Taken out first, so that runs stay in the order of their references.
+        counted.runs.pop(run, None)
+        counted.runs[run] = _CountedRun(key, head.state.failed, start_ms)
+
+
+def _column(head: CommittedHead) -> bytes:
+    """Return the column of the references to a run."""
+    return run_rows.reference_column(head.checksum, failed=head.state.failed)
+
+
+def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
+    """Return the counted runs; each list is newest first, as references are."""
+    by_day: dict[ContentDay, dict[bool, list[SealedRun]]] = {}
+    for run, (key, failed, start_ms) in counted.runs.items():
+        by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, run))
+    return {
+        key: [DayRuns(_NO_PROGRAM, failed, runs, len(runs)) for failed, runs in by_state.items()]
+        for key, by_state in by_day.items()
+    }
+
+
+def _token(contents: DaysByContent, key: ContentDay) -> bytes | None:
+    """Return the token of a day, as its calendar was read; None if it has none."""
+    days = contents.get(key.checksum)
+    if days is None:
+        return None
+    cell = days.unsealed.get(key.day)
+    return cell.value if cell is not None else days.tokens.get(key.day)

@@ -31,7 +31,7 @@ from fll_hbase.store.read.field_summaries import (
     RelatedFields,
 )
 from fll_hbase.store.read.namespace_runs import RunsQuery
-from fll_hbase.store.read.reach_walk import ReachQuery, edge_key
+from fll_hbase.store.read.reach import ReachQuery, edge_key
 from fll_hbase.store.read.retention_report import RetentionQuery
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (

@@ -16,9 +16,8 @@ from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
 from fll_hbase.queries.programs import Program, Programs, ProgramsAnswer
 from fll_hbase.queries.query import Query
-from fll_hbase.queries.reports.consumption import Consumption
-from fll_hbase.queries.reports.provenance import Provenance
-from fll_hbase.queries.run_counts import RunCounts
+from fll_hbase.queries.reports.field_report import Consumption, Provenance
+from fll_hbase.queries.runs import RunCounts
 from fll_hbase.queries.search import Search
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

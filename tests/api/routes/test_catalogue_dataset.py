@@ -13,7 +13,7 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read import run_bounds
+from fll_hbase.store.read import run_reader
 from fll_hbase.tables import Scan, Table, open_table
 from tests.support.api_client import assert_problem, get_json, path, record, record_new
 from tests.support.lineage_documents import START_MS, copying, run
@@ -101,14 +101,14 @@ def test_the_work_does_not_follow_the_runs() -> None:
         assert (bounds.first_start_ms, bounds.last_start_ms) == (starts_ms[0], starts_ms[-1])
         counted.append((counting.calls, counting.scans))
     assert max(calls for calls, _ in counted) <= CALLS_MAX
-    assert max(scans for _, scans in counted) <= 2 * run_bounds.REFERENCES_MAX + 12 * run_bounds.PARTS
+    assert max(scans for _, scans in counted) <= 2 * run_reader.REFERENCES_MAX + 12 * run_reader.PARTS
 
 
 def test_stale_references_are_skipped_within_a_bound() -> None:
     """The oldest runs moved to another dataset: their references are left behind."""
     for moved, expected in ((3, START_MS + 3), (10, None)):
         store = LineageStore(open_table("sqlite:///:memory:"))
-        starts_ms = [START_MS + number for number in range(2 * run_bounds.REFERENCES_MAX)]
+        starts_ms = [START_MS + number for number in range(2 * run_reader.REFERENCES_MAX)]
         store.record(copies(starts_ms))
         store.record(copies(starts_ms[:moved], source="c"))
         _, bounds = store.dataset(Dataset("ns1", "a"))

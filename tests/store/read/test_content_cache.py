@@ -16,7 +16,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read import content_cache
 from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX, FieldOfContent
-from fll_hbase.store.read.run_times_reader import PAGE_REFERENCES_MAX
+from fll_hbase.store.read.run_times import PAGE_REFERENCES_MAX
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.sealing import seal_all
 from tests.support.table_calls import NOON_MS, START, WINDOW, CountingTable, end, record, stopped_clock

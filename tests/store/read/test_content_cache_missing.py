@@ -15,7 +15,7 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import ATTEMPTS_MAX, ContentMissing
-from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.tables import CellKey, Row
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable

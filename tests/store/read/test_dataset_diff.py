@@ -131,7 +131,7 @@ def test_what_bounds_it_is_named(settings: Settings, limit: str, count: int) -> 
 def test_contents_that_do_not_fit_into_memory_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     store = two_releases(9)
     complete = store.dataset_diff(A, LATE, EARLY)
-    monkeypatch.setattr("fll_hbase.store.read.field_diff._INDEXED_INPUTS_MAX", 1)
+    monkeypatch.setattr("fll_hbase.store.read.dataset_diff._INDEXED_INPUTS_MAX", 1)
     assert store.dataset_diff(A, LATE, EARLY) == complete
 
 

@@ -14,8 +14,8 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read import run_times_reader
-from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read import run_times
+from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.tables import open_table
 from tests.support.sealing import seal_all
 
@@ -41,7 +41,7 @@ def copy(number: int) -> RecordedRun:
 
 @pytest.fixture(params=[1, 3, 1_000], ids="pages of {}".format)
 def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LineageStore]:
-    monkeypatch.setattr(run_times_reader, "PAGE_REFERENCES_MAX", request.param)
+    monkeypatch.setattr(run_times, "PAGE_REFERENCES_MAX", request.param)
     with closing(LineageStore(open_table("sqlite:///:memory:"))) as store:
         store.record([copy(number) for number in range(RUNS)])
         yield store
