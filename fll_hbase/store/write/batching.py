@@ -79,7 +79,7 @@ class RunBatch:
 
 def single_batch(run_input: RunInput) -> RunBatch:
     """Return the batch of the only input of a call."""
-    return RunBatch(_run_id(run_input), [0], [run_input], None)
+    return RunBatch(run_id_of(run_input), [0], [run_input], None)
 
 
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
