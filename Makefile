@@ -36,12 +36,13 @@ NPM := npm --prefix page
 STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
 STAGES := python spark hbase capture uncovered page spark35 lint servers
+LONG_STAGES := $(STAGES) images
 # Each stage reads the tests as the first one compiled them: to compile them takes 10 s of a processor.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
-	quick lint format ruff types imports house $(addprefix tests-,$(STAGES)) $(addprefix stage-,$(STAGES)) \
-	system system-tests system-java system-node system-page system-servers capture-matrix clients faults bench lock clean
+	quick lint format ruff types imports house $(addprefix tests-,$(LONG_STAGES)) $(addprefix stage-,$(LONG_STAGES)) images \
+	system system-tests system-java system-node system-page system-images system-servers capture-matrix clients faults bench lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -57,6 +58,7 @@ help:
 	@echo 'make page          builds the web page from page/ into api/page (needs Node 20)'
 	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
 	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
+	@echo 'make images        builds both images, runs them as their deployment files do, ends them; needs root and buildah'
 	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
 	@echo 'make clients       records what Airflow, dbt and Flink send, anew (tests/clients/README.md); CLIENTS selects'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
@@ -96,6 +98,9 @@ system-node:
 
 system-page:
 	@$(PACKAGES) python node browser
+
+system-images:
+	@$(PACKAGES) images
 
 system-servers:
 	@$(PACKAGES) python servers
@@ -138,10 +143,10 @@ test test-long: system-tests setup
 	@$(BIN)/python -m compileall -q api fll_hbase
 	@rm -rf build/test
 	@FLL_TEST_PROFILE=$(if $(findstring long,$@),long,push) \
-		$(MAKE) --no-print-directory --jobs $(STAGES_AT_ONCE) --keep-going $(addprefix stage-,$(STAGES))
+		$(MAKE) --no-print-directory --jobs $(STAGES_AT_ONCE) --keep-going $(addprefix stage-,$(if $(findstring long,$@),$(LONG_STAGES),$(STAGES)))
 	@sort -rn build/test/seconds | awk '{ print $$2 ": " $$1 " s" }'
 
-$(addprefix stage-,$(STAGES)): stage-%:
+$(addprefix stage-,$(LONG_STAGES)): stage-%:
 	@tools/stage $* $(MAKE) --no-print-directory tests-$*
 
 # Tests of an area, or of what `git diff` touches: they install nothing, and start no JVM, browser or server of others.
@@ -191,7 +196,7 @@ UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model querie
 	sources/openlineage/test_openlineage_order.py sources/cdap/test_cdap_any.py sources/sql/test_sql_fuzz.py)
 
 tests-python: setup
-	$(PYTEST) --durations=30 --numprocesses 2 --dist loadfile -m 'not java and not servers and not browser' \
+	$(PYTEST) --durations=30 --numprocesses 2 --dist loadfile -m 'not java and not servers and not browser and not images' \
 		--cov --cov-report=term:skip-covered $(addprefix --ignore=,$(UNCOVERED))
 
 tests-uncovered: setup
@@ -219,6 +224,12 @@ tests-page: system-page setup page/node_modules
 
 tests-servers: system-servers setup
 	$(PYTEST) --durations=30 -m servers tests/operators
+
+# Base images are pulled unless they are there; IMAGE_OPTIONS are options of `buildah build`.
+images: tests-images
+
+tests-images: system-images setup
+	FLL_TEST_PROFILE=long $(PYTEST) --durations=30 -m images tests/docker
 
 # Without the other tests' conftest, which needs what only $(VENV) has, and leaves out what is long.
 tests-spark35: system-java $(LAKE) $(SPARK35)/installed

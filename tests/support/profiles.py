@@ -17,7 +17,11 @@ EXAMPLES = {"quick": 10, "push": 20, "long": 500}
 COSTLY = {"quick": 1, "push": 2, "long": 50}[PROFILE]
 """Examples of a test that needs about a second for each."""
 
-LEFT_OUT = {"quick": {"slow", "long", "java", "browser", "servers"}, "push": {"long"}, "long": set()}[PROFILE]
+LEFT_OUT = {
+    "quick": {"slow", "long", "java", "browser", "servers", "images"},
+    "push": {"long", "images"},
+    "long": set(),
+}[PROFILE]
 """Markers of the tests that this run leaves out."""
 
 

@@ -1,0 +1,149 @@
+"""The images are built, and run with the settings of their deployment files: they serve, and lose nothing.
+
+`make images` runs this; it needs root, buildah, and base images that are there or can be pulled.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from tests.support.containers import Container, build_image, buildah, container
+from tests.support.ports import free_port
+from tests.support.repository import DOCKER
+from tests.support.small_documents import document
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.images
+
+API, HBASE = "localhost/fll-test-api", "localhost/fll-test-hbase"
+USER = 10001
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]
+(CONFIG_MAP,) = [
+    manifest["data"]
+    for manifest in yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text())
+    if manifest["kind"] == "ConfigMap"
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def images() -> None:
+    """Both images, as `docker compose build` makes them."""
+    build_image(DOCKER / "api" / "Dockerfile", API)
+    build_image(DOCKER / "hbase" / "Dockerfile", HBASE)
+
+
+@pytest.fixture(scope="module")
+def gateway(images: None) -> Iterator[tuple[Container, dict[str, str]]]:
+    """HBase in its container, with the settings of the compose file, and its environment."""
+    environment = {**SERVICES["hbase"]["environment"], "THRIFT_HOST": "127.0.0.1"}
+    environment |= {name: str(free_port()) for name in ("ZK_PORT", "MASTER_PORT", "RS_BASE", "THRIFT_PORT")}
+    with container(HBASE) as hbase:
+        hbase.start(["hbase-local", "run"], environment)
+        eventually(lambda: is_healthy(hbase, HBASE, environment), "HBase answers")
+        yield hbase, environment
+
+
+def is_healthy(running: Container, image: str, environment: Mapping[str, str]) -> bool:
+    """Whether the health check of an image succeeds beside what runs."""
+    config = json.loads(buildah("inspect", "--type", "image", image))["Docker"]["config"]
+    kind, *command = config["Healthcheck"]["Test"]
+    assert kind == "CMD"
+    try:
+        running.run(command, environment)
+    except AssertionError:
+        return False
+    return True
+
+
+@contextmanager
+def serving(running: Container, environment: Mapping[str, str]) -> Iterator[str]:
+    """The URL of a server in a container, once its health check succeeds."""
+    running.start(["fll", "serve"], environment)
+    eventually(lambda: is_healthy(running, API, environment), "the API answers")
+    yield f"http://127.0.0.1:{environment['FLL_PORT']}"
+
+
+def record(url: str, run: str, headers: Mapping[str, str]) -> None:
+    answer = requests.post(
+        f"{url}/v3/namespaces/shop/lineage", json=document(run), headers=headers, timeout=120
+    )
+    assert answer.status_code == 201, answer.text
+
+
+def runs(url: str, headers: Mapping[str, str]) -> set[str]:
+    answer = requests.get(f"{url}/v3/runs?start=0&end=now", headers=headers, timeout=120)
+    assert answer.status_code == 200, answer.text
+    return {run["run"] for run in answer.json()["runs"]}
+
+
+def assert_loses_nothing(
+    running: Container, environment: Mapping[str, str], headers: Mapping[str, str]
+) -> None:
+    """Record, end by the stop signal and by kill -9, and find everything again."""
+    before = set[str]()
+    with serving(running, environment) as url:
+        before |= runs(url, headers)
+        record(url, f"{len(before)} before the stop", headers)
+        before |= runs(url, headers)
+        assert running.end(signal.SIGTERM) == 0
+    with serving(running, environment) as url:
+        record(url, f"{len(before)} before the kill", headers)
+        running.kill()
+    with serving(running, environment) as url:
+        after = runs(url, headers)
+        assert before < after
+        assert f"{len(before)} before the kill" in after
+        assert running.end(signal.SIGTERM) == 0
+    assert "Traceback" not in running.log
+    assert "Permission denied" not in running.log
+
+
+def local(environment: Mapping[str, str], **more: str) -> dict[str, str]:
+    """Settings of a file, but for where the server listens and who may reach it."""
+    return {**environment, "FLL_HOST": "127.0.0.1", "FLL_PORT": str(free_port()), **more}
+
+
+def test_the_image_as_it_is_keeps_a_file() -> None:
+    with container(API) as running:
+        assert_loses_nothing(running, local({}), {})
+        # Of its own user alone.
+        listed = running.run(["find", "/data", "-type", "f", "-printf", "%m %U %f\n"], {})
+        modes = {line.rpartition(" ")[0] for line in listed.splitlines()}
+        assert modes == {f"600 {USER}"}
+        assert "field_level_lineage.db.lock" in listed
+
+
+def test_the_compose_file(gateway: tuple[Container, dict[str, str]]) -> None:
+    hbase, variables = gateway
+    store = {"FLL_STORE": f"hbase://127.0.0.1:{variables['THRIFT_PORT']}/field_level_lineage"}
+    with container(API) as running:
+        create = ["fll", *SERVICES["table"]["command"]]
+        running.run(create, {**SERVICES["table"]["environment"], **store})
+        assert_loses_nothing(running, local(SERVICES["api"]["environment"], **store), {})
+        # HBase ends by its stop signal, too, and has everything when it comes back.
+        assert hbase.end(signal.SIGTERM) == 0
+        hbase.start(["hbase-local", "run"], variables)
+        eventually(lambda: is_healthy(hbase, HBASE, variables), "HBase answers again")
+        environment = local(SERVICES["api"]["environment"], **store)
+        with serving(running, environment) as url:
+            assert len(runs(url, {})) == 2
+
+
+def test_kubernetes(gateway: tuple[Container, dict[str, str]]) -> None:
+    _, variables = gateway
+    store = {"FLL_STORE": f"hbase://127.0.0.1:{variables['THRIFT_PORT']}/field_level_lineage"}
+    environment = local(CONFIG_MAP, **store)
+    with container(API) as running:
+        running.run(["fll", "table", "create", "--if-missing"], environment)
+        words = shlex.split("fll token create test --role admin --namespace *")
+        token = running.run(words, environment).split()[-1]
+        assert_loses_nothing(running, environment, {"Authorization": f"Bearer {token}"})
