@@ -141,7 +141,7 @@ def ingest_batch(
     errors = [result for result in results if isinstance(result, LineageError)]
     report_refused(errors)
     # One object may be the error of many documents.
-    for error in {id(error): error for error in errors if error.told}.values():
+    for error in {id(error): error for error in errors if error.client_text}.values():
         _log.error("request %s: %s: %s", g.get("request_id", ""), type(error).__name__, error)
     return results
 

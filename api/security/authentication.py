@@ -60,7 +60,7 @@ _ADVICE = "send a token as `Authorization: Bearer <token>`; clients of fll take 
 class _Unchecked(StoreUnavailable):
     """Neither the table nor the identity provider says whether a token is valid."""
 
-    told = "the token cannot be checked now, the server's log says why; try again"
+    client_text = "the token cannot be checked now, the server's log says why; try again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class InvalidName(BadRequest):
 
 def problem_body(error: LineageError) -> Json:
     """Return an error as a problem, with the text that is for clients; `errors` lists every FieldError."""
-    problem = _body(error.slug, error.title, error.status, error.told or str(error))
+    problem = _body(error.slug, error.title, error.status, error.client_text or str(error))
     if isinstance(error, InputError):
         problem["errors"] = acknowledgements.field_errors(error.errors)
     return problem

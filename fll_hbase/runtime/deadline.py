@@ -195,5 +195,5 @@ def _exceeded(cause: str = "") -> DeadlineExceeded:
     )
     text = f"the {seconds} of this request are over; {outcome}"
     error = DeadlineExceeded(text + cause)
-    error.told = text
+    error.client_text = text
     return error

@@ -110,8 +110,8 @@ class LineageError(Exception):
     slug: ClassVar[str] = "internal"
     title: ClassVar[str] = "Internal error"
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
-    told: str | None = None
-    """What clients of a server are told in place of the text, which names paths, hosts or stored bytes."""
+    client_text: str | None = None
+    """What clients of a server read in place of the text, which names paths, hosts or stored bytes."""
 
 
 class InputError(LineageError):
@@ -195,14 +195,14 @@ class StoreUnavailable(LineageError):
     """The store does not answer or is busy: the outcome of a write is unknown, and a retry is safe."""
 
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
-    told: str | None = "the store does not answer or is busy, the server's log says why; try again"
+    client_text: str | None = "the store does not answer or is busy, the server's log says why; try again"
     # Every commit can be repeated: recording twice equals recording once (docs/row-keys.md).
 
 
 class DeadlineExceeded(StoreUnavailable):
     """The time of the request is over, or its client left: the outcome of a write is unknown."""
 
-    told: str | None = None
+    client_text: str | None = None
 
 
 class RequestCancelled(DeadlineExceeded):
@@ -239,7 +239,7 @@ class CorruptRow(LineageError):
     """A stored row does not have the format that its key requires; check the table."""
 
     slug, title = "corrupt-row", "Corrupt row"
-    told = "a stored row is damaged, the server's log names it; a check of the store finds all of them"
+    client_text = "a stored row is damaged, the server's log names it; a check of the store finds all of them"
 
 
 class ConfigurationError(LineageError):
@@ -248,14 +248,16 @@ class ConfigurationError(LineageError):
     # For a client the same as an unavailable store: the table is checked at the first call of a process, not
     # when it starts, so that a worker answers 503 instead of exiting again and again (decision 11).
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
-    told: str | None = "the server cannot use its store, its log says why"
+    client_text: str | None = "the server cannot use its store, its log says why"
 
 
 class ReadOnlyStore(ConfigurationError):
     """A write to a store that this process may only read: nothing was stored, and no retry can help."""
 
     slug, title, status = "read-only", "Read-only store", HTTPStatus.FORBIDDEN
-    told = "the server may only read its store, so nothing was changed; write to another server of this store"
+    client_text = (
+        "the server may only read its store, so nothing was changed; write to another server of this store"
+    )
 
 
 # Without ConfigurationError, which shares its slug with StoreUnavailable: a client can do no more than retry.

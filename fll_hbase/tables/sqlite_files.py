@@ -1,4 +1,4 @@
-"""Who may open the files of a SQLite store: its owner alone, unless its owner decides otherwise.
+"""Rights on the files of a SQLite store: they are for its owner alone, unless its owner decides otherwise.
 
 SQLite gives the log and its index the mode of the database, and as root its owner, too.
 """

@@ -34,9 +34,11 @@ ALERTS = yaml.safe_load((DOCKER / "prometheus" / "alerts.yml").read_text())
 SCRAPE = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())
 MONITORING = yaml.safe_load((DOCKER / "compose.monitoring.yaml").read_text())
 ALL_MANIFESTS = list(yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text()))
-MANIFESTS = {each["kind"]: each for each in ALL_MANIFESTS if each["metadata"]["name"] == "lineage"}
+MANIFESTS = {
+    manifest["kind"]: manifest for manifest in ALL_MANIFESTS if manifest["metadata"]["name"] == "lineage"
+}
 """Those of the name `lineage`, of which each kind has one."""
-(SERVICE_OF_PODS,) = [each for each in ALL_MANIFESTS if each not in MANIFESTS.values()]
+(SERVICE_OF_PODS,) = [manifest for manifest in ALL_MANIFESTS if manifest not in MANIFESTS.values()]
 SCRAPE_OF_PODS = yaml.safe_load((DOCKER / "prometheus" / "kubernetes.yml").read_text())
 KUBERNETES_VERSIONS = ("1.29", "1.34")
 """Versions whose schemas the manifests are checked against, as docs/deploy.md says."""
@@ -243,9 +245,9 @@ class TestKubernetes:
         (port,) = container["ports"]
         assert str(port["containerPort"]) == MANIFESTS["ConfigMap"]["data"]["FLL_PORT"]
         (scrape_config,) = SCRAPE_OF_PODS["scrape_configs"]
-        (found,) = scrape_config["dns_sd_configs"]
-        assert found["port"] == port["containerPort"] == SERVICE_OF_PODS["spec"]["ports"][0]["port"]
-        assert found["names"] == [SERVICE_OF_PODS["metadata"]["name"]]
+        (discovery,) = scrape_config["dns_sd_configs"]
+        assert discovery["port"] == port["containerPort"] == SERVICE_OF_PODS["spec"]["ports"][0]["port"]
+        assert discovery["names"] == [SERVICE_OF_PODS["metadata"]["name"]]
         assert scrape_config["authorization"]["credentials_file"].endswith("/FLL_METRICS_TOKEN")
         (service,) = MANIFESTS["Service"]["spec"]["ports"]
         assert service["targetPort"] == port["name"]

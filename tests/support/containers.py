@@ -96,24 +96,24 @@ def container(image: str) -> Iterator[Container]:
 
 def _innermost(pid: int) -> int:
     """The process of the image, which is below buildah's own ones."""
-    found: list[int] = []
+    pids: list[int] = []
 
     def is_there() -> bool:
-        found[:] = [each for each in _descendants(pid) if "buildah" not in _name(each)]
-        return bool(found)
+        pids[:] = [below for below in _descendants(pid) if "buildah" not in _name(below)]
+        return bool(pids)
 
     eventually(is_there, "the process of the image runs")
-    return found[0]
+    return pids[0]
 
 
 def _descendants(pid: int) -> list[int]:
     """A process and all below it, parents first; those that end meanwhile are left out."""
-    below: list[str] = []
+    children: list[str] = []
     # Each thread has children of its own.
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
-            below += thread.read_text().split()
-    return [pid, *(each for child in below for each in _descendants(int(child)))]
+            children += thread.read_text().split()
+    return [pid, *(below for child in children for below in _descendants(int(child)))]
 
 
 def _name(pid: int) -> str:

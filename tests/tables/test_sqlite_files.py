@@ -24,16 +24,16 @@ def modes(path: Path) -> set[int]:
 
 
 def owners(path: Path) -> set[tuple[int, int]]:
-    found = [Path(f"{path}{suffix}").stat() for suffix in SUFFIXES]
-    return {(one.st_uid, one.st_gid) for one in found}
+    statuses = [Path(f"{path}{suffix}").stat() for suffix in SUFFIXES]
+    return {(status.st_uid, status.st_gid) for status in statuses}
 
 
 def give_to_service(path: Path) -> tuple[int, int]:
     """Give a folder to another user, which only root can do; return its owner and group."""
     if os.geteuid() == 0:
         os.chown(path, SERVICE_USER, SERVICE_USER)
-    found = path.stat()
-    return found.st_uid, found.st_gid
+    status = path.stat()
+    return status.st_uid, status.st_gid
 
 
 def write(table: SqliteTable) -> None:
@@ -43,13 +43,13 @@ def write(table: SqliteTable) -> None:
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_only_the_owner_opens_them(tmp_path: Path, umask: int) -> None:
     path = tmp_path / "new" / "cells.db"
-    before = os.umask(umask)
+    former = os.umask(umask)
     try:
         with closing(SqliteTable(str(path))) as table:
             write(table)
             assert modes(path) == {0o600}
     finally:
-        os.umask(before)
+        os.umask(former)
 
 
 def test_a_link_to_a_file_that_does_not_exist_yet(tmp_path: Path) -> None:

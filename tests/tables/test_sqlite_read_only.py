@@ -101,7 +101,7 @@ def test_a_file_that_no_process_has_open(folder: Path) -> None:
         with closing(SqliteTable(str(path))) as table:
             write(table, value)
     assert reader.read() == all_rows(b"e")
-    assert reader.end().startswith("ConfigurationError")
+    assert reader.end().startswith("ReadOnlyStore")
 
 
 def test_a_file_that_a_process_left_with_a_log(folder: Path) -> None:

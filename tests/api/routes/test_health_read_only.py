@@ -70,7 +70,7 @@ def store_path(tmp_path: Path) -> Path:
     return file
 
 
-def asked(file: Path, *requests: tuple[str, str, Any]) -> list[tuple[int, dict[str, str], str]]:
+def answers(file: Path, *requests: tuple[str, str, Any]) -> list[tuple[int, dict[str, str], str]]:
     ended = subprocess.run(
         [*WITHOUT_CAPABILITIES, sys.executable, "-c", SERVER, str(file)],
         input=json.dumps(requests),
@@ -83,15 +83,15 @@ def asked(file: Path, *requests: tuple[str, str, Any]) -> list[tuple[int, dict[s
 
 
 def test_it_is_ready_and_says_that_it_only_reads(store_path: Path) -> None:
-    (status, _, body), (asked_status, _, _) = asked(
+    (status, _, body), (list_status, _, _) = answers(
         store_path, ("GET", "/readyz", None), ("GET", "/v3/namespaces", None)
     )
     assert (status, json.loads(body)) == (200, {"status": "ready", "readOnly": True})
-    assert asked_status == 200
+    assert list_status == 200
 
 
 def test_every_write_is_refused_without_a_retry(store_path: Path) -> None:
-    for (method, url, _), (status, headers, body) in zip(WRITES, asked(store_path, *WRITES), strict=True):
+    for (method, url, _), (status, headers, body) in zip(WRITES, answers(store_path, *WRITES), strict=True):
         assert status == 403, (method, url, body)
         assert json.loads(body)["type"] == "urn:fll-hbase:problem:read-only", (method, url)
         assert "Retry-After" not in headers, (method, url)

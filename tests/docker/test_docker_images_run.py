@@ -89,19 +89,19 @@ def assert_loses_nothing(
     running: Container, environment: Mapping[str, str], headers: Mapping[str, str]
 ) -> None:
     """Record, end by the stop signal and by kill -9, and find everything again."""
-    before = set[str]()
+    earlier = set[str]()
     with serving(running, environment) as url:
-        before |= runs(url, headers)
-        record(url, f"{len(before)} before the stop", headers)
-        before |= runs(url, headers)
+        earlier |= runs(url, headers)
+        record(url, f"{len(earlier)} before the stop", headers)
+        earlier |= runs(url, headers)
         assert running.end(signal.SIGTERM) == 0
     with serving(running, environment) as url:
-        record(url, f"{len(before)} before the kill", headers)
+        record(url, f"{len(earlier)} before the kill", headers)
         running.kill()
     with serving(running, environment) as url:
-        after = runs(url, headers)
-        assert before < after
-        assert f"{len(before)} before the kill" in after
+        later = runs(url, headers)
+        assert earlier < later
+        assert f"{len(earlier)} before the kill" in later
         assert running.end(signal.SIGTERM) == 0
     assert "Traceback" not in running.log
     assert "Permission denied" not in running.log
