@@ -76,7 +76,9 @@ def test_files_and_folders_exist(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     paths = set(re.findall(r"`([a-z][\w./-]*/[\w.-]*)`", text))
     assert paths
-    assert [path for path in sorted(paths) if not any((ROOT / room / path).exists() for room in ROOMS)] == []
+    # What `make` writes is there after it.
+    lasting = [path for path in sorted(paths) if not path.startswith("build/")]
+    assert [path for path in lasting if not any((ROOT / room / path).exists() for room in ROOMS)] == []
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
