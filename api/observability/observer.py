@@ -120,6 +120,8 @@ def members(answered: AnsweredRequest) -> dict[str, str | int]:
         "request_id": request_id.get(),
         "trace_id": trace.trace_id if trace else "",
         "principal": principal.name if principal else "",
+        # Several tokens may have one name.
+        "token_id": principal.id if principal else "",
         "remote": answered.environ.get("REMOTE_ADDR", answered.remote),
         "method": answered.method,
         "route": answered.route,

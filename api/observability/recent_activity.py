@@ -124,6 +124,7 @@ class RecentActivity:
         about = {
             "time_ms": clock.now_ms(),
             "sender": principal.name[:NAME_CHARACTERS_MAX] if principal else "",
+            "sender_digest": principal.digest if principal else "",
             "client": environ.get("HTTP_USER_AGENT", "")[:NAME_CHARACTERS_MAX],
             # Of a path that no route serves the path itself says what is wrong.
             "route": environ.get(ROUTE) or environ.get("PATH_INFO", "")[:NAME_CHARACTERS_MAX],
@@ -150,7 +151,11 @@ class RecentActivity:
 def _visible(entries: Iterable[Note], principal: Principal | None) -> Iterator[Note]:
     """Yield the entries that a principal may see, without the texts that it may not see."""
     for entry in entries:
-        if principal is None or principal.may_everywhere(Role.ADMIN) or entry.sender == principal.name:
+        if (
+            principal is None
+            or principal.may_everywhere(Role.ADMIN)
+            or entry.sender_digest == principal.digest
+        ):
             yield entry
         elif entry.outcome != REFUSED and principal.may(Role.READER, entry.namespace):
             yield msgspec.structs.replace(entry, texts=())

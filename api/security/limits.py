@@ -107,7 +107,7 @@ def _require(seconds: float, rate: str) -> None:
 def _client(environ: WSGIEnvironment) -> Client:
     """Return whose request it is, for limits: the principal, else the network of the address."""
     principal: Principal | None = environ.get(PRINCIPAL)
-    return ("address", peer(environ)) if principal is None else ("principal", principal.name)
+    return ("address", peer(environ)) if principal is None else ("principal", principal.digest)
 
 
 def _body_bytes(environ: WSGIEnvironment) -> int:

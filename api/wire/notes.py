@@ -28,13 +28,14 @@ TEXTS_MAX = 3
 class Note(msgspec.Struct, frozen=True, array_like=True):
     """One document: `outcome` is that of RecordOutcome, or refused; `warnings` counts what was left out.
 
-    `texts` are the first warnings, or why the document was refused. A route leaves the first five members
+    `texts` are the first warnings, or why the document was refused. A route leaves the first six members
     out; they are those of the whole request.
     """
 
     time_ms: int = 0
     number: int = 0
     sender: str = ""
+    sender_digest: str = ""
     client: str = ""
     route: str = ""
     outcome: str = ""

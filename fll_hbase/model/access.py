@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 
 _DECISIONS_MAX = 4_096
 
@@ -43,10 +44,19 @@ class Grant:
 
 @dataclass(frozen=True)
 class Principal:
-    """Somebody who sends requests, by a name that logs may show, with all its grants."""
+    """Somebody who sends requests, by a name that logs may show, with all its grants.
+
+    Several tokens may have one name: `id` distinguishes them, which is empty where the name is enough.
+    """
 
     name: str
     grants: tuple[Grant, ...]
+    id: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """Return 16 hex digits that no other principal has."""
+        return blake2b(f"{self.id}\n{self.name}".encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
     def may(self, role: Role, namespace: str) -> bool:
         """Return whether a grant includes the role in the namespace."""

@@ -56,4 +56,4 @@ class TokenVerifier:
         # Only its owner learns this much.
         if not stored.is_valid(self._clock()):
             raise Unauthenticated("the token was revoked" if stored.revoked_ms else "the token has expired")
-        return Verified(Principal(f"token:{stored.name}", stored.grants), stored.expires_ms)
+        return Verified(Principal(f"token:{stored.name}", stored.grants, id=token.id), stored.expires_ms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,8 @@ def test_callers_see_what_they_may_see(client: FlaskClient) -> None:
     assert (shown["namespace"], shown["warnings"], shown["sender"]) == ("open.sales", 1, "etl")
     assert "reasons" not in shown
     assert len(_events(client, principal=RECORDER)) == 3
+    # Another token of the same name.
+    assert _events(client, principal=replace(RECORDER, id="0123456789abcdef")) == []
     assert _events(client, principal=ADMIN) == _events(client, principal=RECORDER)
 
 

@@ -277,8 +277,14 @@ class TestValidity:
     def test_the_principal_has_the_name_and_the_grants(self, table: RemoteTable) -> None:
         middleware, seen = seen_by(table, Clock())
         grants = [Grant(Role.READER, "bank*"), Grant(Role.RECORDER, "ns1")]
-        assert answered(middleware, new_token(table, grants)[1]) == 200
-        assert seen == [Principal("token:test", tuple(grants))]
+        (first_id, first), (second_id, second) = new_token(table, grants), new_token(table, grants)
+        assert [answered(middleware, first), answered(middleware, second)] == [200, 200]
+        assert seen == [
+            Principal("token:test", tuple(grants), id=token_id) for token_id in (first_id, second_id)
+        ]
+        # Two tokens of one name are two principals, with one view.
+        assert len({principal.digest for principal in seen}) == 2
+        assert len({principal.grant_set for principal in seen}) == 1
 
     def test_an_expired_one(
         self, table: RemoteTable, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
