@@ -128,7 +128,8 @@ class DirectRoutes:
         """Raise _NotPlain for a host that may be foreign, a browser's request or an app that is mounted."""
         host = environ.get("HTTP_HOST", "")
         is_allowed = self._hosts.is_any or not host or self._hosts.allows(host)
-        if not is_allowed or "HTTP_ORIGIN" in environ or environ.get("SCRIPT_NAME"):
+        is_browser = "HTTP_ORIGIN" in environ or "HTTP_SEC_FETCH_SITE" in environ
+        if not is_allowed or is_browser or environ.get("SCRIPT_NAME"):
             raise _NotPlain
 
     def _read(

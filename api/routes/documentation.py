@@ -35,6 +35,11 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
+# Swagger UI sets styles of its elements.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#ui", docExpansion: "list", deepLinking: true});\n'
 
 
@@ -49,7 +54,7 @@ def openapi(_: dict[str, Any]) -> Response:
 @_PARSER.use_args(NoParams(), location="query")
 def page(_: dict[str, Any]) -> Response:
     """Return the documentation page."""
-    return Response(_PAGE, mimetype="text/html")
+    return Response(_PAGE, mimetype="text/html", headers={responses.CONTENT_SECURITY_POLICY: _POLICY})
 
 
 @blueprint.route("/docs/start.js")

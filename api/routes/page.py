@@ -6,15 +6,17 @@ from pathlib import Path
 
 from flask import Blueprint, Response
 
+from ..wire.responses import CONTENT_SECURITY_POLICY
+
 # Flask's own class: these routes are not part of the OpenAPI document.
 blueprint = Blueprint("page", __name__)
 
-CONTENT_SECURITY_POLICY = (
+_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    CONTENT_SECURITY_POLICY: _POLICY,
     # The names of the files never change: a browser asks by their entity tags.
     "Cache-Control": "no-cache",
 }

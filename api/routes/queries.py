@@ -18,7 +18,15 @@ from ..wire.query_params import now_ms, window_params
 from .blueprint import Blueprint, body, store
 
 _JSON = "application/json"
-_IMMUTABLE = "max-age=31536000, immutable"
+# Private: an answer is for who asked, also where a proxy between would keep it for all.
+_IMMUTABLE = "private, max-age=31536000, immutable"
+_HTML = "text/html"
+_HTML_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+"""What a page to print may load: nothing but the styles in it."""
+
 """A year, the most that caches count with; `immutable`: a reload does not ask either (RFC 8246)."""
 
 
@@ -105,6 +113,8 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
         if accepted in query.formats:
             response.set_data(query.to_text(accepted, answer.body, answer.window, now_ms=now_ms()))
             response.mimetype = accepted
+            if accepted == _HTML:
+                response.headers[responses.CONTENT_SECURITY_POLICY] = _HTML_POLICY
             has_limits = False
         response.vary.add("Accept")
     if not has_limits:

@@ -20,6 +20,9 @@ from fll_hbase.runtime.config import Settings
 from .origins import allowed_origins
 
 ANY = "*"
+SITE_HEADER, CROSS_SITE = "Sec-Fetch-Site", "cross-site"
+"""What browsers say of the page that asks, which scripts cannot change."""
+
 _LOCAL = "localhost"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -80,10 +83,24 @@ def _is_address(name: str) -> bool:
 
 
 def register_host_check(app: Flask, settings: Settings) -> None:
-    """Register a hook on the app that refuses foreign hosts and origins, unless every host is allowed."""
+    """Register hooks on the app that refuse what pages of other sites ask for, and foreign hosts.
+
+    Where every host is allowed, no host is foreign.
+    """
     hosts = allowed_hosts(settings)
+    app.before_request(lambda: _check_site(request, hosts))
     if not hosts.is_any:
         app.before_request(lambda: _check_request(request, hosts))
+
+
+def _check_site(req: Request, hosts: AllowedHosts) -> None:
+    """Raise Forbidden for a request that a page of another site makes a browser send, except for a link."""
+    if req.headers.get(SITE_HEADER) != CROSS_SITE or req.headers.get("Origin") in hosts.origins:
+        return
+    # Who follows a link sees the answer; the page with the link does not.
+    is_link = req.method == "GET" and req.headers.get("Sec-Fetch-Dest") == "document"
+    if not is_link:
+        raise Forbidden("a page of another site may not ask here; FLL_CORS_ORIGINS lists those that may")
 
 
 def _check_request(req: Request, hosts: AllowedHosts) -> None:

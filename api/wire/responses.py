@@ -32,7 +32,13 @@ _SECURITY_HEADERS = (
     ("X-Content-Type-Options", "nosniff"),
     # Names of datasets are in addresses, which must not reach other sites.
     ("Referrer-Policy", "no-referrer"),
+    # A page of another site that embeds an answer learns not even whether it is a 200 or a 404.
+    ("Cross-Origin-Resource-Policy", "same-origin"),
 )
+CONTENT_SECURITY_POLICY = "Content-Security-Policy"
+_NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
+"""The policy of an answer that has none of its own: it loads nothing, and is embedded nowhere."""
+
 _SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
 _PATH_PARAM = re.compile(r"<(?:[^:>]*:)?([^>]*)>")
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
@@ -117,6 +123,8 @@ def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Res
     response.headers.add("X-Request-ID", request_id)
     for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
         response.headers.add(name, value)
+    if CONTENT_SECURITY_POLICY not in response.headers:
+        response.headers.add(CONTENT_SECURITY_POLICY, _NO_CONTENT)
     # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
     if response.is_streamed or response.direct_passthrough:
         return response

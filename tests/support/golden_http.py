@@ -21,7 +21,12 @@ from tests.support.folded_json import fold
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "http"
 
-COMMON_HEADERS = {"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+COMMON_HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
 """Headers of every answer: a file shows them only where an answer lacks them or has others."""
 
 FILES = {

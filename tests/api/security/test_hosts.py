@@ -160,3 +160,46 @@ def test_every_route_documents_421_and_every_change_403() -> None:
 @pytest.mark.parametrize("host", ["LOCALHOST", "localhost.", "Localhost", "127.0.0.1", "::1"])
 def test_every_spelling_of_this_machine_is_loopback(host: str) -> None:
     assert is_loopback(host)
+
+
+CROSS_SITE = {"Sec-Fetch-Site": "cross-site"}
+EMBEDDED = ["/v3/namespaces", "/v3/namespaces/ns1/endpoints/nothing", "/docs", "/", "/healthz", "/nowhere"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0", "allow_unauthenticated": 1}])
+def test_an_embedded_address_tells_nothing(settings: dict[str, Any]) -> None:
+    """As `<object>`, `<img>` and `fetch` of another site's page ask: what exists answers as what does not."""
+    client = client_of(**settings)
+    for destination in ("object", "image", "iframe", "empty"):
+        headers = {**CROSS_SITE, "Sec-Fetch-Dest": destination}
+        answers = [client.get(path, headers=headers) for path in EMBEDDED]
+        assert {(answer.status_code, answer.text) for answer in answers} == {(403, answers[0].text)}
+
+
+def test_what_is_not_embedded_is_answered() -> None:
+    client = client_of(cors_origins="https://portal.example.com")
+    link = {**CROSS_SITE, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    portal = {**CROSS_SITE, "Origin": "https://portal.example.com"}
+    for headers in (link, portal, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
+        assert client.get("/v3/namespaces", headers=headers).status_code == 200, headers
+    assert_problem(client.post(ROUTE, json=worked(), headers=link), 403)
+    foreign = {**CROSS_SITE, "Origin": "https://evil.example"}
+    assert_problem(client.get("/v3/namespaces", headers=foreign), 403)
+
+
+def test_every_answer_is_for_its_own_site_and_in_no_frame() -> None:
+    client = client_of()
+    assert post(client).status_code == 201
+    report = "/v3/reports/provenance?namespace=ns1&endpoint=people&field=first_name&start=0&end=now"
+    for path, accept in [
+        *((path, "*/*") for path in EMBEDDED),
+        ("/docs", "*/*"),
+        (report, "text/html"),
+        (report, "text/csv"),
+    ]:
+        answer = client.get(path, headers={"Accept": accept})
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin", path
+        (policy,) = answer.headers.getlist("Content-Security-Policy")
+        assert policy.startswith("default-src 'none'; "), path
+        assert "frame-ancestors 'none'" in policy, path
+    assert answer.status_code == 200
