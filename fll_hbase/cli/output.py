@@ -69,10 +69,10 @@ def print_answer(
         if note:
             click.echo(note)
     elif output_format in texts:
-        click.echo(texts[output_format](), nl=False)
+        console.print_text(texts[output_format]())
     else:
         for line in mermaid() if output_format == MERMAID else _csv(answer):
-            click.echo(line)
+            console.print_text(f"{line}\n")
     # On standard error, so that standard output stays parseable, with exit code 0: the answer is usable.
     if answer.incomplete:
         console.print_err(f"fll: not complete: {answer.incomplete}.")

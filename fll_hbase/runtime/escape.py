@@ -13,8 +13,16 @@ def escape_control(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escape, text))
 
 
+def escape_control_json(text: str) -> str:
+    """Escape the same characters in JSON, which stays equal JSON: there they are within strings only."""
+    if text.isprintable():
+        return text
+    return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)
+
+
 def _escape(character: str) -> str:
-    is_control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
-    if is_control or character in _DIRECTION_CHARACTERS:
-        return character.encode("unicode_escape").decode()
-    return character
+    return character.encode("unicode_escape").decode() if _is_control(character) else character
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTION_CHARACTERS

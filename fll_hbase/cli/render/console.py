@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from fll_hbase.queries import name_json
-from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.escape import escape_control, escape_control_json
 
 _UNLIMITED_WIDTH = 1_000_000
 
@@ -42,12 +42,21 @@ def print_renderable(page: RenderableType) -> None:
         click.echo(line.rstrip())
 
 
+def print_text(text: str) -> None:
+    """Print lines of a format as they are; on a terminal, names in them move no cursor and hide nothing."""
+    if sys.stdout.isatty():
+        text = "\n".join(map(escape_control, text.split("\n")))
+    click.echo(text, nl=False)
+
+
 def print_json(body: Any) -> None:
-    """Print the body of an answer byte for byte as the API sends it."""
+    """Print the body of an answer byte for byte as the API sends it; on a terminal, escaped within JSON."""
     # As bytes, which click writes without the encoding of the terminal or pipe.
     encoded = msgspec.json.encode(body)
     if name_json.HIDDEN_MEMBER in encoded:
         encoded = msgspec.json.encode(name_json.remove_hidden_names(body))
+    if sys.stdout.isatty():
+        encoded = escape_control_json(encoded.decode()).encode()
     click.echo(encoded)
 
 

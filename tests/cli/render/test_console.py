@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.runtime.escape import escape_control
 from tests.support.commands import FLL
+from tests.support.lineage_documents import copying
 from tests.support.small_documents import START_MS, document
 
 WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "1760000000")
@@ -97,3 +98,27 @@ def test_moments() -> None:
     assert format_time(START_MS + 7) == "2025-10-09 08:36:40.007"
     assert format_time(0) == "1970-01-01 00:00:00"
     assert format_time(2**63 - 2) == f"{2**63 - 2} ms"
+
+
+HOSTILE = "a\x1b]0;title\x07\x9b2J\u202eb\rc"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output_format", ["csv", "mermaid", "graphml", "json", "table"])
+def test_names_do_nothing_to_a_terminal(tmp_path: Path, output_format: str) -> None:
+    """A name that would set the title, clear the screen or turn the direction is shown escaped."""
+    store = f"sqlite:///{tmp_path}/hostile.db"
+    names = {"namespace": "ns", "name": HOSTILE}
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps(copying(names, "out", "x")))
+    subprocess.run([FLL, "record", str(path), "--namespace", "ns", "--store", store], check=True)
+    command = ("reach", "ns", "out", "x", "--start", "0", "--end", "now", "--format", output_format)
+    seen = on_terminal(*command, "--store", store)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", seen)
+    assert not set(plain) & {"\x1b", "\x07", "\x9b", "\u202e"}
+    assert "title" in plain
+    piped = subprocess.run([FLL, *command, "--store", store], capture_output=True, text=True, check=True)
+    if output_format == "json":
+        assert json.loads(piped.stdout)["nodes"] == json.loads(plain)["nodes"]
+    if output_format == "csv":
+        assert "\x9b2J\u202eb" in piped.stdout
