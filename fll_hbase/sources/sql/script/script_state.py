@@ -232,7 +232,9 @@ def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | No
     if detail:
         script.leave_out(f"the {write.verb} into {write.target.name[:100]!r}", detail)
         return None
-    faults = {name: _name_fault(script, name) for name, _ in write.fields or ()}
+    faults = {
+        name: _name_fault(script, name) for name in dict.fromkeys(name for name, _ in write.fields or ())
+    }
     if not any(faults.values()):
         return write
     for name, fault in faults.items():
