@@ -167,7 +167,7 @@ EMBEDDED = ["/v3/namespaces", "/v3/namespaces/ns1/endpoints/nothing", "/docs", "
 
 
 @pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0", "allow_unauthenticated": 1}])
-def test_an_embedded_address_tells_nothing(settings: dict[str, Any]) -> None:
+def test_an_embedded_address_is_refused_whatever_it_is(settings: dict[str, Any]) -> None:
     """As `<object>`, `<img>` and `fetch` of another site's page ask: what exists answers as what does not."""
     client = client_of(**settings)
     for destination in ("object", "image", "iframe", "empty"):
