@@ -79,7 +79,7 @@ class TestContent:
     def test_it_may_be_cached_for_ever(self, client: FlaskClient) -> None:
         (checksum,) = record_new(client, worked())
         first = client.get(f"/v3/contents/{checksum}")
-        assert first.headers["Cache-Control"] == "max-age=31536000, immutable"
+        assert first.headers["Cache-Control"] == "private, max-age=31536000, immutable"
         again = client.get(f"/v3/contents/{checksum}", headers={"If-None-Match": first.headers["ETag"]})
         assert (again.status_code, again.data) == (304, b"")
 
