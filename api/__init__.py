@@ -12,7 +12,7 @@ __all__ = ["create_app"]
 
 # Every `fll` command imports this package and only `serve` needs Flask, so Flask is imported on demand.
 def __getattr__(name: str) -> object:
-    """Import `create_app` on its first use (PEP 562). Raises AttributeError for any other name."""
+    """Return `create_app`, imported on its first use (PEP 562). Raises AttributeError for any other name."""
     if name != "create_app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .app import create_app

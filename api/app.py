@@ -106,10 +106,10 @@ _COMPONENTS: tuple[type[msgspec.Struct], ...] = (
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
-    """Create a WSGI app over an open store; the caller closes the store.
+    """Create a WSGI app over an open store, by default with the defaults of all settings.
 
-    The server must pass the raw path as RAW_URI or REQUEST_URI, as `fll serve` does. Raises
-    ConfigurationError for name rules that cannot be parsed and logs that cannot be opened.
+    The caller closes the store. The server must pass the raw path as RAW_URI or REQUEST_URI, as `fll serve`
+    does. Raises ConfigurationError for settings that are not valid and logs that cannot be opened.
     """
     settings = settings or Settings()
     # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.
@@ -153,7 +153,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 
 
 def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
-    """Return the layers around the routes of Flask, the outermost first."""
+    """Return functions that each wrap an app in one layer of middleware, the outermost layer first."""
     settings: Settings = app.extensions["fll-settings"]
     return (
         lambda inner: behind_proxies(inner, settings.proxies),
@@ -178,6 +178,7 @@ def _create_observer(store: LineageStore, settings: Settings) -> RequestObserver
 
 
 def _create_api(app: Flask) -> DescribedApi:
+    """Register the converters of path parameters and all blueprints on the app; return its described API."""
     api = DescribedApi(app, components=_COMPONENTS)
     for converter in _CONVERTERS.values():
         # The default argument binds this converter; a closure would see the last one.

@@ -66,7 +66,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
 
 
 def _check_address(settings: Settings) -> None:
-    """Raise LineageError unless a server can listen on the address."""
+    """Raise LineageError unless a server can listen on host and port of the settings; the port stays free."""
     # gunicorn would log the error and retry for five seconds before it gives up. The family is not that of
     # the first address of a name: for localhost gunicorn listens on 127.0.0.1 in any case.
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -90,7 +90,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        """Set the options of gunicorn."""
+        """Set the options of gunicorn; gunicorn calls this when it is created."""
         settings = self.settings
         options: dict[str, Any] = {
             "bind": settings.address,
@@ -133,7 +133,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
 
 
 def _assign_slot(arbiter: Arbiter, worker: Worker) -> None:
-    """Give a worker the lowest number that no running one has; called by gunicorn before it forks."""
+    """Set `worker.slot` to the lowest number from 1 on that no running worker has; called before a fork."""
     used = {other.slot for other in arbiter.WORKERS.values()}
     worker.slot = next(number for number in count(1) if number not in used)
 
@@ -142,7 +142,7 @@ class _GunicornLogger(Logger):  # type: ignore[misc]
     """The logger of gunicorn, whose messages are logged like all others."""
 
     def setup(self, cfg: Config) -> None:
-        """Pass messages on; called by gunicorn when it starts."""
+        """Leave gunicorn's messages to the handlers of the root logger; called by gunicorn when it starts."""
         super().setup(cfg)
         self.error_log.handlers[:] = []
         self.error_log.propagate = True

@@ -110,6 +110,7 @@ class _Asker:
     """Asks the app queries in place of a client, until a bound of the batch; `truncated_by` names it."""
 
     def __init__(self, app: Flask, environ: WSGIEnvironment, *, clock_ms: int) -> None:
+        """Ask with the environment of the batch's request, and `clock_ms` as the `now` of every query."""
         self.truncated_by: set[str] = set()
         self._app = app
         self._environ = environ
@@ -159,7 +160,7 @@ class _Asker:
 
     @contextmanager
     def _context(self, path: str) -> Iterator[None]:
-        """Return a context in which the query is the request, at the batch's `now`."""
+        """Return a context in which a GET of the path is the current request, at the batch's `now`."""
         # An app context of its own: its `g` has what belongs to one request.
         with self._app.app_context():
             g.now_ms = self._clock_ms
@@ -200,6 +201,7 @@ def _to_answer(response: Response) -> _Answer:
 
 
 def _batched(query: BatchQuery, answer: _Answer) -> BatchedAnswer:
+    """Return an answer as the batch lists it, with the id of its query."""
     body = msgspec.Raw(answer.body)
     return BatchedAnswer(id=query.id, status=answer.status, headers=answer.headers, body=body)
 
@@ -216,7 +218,7 @@ def _query(item: Part) -> BatchQuery:
 
 
 def _with_members(part: Part, *names: str) -> Part:
-    """Return an object; one with another name is an error, as a parameter would be."""
+    """Return the part as an object; add an error for each member whose name is not one of `names`."""
     for name in part.with_members(*names).members:
         if name not in names:
             part.error(f"unknown member; members here: {', '.join(names)}", name)

@@ -61,7 +61,7 @@ class Lane:
         return (len(self.waiting) + 1) * seconds / self.threads_max
 
     def note(self, seconds: float, *, seconds_max: float) -> None:
-        """Add the time that a request took to the mean; a batch counts as at most `seconds_max`."""
+        """Add the time that a request took to the moving average; it counts as at most `seconds_max`."""
         self.mean_seconds += WEIGHT * (min(seconds, seconds_max) - self.mean_seconds)
 
     def remove_late(self, now: float) -> list[Job]:
@@ -94,7 +94,7 @@ class Dispatcher:
             threading.Thread(target=_serve_queue, args=(queue,), name=name, daemon=True).start()
 
     def add_immediate(self, job: Job) -> None:
-        """Answer a request that does not use the store, before all others."""
+        """Queue a request that does not use the store for a thread of its own: health, or a refusal."""
         self._immediate.put(job)
 
     def add_metrics(self, job: Job) -> None:
@@ -140,6 +140,7 @@ class Dispatcher:
             self._refuse(job, "no thread became free within the time of this request; try again later")
 
     def _refuse(self, job: Job, detail: str) -> None:
+        """Let a request be answered with a 503 with this detail, by the thread of immediate requests."""
         job.refuse(detail)
         self.add_immediate(job)
 
@@ -154,6 +155,7 @@ class Dispatcher:
         self._ready.put((job, lane, number))
 
     def _serve(self) -> None:
+        """Answer the requests handed to the request threads, one after the other, for ever."""
         while True:
             job, lane, number = self._ready.get()
             _serve_safely(job.service)
@@ -174,11 +176,13 @@ class Dispatcher:
 
 
 def _serve_queue(queue: SimpleQueue[Job]) -> None:
+    """Answer the requests of a queue one after the other, for ever."""
     while True:
         _serve_safely(queue.get().service)
 
 
 def _serve_safely(service: Callable[[], None]) -> None:
+    """Call a function; log any exception instead of raising it."""
     try:
         service()
     except Exception:  # noqa: BLE001 (of one request; the thread serves others)

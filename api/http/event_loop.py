@@ -26,6 +26,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         self._changed: deque[wasyncore.dispatcher] = deque()
 
     def __setitem__(self, descriptor: int, socket: wasyncore.dispatcher) -> None:
+        """Add a socket; what it waits for is asked by the next `poll`."""
         super().__setitem__(descriptor, socket)
         # What it waits for is known once its constructor has ended.
         self._epoll.register(descriptor, 0)
@@ -33,6 +34,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         self._changed.append(socket)
 
     def __delitem__(self, descriptor: int) -> None:
+        """Remove a socket by its descriptor. Raises KeyError without one."""
         super().__delitem__(descriptor)
         self._epoll.unregister(descriptor)
         del self._events[descriptor]
@@ -54,7 +56,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         self._update()
 
     def close(self) -> None:
-        """Close all sockets."""
+        """Close all sockets, whatever errors they raise, and the loop itself."""
         wasyncore.close_all(self, ignore_all=True)
         self._epoll.close()
 

@@ -108,7 +108,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return bool(self.accepting) and not self._accept_at
 
     def handle_accept(self) -> None:
-        """Accept a waiting connection, a little later the more connections there are."""
+        """Schedule the acceptance of a waiting connection: a little later the more connections there are."""
         # So other processes, which have fewer, accept it first: of clients that connect at once, one process
         # could get all. SO_REUSEPORT spreads them too, but keeps those of a process that is stopped waiting.
         delay = min(len(self.active_channels) * ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX)
@@ -187,6 +187,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
 
 
 def _close_all(connections: Iterable[Connection]) -> None:
+    """Close connections at once, whether they are idle or not."""
     for connection in connections:
         connection.handle_close()
 

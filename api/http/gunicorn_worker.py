@@ -26,7 +26,7 @@ class HttpWorker(Worker):  # type: ignore[misc]
     _notified = 0.0
 
     def run(self) -> None:
-        """Serve until a signal stops the process."""
+        """Serve until a signal stops the process or its parent is gone."""
         sys.setswitchinterval(SWITCH_SECONDS)
         observer = self.wsgi.extensions["fll-observer"]
         self._server = HttpServer(self.wsgi, self.sockets[0].sock, self.app.settings, observer)
@@ -37,7 +37,7 @@ class HttpWorker(Worker):  # type: ignore[misc]
         self._server.serve(self._is_alive)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> Any:
-        """Begin to stop, at SIGTERM."""
+        """Begin to stop, at SIGTERM, and wake the event loop."""
         super().handle_exit(sig, frame)
         if self._server is not None:
             self._server.pull_trigger()

@@ -43,7 +43,7 @@ class Refusal(Error):  # type: ignore[misc]
 
 
 def overloaded(detail: str, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer to a request that was not begun; the connection stays open."""
+    """Return the answer, a 503, to a request that was not begun; the connection stays open."""
     body = problems.problem_body(Overloaded(detail))
     return Refusal(body, closes=False, retry_after_seconds=retry_after_seconds)
 
@@ -60,7 +60,7 @@ def cut_off() -> Refusal:
 
 
 def timed_out() -> Refusal:
-    """Return the answer to a request that did not arrive in time."""
+    """Return the answer, a 408, to a request that did not arrive in time; the connection closes after it."""
     detail = "the request did not arrive in time; send it faster, or in parts"
     return Refusal(problems.status_problem(HTTPStatus.REQUEST_TIMEOUT, detail), closes=True)
 
@@ -140,7 +140,7 @@ class ProblemTask(ErrorTask):  # type: ignore[misc]
 
 
 def _refusal(request: RequestParser) -> Refusal:
-    """Return an error of waitress's parser as a problem."""
+    """Return an error of waitress's parser as the refusal to answer with; the connection closes after it."""
     error = request.error
     if isinstance(error, RequestEntityTooLarge):
         return _closing(TooLarge("the body is larger than a body of this route may be; split it"))
@@ -150,6 +150,7 @@ def _refusal(request: RequestParser) -> Refusal:
 
 
 def _closing(error: LineageError) -> Refusal:
+    """Return an error as a refusal after which the connection closes."""
     return Refusal(problems.problem_body(error), closes=True)
 
 

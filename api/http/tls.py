@@ -63,7 +63,7 @@ class TlsSocket:
                 raise _would_block() from error
 
     def send(self, data: bytes) -> int:
-        """Send bytes; return how many. Raises BlockingIOError if none can be sent now."""
+        """Send some of the bytes; return how many. Raises BlockingIOError if none can be sent now."""
         with self._lock:
             try:
                 return self._socket.send(data)
@@ -85,10 +85,11 @@ class TlsSocket:
             self._socket.close()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what needs no TLS: `fileno`, `getpeername`, `setsockopt` and the like."""
+        """Return a member of the socket that needs no TLS, such as `fileno` or `setsockopt`."""
         return getattr(self._socket, name)
 
 
 def _would_block() -> BlockingIOError:
+    """Return the error that tells an event loop to wait, with the number EWOULDBLOCK."""
     # With its number: waitress compares that, not the class.
     return BlockingIOError(errno.EWOULDBLOCK, "the client is not ready")

@@ -100,7 +100,7 @@ def connect() -> CollectorRegistry:
 
 
 def exposition() -> bytes:
-    """Return all metrics in the text format of Prometheus."""
+    """Return all metrics in the text format of Prometheus: of all processes in a server, else of this one."""
     from prometheus_client import generate_latest
 
     registry = connect()
@@ -125,10 +125,10 @@ class _SharedFiles:
 
 
 def use_slot(slot: int) -> None:
-    """Record the values of this process in the files of a slot, and add to what is in them.
+    """Record the values of this process in the files of this slot from now on, adding to what they contain.
 
-    Two running processes never have one slot. The process that replaces another continues its counters,
-    and no file is left over.
+    Two running processes never have one slot. The process that replaces another continues its counters, and
+    no file is left over.
     """
     global _slot
     _slot = slot
@@ -142,7 +142,7 @@ def free_slot(directory: Path, slot: int) -> None:
 
 
 def _has_values(path: Path) -> bool:
-    """Return whether a file can be read: prometheus_client fails on one that its process has just created.
+    """Return whether a file exists and is not empty: prometheus_client fails on one just created.
 
     Such a file stays empty if its process was killed at that moment.
     """
@@ -152,6 +152,7 @@ def _has_values(path: Path) -> bool:
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:
+    """Lock an open file without waiting; return false if another process has the lock."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -160,7 +161,7 @@ def _try_lock(descriptor: int, kind: int) -> bool:
 
 
 def _recorder(metric: metrics.Metric, registry: CollectorRegistry) -> metrics.Record:
-    """Return what records values of a metric."""
+    """Register a metric; return a function that records a value of it under label values."""
     add = _adder(metric, registry)
     # Not prometheus_client's own lookup by labels, which takes as long as all the rest.
     by_labels: dict[tuple[str, ...], Callable[[float], None]] = {}

@@ -24,13 +24,13 @@ class LogFile(WatchedFileHandler):
     stream: Any
 
     def __init__(self, path: str) -> None:
-        """Open the file; raises OSError."""
+        """Open the file at once, unless it is standard error. Raises OSError."""
         self._is_standard_error = path == STANDARD_ERROR
         super().__init__(path, delay=self._is_standard_error)
 
     @property
     def is_terminal(self) -> bool:
-        """Return whether a person reads the lines as they are written."""
+        """Return whether a person reads the lines as they are written: standard error, on a terminal."""
         return self._is_standard_error and os.isatty(2)
 
     def write(self, line: bytes) -> None:
@@ -47,6 +47,7 @@ class LogFile(WatchedFileHandler):
             self.release()
 
     def _open(self) -> Any:
+        """Return the file opened for appending without a buffer; a new one is readable by owner and group."""
         # Names of datasets and users: for the owner and its group.
         return open(self.baseFilename, "ab", buffering=0, opener=partial(os.open, mode=0o640))
 
@@ -79,5 +80,6 @@ def open_log(path: str, *, setting: str) -> LogFile | None:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes to a descriptor, in several calls if needed. Raises OSError."""
     while data:
         data = data[os.write(descriptor, data) :]

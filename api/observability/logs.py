@@ -50,12 +50,12 @@ def to_text(members: Mapping[str, Any]) -> bytes:
 
 
 def line_format(file: LogFile) -> Callable[[Mapping[str, Any]], bytes]:
-    """Return what makes a line for a file: JSON, or text on a terminal."""
+    """Return the function that makes a line for a file: `to_text` on a terminal, else `to_line`."""
     return to_text if file.is_terminal else to_line
 
 
 def _escape(text: str) -> str:
-    """Escape control characters, except line ends."""
+    """Escape control characters of a text, except line ends."""
     # JSON escapes the control characters of ASCII, but neither those beyond nor ends of lines of Unicode.
     return text if text.isprintable() else "\n".join(map(escape_control, text.split("\n")))
 
@@ -88,7 +88,7 @@ class TextFormatter(logging.Formatter):
     """Formats a message as text for a person, and below it the error that it is about."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the lines, without the end of the last one."""
+        """Return the message and, indented below it, its traceback, without the end of the last line."""
         moment = f"{datetime.fromtimestamp(record.created):%H:%M:%S}"
         first = f"{moment} {record.levelname:<8}{record.name}: {escape_control(record.getMessage())}"
         trace = self.formatException(record.exc_info) if record.exc_info else ""

@@ -65,12 +65,12 @@ class AnsweredRequest(NamedTuple):
 
     @property
     def is_by_app(self) -> bool:
-        """Return whether the app answered."""
+        """Return whether the app got the request; the server answered it otherwise."""
         return bool(self.environ)
 
     @property
     def route(self) -> str:
-        """Return the path of the route that answered, as in the OpenAPI document."""
+        """Return the path of the route that answered, as in the OpenAPI document, or NO_ROUTE."""
         route: str = self.environ.get(ROUTE, NO_ROUTE)
         return route
 
@@ -112,7 +112,7 @@ class RequestObserver:
 
 
 def members(answered: AnsweredRequest) -> dict[str, str | int]:
-    """Return what both logs have of a request: neither its path nor its query, which have names."""
+    """Return what a line has of a request in either log, with the current time; never its path or query."""
     principal = answered.environ.get(PRINCIPAL)
     trace = tracing.current()
     return {
@@ -130,11 +130,11 @@ def members(answered: AnsweredRequest) -> dict[str, str | int]:
 
 
 def method_of(command: str) -> str:
-    """Return the method of a request; `other` for any method that HTTP does not define."""
+    """Return the method of a request, or `other` for any that is not in _METHODS, such as CONNECT."""
     return command if command in _METHODS else "other"
 
 
 def status_of(phrase: str) -> str:
-    """Return the number of a status line such as `404 Not Found`; 500 for one without."""
+    """Return the three digits that a status line such as `404 Not Found` begins with; `500` without them."""
     number = phrase[:3]
     return number if number.isdigit() else str(HTTPStatus.INTERNAL_SERVER_ERROR.value)

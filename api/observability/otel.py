@@ -73,7 +73,7 @@ class OtelTracer:
 
     @contextmanager
     def request(self, caller: TraceContext | None) -> Iterator[RequestSpan]:
-        """Return a context that is the span of a request, below the span of its caller if it names one."""
+        """Return a context that is the server span of a request, below the span of its caller unless None."""
         from opentelemetry import trace
         from opentelemetry.context import Context
 

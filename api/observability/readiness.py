@@ -30,6 +30,7 @@ class Readiness:
     """Whether the store answers. Threads may share it; checks run only while callers want to know."""
 
     def __init__(self, check: Callable[[], None]) -> None:
+        """Call nothing yet; `check` returns if the store answers, and raises a LineageError otherwise."""
         self._check = check
         self._lock = threading.Lock()
         self._is_running = False

@@ -71,7 +71,7 @@ class ActivityRing:
                 self._next += 1
 
     def read(self) -> Iterator[bytes]:
-        """Yield the entries of every process of the directory, in no order."""
+        """Yield the entries of every process of the directory, or of this one without it, in any order."""
         if self._directory is None:
             yield from _entries(self._memory[:])
             return
@@ -103,7 +103,7 @@ def _remove_ended(directory: Path) -> None:
 
 
 def _entries(content: bytes) -> Iterator[bytes]:
-    """Yield the entries in the content of a file, without empty and half-written slots."""
+    """Yield the entries in the content of a file by slot, without empty and half-written slots."""
     for start in range(0, len(content) - SLOT_BYTES + 1, SLOT_BYTES):
         checksum, length = _HEAD.unpack_from(content, start)
         entry = content[start + _HEAD.size : start + _HEAD.size + length]
@@ -119,7 +119,7 @@ class RecentActivity:
         self._number = 0
 
     def add(self, entries: Iterable[Note], environ: WSGIEnvironment) -> None:
-        """Add the entries of a request, with the time, sender, client and route that they have in common."""
+        """Append notes of a request to the ring, with its time, sender, client and route, numbered."""
         principal: Principal | None = environ.get(PRINCIPAL)
         about = {
             "time_ms": clock.now_ms(),
@@ -149,7 +149,7 @@ class RecentActivity:
 
 
 def _visible(entries: Iterable[Note], principal: Principal | None) -> Iterator[Note]:
-    """Yield the entries that a principal may see, without the texts that it may not see."""
+    """Yield the entries that a principal may see, without the texts that it may not see; all for None."""
     for entry in entries:
         if (
             principal is None
@@ -185,6 +185,7 @@ class ActivityMiddleware:
         self._activity = activity
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Call the app; after a POST or PATCH add the newest SLOTS notes of the request to the activity."""
         if environ["REQUEST_METHOD"] not in _WRITES:
             return self._app(environ, start_response)
         # The newest of a large batch: the ring has no room for more.

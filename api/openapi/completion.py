@@ -135,7 +135,7 @@ _TOKEN = {
 
 
 def complete(document: Json) -> Json:
-    """Add to a document what all routes have in common; return it."""
+    """Add to an OpenAPI document, in place, what all routes have in common; return it."""
     document["info"]["description"] = INTRODUCTION
     document["components"]["securitySchemes"] = {"token": _TOKEN}
     # Without a token as well: not every server asks for one.
@@ -152,12 +152,14 @@ def complete(document: Json) -> Json:
 
 
 def _operations(path: str, item: Json) -> Iterator[tuple[str, Json]]:
+    """Yield each operation of a path with its route, such as `get /v3/search`."""
     for method, operation in item.items():
         if method != "parameters":
             yield f"{method} {path}", operation
 
 
 def _tag_rank(tag: Json) -> int:
+    """Return the place of a group in TAGS_FIRST; one that is not listed comes after all of these."""
     # sorted() is stable: the other groups stay in their order.
     return TAGS_FIRST.index(tag["name"]) if tag["name"] in TAGS_FIRST else len(TAGS_FIRST)
 
@@ -170,6 +172,7 @@ def _derived_id(route: str) -> str:
 
 
 def _describe(parameter: Json, descriptions: dict[str, str]) -> None:
+    """Give a parameter its description of `descriptions`, unless it has one of its own."""
     if parameter["name"] in descriptions:
         parameter.setdefault("description", descriptions[parameter["name"]])
 
@@ -196,7 +199,7 @@ def _add_examples(route: str, operation: Json, path_parameters: list[Json]) -> N
 
 
 def _query_schema(schema: Json) -> Json:
-    """Return the schema of a query parameter without null, and without a default that means absent.
+    """Remove from the schema of a query parameter null and a default that means absent; return it.
 
     Generated clients send defaults, and an empty value is an error.
     """
@@ -231,5 +234,6 @@ def _header_names(operation: Json, response: Json) -> tuple[str, ...]:
 
 
 def _is_array(response: Json) -> bool:
+    """Return whether the body of a response is an array, in any of its media types."""
     schemas: list[Any] = [media.get("schema", {}) for media in response.get("content", {}).values()]
     return any(schema.get("type") == "array" for schema in schemas)

@@ -30,13 +30,13 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
         super().__init__(app)
 
     def register_blueprint(self, blueprint: flask_smorest.Blueprint) -> None:
-        """Register the routes of a blueprint; `document` describes them."""
+        """Register the routes of a blueprint on the app; `document` describes them later."""
         self._app.extensions["flask-smorest"]["blp_name_to_api"][blueprint.name] = self
         self._app.register_blueprint(blueprint)
         self._undescribed.append(blueprint)
 
     def _init_spec(self, **options: Any) -> None:
-        """Leave to `document` what flask-smorest prepares for it when the app is created."""
+        """Keep the options of the document; `document` does later what flask-smorest would do here."""
         self._spec_options = options
 
     def document(self) -> dict[str, Any]:
@@ -48,6 +48,7 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
             return document
 
     def _describe(self) -> None:
+        """Add the components and blueprints not yet described to the document. The caller has the lock."""
         if self.spec is None:
             super()._init_spec(**self._spec_options)
         # Before the routes: apispec names a schema that it first meets in a route after its class.
@@ -60,5 +61,6 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
         self._undescribed.clear()
 
     def _register_error_handlers(self) -> None:
+        """Register the handlers of `problems` in place of flask-smorest's own."""
         # flask-smorest's own handler covers HTTP errors alone, and its JSON is not a problem of RFC 9457.
         problems.register_error_handlers(self._app)

@@ -47,6 +47,7 @@ _ROUTE_VALUES: dict[str, dict[str, Any]] = {
 
 
 def _run(program: str, run: str) -> Json:
+    """Return the `run` of an example document, with this program and run id."""
     return {
         "application": "shop",
         "type": "spark",
@@ -57,6 +58,7 @@ def _run(program: str, run: str) -> Json:
 
 
 def _document(run: str) -> Json:
+    """Return an example of a native document with this run id."""
     return {
         "run": _run("nightly", run),
         "operations": [

@@ -51,7 +51,7 @@ class AnyCaseWord(fields.String):
 
 @cache
 def parameter_schema(query: type[Query[Any]]) -> type[ma.Schema]:
-    """Return the schema of the parameters of a query's URL, loaded by attribute."""
+    """Return the schema class of the parameters of a query's URL, loaded by attribute names; cached."""
     members = {item.attribute: _parameter_field(item) for item in query.url_parameters()}
     return type(f"{query.__name__}Params", (_QueryParams,), {"query": query, **members})
 
@@ -112,7 +112,7 @@ def schema_name(body: type[msgspec.Struct]) -> str:
 
 
 def reference(body: type[msgspec.Struct]) -> Json:
-    """Return what names the schema of a body, which must be one of the components of the document."""
+    """Return a `$ref` to the schema of a body, which must be one of the components of the document."""
     return {"$ref": f"#/components/schemas/{schema_name(body)}"}
 
 
@@ -128,6 +128,7 @@ def answer_schema(query: type[Query[Any]]) -> ma.Schema | Json:
 
 
 def _array_schema(item: Any) -> ma.Schema | Json:
+    """Return the schema of an array whose items are texts or, of a struct, objects."""
     if item is str:
         return {"type": "array", "items": {"type": "string"}}
     return body_schema(item)(many=True)
@@ -146,7 +147,7 @@ def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None
 
 
 def _split_annotated(hint: Any) -> tuple[Any, list[msgspec.Meta]]:
-    """Return a type without what annotates it, and that."""
+    """Return a type without its `Annotated`, and the list of its annotations, empty without any."""
     if get_origin(hint) is not Annotated:
         return hint, []
     plain, *metas = get_args(hint)

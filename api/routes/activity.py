@@ -24,7 +24,7 @@ blueprint = Blueprint("activity", __name__, description="What clients sent latel
 
 
 def _activity(query: Events) -> Answer[EventsAnswer]:
-    """Return the documents that arrived lately, of those that the principal may see."""
+    """Return the newest documents that arrived, with the outcome of the query, that the principal may see."""
     recent: RecentActivity = current_app.extensions["fll-activity"]
     since_ms = query.since_ms(now_ms=now_ms())
     entries = recent.read(request.environ.get(PRINCIPAL), since_ms=since_ms)
@@ -37,12 +37,14 @@ add_query(blueprint, Events, answer=_activity)
 
 
 def _kind(entry: Note) -> str:
+    """Return what a query calls the outcome of a note: `refused`, `warned` or else `accepted`."""
     if entry.outcome == REFUSED:
         return REFUSED
     return WARNED if entry.warnings else "accepted"
 
 
 def _event(entry: Note) -> Event:
+    """Return a note as an event of the answer."""
     return Event(
         time=entry.time_ms,
         outcome=cast(Any, entry.outcome),

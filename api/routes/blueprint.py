@@ -73,7 +73,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
     def requires(
         self, schema: Json, *, media_type: str = "application/json", example: Json | None = None
     ) -> Callable[[Route], Route]:
-        """Return a decorator that documents the body that a route needs."""
+        """Return a decorator that documents the body that a route needs, with an example unless None."""
         content = {"schema": schema, **({"example": example} if example else {})}
         decorate: Callable[[Route], Route] = self.doc(
             requestBody={"required": True, "content": {media_type: content}}
@@ -93,7 +93,7 @@ def settings() -> Settings:
 
 
 def reader() -> DocumentReader:
-    """Return the document reader of the app, with its cache of parsed operations."""
+    """Return the document reader of the caller's view, with its cache of parsed operations."""
     return _view().reader
 
 
@@ -163,5 +163,5 @@ def _ingest_part(
 def _refuse(
     documents: Sequence[ParsedDocument | LineageError], error: LineageError
 ) -> list[RecordResult | LineageError]:
-    """Return the error of each document, `error` for those that have none."""
+    """Return for each document its own error if it is one, else `error`."""
     return [document if isinstance(document, LineageError) else error for document in documents]

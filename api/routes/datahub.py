@@ -60,7 +60,7 @@ _ENTITIES = {"anyOf": [{"type": "array", "items": reference(IngestedEntity)}, _D
 
 @blueprint.after_request
 def _add_message(response: Response) -> Response:
-    """Repeat the detail of a problem as `message`."""
+    """Repeat the detail of a problem as `message` in its body; return the response, others unchanged."""
     # The only member of an error that DataHub's clients show.
     if response.mimetype == problems.MEDIA_TYPE:
         problem = msgspec.json.decode(response.get_data())
@@ -173,7 +173,7 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 
 def _read(form: MessageFormat) -> ParsedMessage:
-    """Read the body as a DataHub message of this form."""
+    """Read the body as a DataHub message of this form. Raises its errors, and those of `body`."""
     # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
     raw = body()
     with deadline.reading():
@@ -214,10 +214,12 @@ def _ingest(message: ParsedMessage) -> list[Json]:
 
 
 def _warnings(message: ParsedMessage) -> Json:
+    """Return the member `warnings` of an answer; no member if the message has none."""
     return {"warnings": acknowledgements.field_errors(message.warnings)} if message.warnings else {}
 
 
 def _count_removal(urn: str) -> list[Json]:
+    """Count and log the removal of an entity; return its outcome as answers list it."""
     counts = Counter([AspectCount(urn, "", AspectOutcome.REMOVED)])
     _count(counts)
     return list(_entities(counts).values())
@@ -241,7 +243,7 @@ def _dry_run(message: ParsedMessage) -> Response:
 
 
 def _count(counts: Counter[AspectCount]) -> None:
-    """Add the aspects of a message to the counters of the app, and log each."""
+    """Add the counts of aspects to the counters of the app, and log each."""
     counters: datahub.AspectCounters = current_app.extensions["fll-datahub-counts"]
     counters.add(counts)
     for key, count in counts.items():

@@ -123,6 +123,7 @@ def record_events(query: dict[str, Any]) -> Response:
 
 
 def _try_parse(event: object) -> ParsedDocument | LineageError:
+    """Return an event as a document, or the error that it has."""
     try:
         return parse_event(event, name_rules=reader().name_rules)
     except LineageError as error:

@@ -70,13 +70,13 @@ def put(query: Changeable[Any]) -> Response:
 
 
 def remove(query: Changeable[Any]) -> Response:
-    """Return the response to a DELETE of what a query is about. Raises NotFound."""
+    """Remove what a query is about; return a 204. Raises NotFound if it does not exist."""
     query.remove(store())
     return Response(status=204)
 
 
 def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> Blueprint:
-    """Return a blueprint with the routes of queries."""
+    """Return a new blueprint with the routes of queries; `description` is that of its group."""
     blueprint = Blueprint(name, __name__, description=description)
     for query in queries:
         add_query(blueprint, query)
@@ -84,7 +84,7 @@ def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> 
 
 
 def rule(query: type[Query[Any]]) -> str:
-    """Return the path of a query as a rule of Flask: each name has the converter that is called as it is."""
+    """Return the path of a query as a rule of Flask; each name has the converter of the same name."""
     return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)
 
 

@@ -147,6 +147,7 @@ def _answer_lines(
 
 
 def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError:
+    """Return the document of a line, or its error."""
     if line.error is not None:
         return line.error
     return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
@@ -165,6 +166,7 @@ def _record_batch(
 
 
 def _preview_batch(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> Iterator[Json]:
+    """Yield what recording each document would answer, or its problem, in order; store nothing."""
     for document in _with_conflicts(documents, take_over=take_over):
         if isinstance(document, LineageError):
             yield problems.problem_body(document)
@@ -189,6 +191,7 @@ def _with_conflicts(
 def _with_warning(
     document: ParsedDocument | LineageError, warning: FieldError
 ) -> ParsedDocument | LineageError:
+    """Return a copy of a document with one more warning; an error is returned as it is."""
     if isinstance(document, LineageError):
         return document
     return replace(document, warnings=(*document.warnings, warning))
@@ -209,6 +212,7 @@ def record(
 
 
 def _status(result: RecordResult) -> int:
+    """Return the status of the answer to a recorded document: 201 if it is new, else 200."""
     return 201 if result.outcome is RecordOutcome.RECORDED else 200
 
 
@@ -272,6 +276,7 @@ def _view(document_format: DocumentFormat, shape: _RequestShape) -> Callable[...
 
 
 def _request(shape: _RequestShape) -> Json:
+    """Return the schema of the body: one of the shapes, any object without shapes."""
     schemas = [reference(body) for body in shape.bodies]
     return {"oneOf": schemas} if len(schemas) > 1 else schemas[0] if schemas else {"type": "object"}
 

@@ -57,7 +57,7 @@ class RetentionRequestParams(NoParams):
 
     @ma.post_load
     def _load_before(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Convert `before_s` to `before_ms`. Raises ValidationError for a time in the future."""
+        """Convert `before_s` (seconds) to `before_ms`, rounded up. Raises ValidationError for the future."""
         # Rounded up, as the bounds of windows are.
         before_ms = ceil(data.pop("before_s") * 1000)
         if before_ms > min(now_ms(), START_LIMIT_MS):

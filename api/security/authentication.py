@@ -109,7 +109,7 @@ class Authentication:
         return self._app(environ, start_response)
 
     def _is_scrape(self, environ: WSGIEnvironment) -> bool:
-        """Return whether a request asks for metrics with their own token, which needs no store."""
+        """Return whether a request asks for metrics with FLL_METRICS_TOKEN, which needs no store."""
         if not self._metrics_token or environ.get("PATH_INFO") != METRICS_PATH:
             return False
         scheme, _, token = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
@@ -148,9 +148,9 @@ class Authentication:
         return verified
 
     def _check(self, verifier: Verifier, credentials: str, earlier: _Result | None) -> _Result:
-        """Verify a token now; a wrong one is a result. Raises StoreUnavailable.
+        """Verify a token now; a wrong one is a result without `verified`. Raises StoreUnavailable.
 
-        Returns the `verified` object of the earlier result if nothing changed.
+        The `verified` object is that of the earlier result if nothing changed.
         """
         began_at = self._clock()
         try:
@@ -176,14 +176,14 @@ class Authentication:
 
 
 def is_open(environ: WSGIEnvironment) -> bool:
-    """Return whether a request is answered to anyone, by the very path that routes are matched with."""
+    """Return whether a request is answered to anyone: GET or HEAD of one of OPEN_PATHS, as sent."""
     # The decoded path first, which costs nothing: open paths have no escapes, so both are equal then.
     may_be_open = environ.get("PATH_INFO") in OPEN_PATHS and environ["REQUEST_METHOD"] in ("GET", "HEAD")
     return may_be_open and raw_path(environ) in OPEN_PATHS
 
 
 def _credentials(header: str | None) -> str:
-    """Return the token of a Bearer header. Raises Unauthenticated for any other header."""
+    """Return the token of a Bearer header. Raises Unauthenticated for any other header, or None."""
     scheme, _, credentials = (header or "").partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthenticated(f"this server answers only who is known to it; {_ADVICE}", is_invalid=False)
@@ -207,7 +207,7 @@ def authentication_kinds(settings: Settings) -> frozenset[str]:
 
 
 def _jwt_faults(settings: Settings) -> list[str]:
-    """Return what is missing or wrong in the settings of JWT."""
+    """Return texts that name what is missing or wrong in the settings of JWT; empty if all is right."""
     required = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_AUDIENCE": settings.jwt_audience}
     required["FLL_JWT_GROUPS"] = settings.jwt_groups
     faults = [f"FLL_AUTH={JWT} needs {name}" for name, value in required.items() if not value]
@@ -221,7 +221,7 @@ def _jwt_faults(settings: Settings) -> list[str]:
 
 
 def _is_safe_url(url: str) -> bool:
-    """Return whether a URL uses HTTPS, or HTTP to this machine."""
+    """Return whether a URL uses HTTPS, or HTTP to this machine; false for one that cannot be parsed."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -255,7 +255,7 @@ def with_authentication(app: WSGIApplication, access: AccessStore, settings: Set
 
 
 def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verifier]:
-    """Return what checks credentials of each kind of FLL_AUTH. Raises ConfigurationError."""
+    """Return the verifier of each kind of FLL_AUTH, by kind; empty for `none`. Raises ConfigurationError."""
     kinds = authentication_kinds(settings)
     verifiers: dict[str, Verifier] = {TOKENS: TokenVerifier(access)} if TOKENS in kinds else {}
     if JWT in kinds:

@@ -39,7 +39,7 @@ class TokenBuckets:
             return 0.0
 
     def seconds_until(self, key: Hashable, amount: float = 1.0) -> float:
-        """Return how many seconds `take` would have to wait now; takes nothing."""
+        """Return in how many seconds `take` would succeed, 0 if now; takes nothing."""
         with self._lock:
             level, _ = self._level(key)
             return max(min(amount, self._burst) - level, 0.0) / self._per_second

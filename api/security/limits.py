@@ -31,7 +31,7 @@ Client: TypeAlias = tuple[str, str]
 
 
 def with_limits(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app with the limits of the settings, itself if there are none."""
+    """Return the app with the limits of the settings, or the app itself if there are none."""
     is_limited = settings.rate_requests or settings.rate_bytes or settings.questions_max
     return RequestLimits(app, settings) if is_limited else app
 
@@ -88,6 +88,7 @@ class RequestLimits:
         return lambda: self._end_query(client)
 
     def _end_query(self, client: Client) -> None:
+        """Count one running query of a client less."""
         with self._lock:
             self._running[client] -= 1
             if not self._running[client]:
@@ -96,7 +97,7 @@ class RequestLimits:
 
 
 def _require(seconds: float, rate: str) -> None:
-    """Raise TooManyRequests if there are seconds to wait."""
+    """Raise TooManyRequests, which names the rate, unless `seconds` to wait is 0."""
     if seconds:
         wait = math.ceil(seconds)
         raise TooManyRequests(
@@ -105,7 +106,7 @@ def _require(seconds: float, rate: str) -> None:
 
 
 def _client(environ: WSGIEnvironment) -> Client:
-    """Return whose request it is, for limits: the principal, else the network of the address."""
+    """Return whose request it is, for limits: the principal if it has one, else the address (see `peer`)."""
     principal: Principal | None = environ.get(PRINCIPAL)
     return ("address", peer(environ)) if principal is None else ("principal", principal.digest)
 

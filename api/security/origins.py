@@ -25,7 +25,7 @@ PREFLIGHT_SECONDS = "600"
 
 
 def allowed_origins(settings: Settings) -> frozenset[str]:
-    """Return the origins of FLL_CORS_ORIGINS. Raises ConfigurationError naming each that is none."""
+    """Return the origins of FLL_CORS_ORIGINS. Raises ConfigurationError naming each text that is not one."""
     origins = frozenset(text.strip() for text in settings.cors_origins.split(",") if text.strip())
     faults = sorted(origin for origin in origins if not _is_origin(origin))
     if faults:
@@ -88,6 +88,8 @@ class CrossOrigin:
 
 
 def _with_headers(start_response: StartResponse, added: list[tuple[str, str]]) -> StartResponse:
+    """Return a `start_response` that adds headers behind those of the app."""
+
     def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
         return start_response(status, [*headers, *added], *exc_info)
 

@@ -35,6 +35,7 @@ class Views:
     """Views of one store by the grants of principals. Threads may share it."""
 
     def __init__(self, store: LineageStore, build_reader: Callable[[LineageStore], DocumentReader]) -> None:
+        """Build the view of the whole store; `build_reader` makes the reader of each view from its store."""
         self._base = View(store, build_reader(store))
         self._build_reader = build_reader
         self._views: LRUCache[frozenset[Grant], View] = LRUCache(VIEWS_MAX)

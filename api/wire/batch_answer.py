@@ -28,11 +28,11 @@ class BatchAnswer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the answer is as large as it may be."""
+        """Return whether the answer is as large as it may be."""
         return self._size_bytes >= self._bytes_max
 
     def write(self, line: Json) -> None:
-        """Add a line."""
+        """Add a line, also to an answer that is full."""
         self._size_bytes += self._file.write(to_json(line) + b"\n")
 
     def stopped(self, number: int) -> BatchStopped:

@@ -63,6 +63,8 @@ class RequestBudget:
 
 
 def _with_preference_applied(start_response: StartResponse, seconds: float) -> StartResponse:
+    """Return a `start_response` that adds `Preference-Applied: wait=<seconds>` to the headers."""
+
     def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
         return start_response(status, [*headers, ("Preference-Applied", f"wait={seconds:g}")], *exc_info)
 

@@ -25,7 +25,7 @@ _TEXT_MAX = 100
 
 
 def peer(environ: WSGIEnvironment) -> str:
-    """Return the address of the client, behind FLL_PROXIES proxies; of IPv6, the network of its site."""
+    """Return the client's address as limits count it (see `_network`); `unknown` without one."""
     return _network(environ.get("REMOTE_ADDR") or "unknown")
 
 

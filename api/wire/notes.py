@@ -61,14 +61,14 @@ def noting(notes_max: int) -> Iterator[deque[Note]]:
 
 
 def add(notes: Iterable[Note]) -> None:
-    """Add notes to this request, unless nothing collects them."""
+    """Add notes to those of this request; does nothing outside of `noting`."""
     collected = _notes.get()
     if collected is not None:
         collected.extend(notes)
 
 
 def refuse(errors: Iterable[LineageError]) -> None:
-    """Note the documents of this request that are refused."""
+    """Note each error as a document of this request that was refused, with the beginning of its text."""
     add(Note(outcome=REFUSED, texts=(str(error)[:TEXT_CHARACTERS_MAX],)) for error in errors)
 
 

@@ -33,6 +33,7 @@ class RawPath:
         self._app = app
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Replace PATH_INFO in the environment and call the app."""
         environ["PATH_INFO"] = raw_path(environ)
         return self._app(environ, start_response)
 
@@ -94,7 +95,7 @@ class NameConverter(BaseConverter):
 
     @classmethod
     def decode(cls, segment: str) -> str:
-        """Return the name in a segment. Raises InvalidName."""
+        """Return the name in a segment. Raises InvalidName if it is empty, too long or cannot be decoded."""
         try:
             name = decode_percent(segment)
         except ValueError as error:

@@ -127,6 +127,7 @@ def report_refused(errors: Iterable[LineageError]) -> None:
 
 
 def _error(error: Exception) -> Response:
+    """Return an error as a problem response of the current request (see `error_response`)."""
     seconds = current_app.config["FLL_RETRY_AFTER_SECONDS"]
     return error_response(error, request_id=g.get("request_id", ""), retry_after_seconds=seconds)
 
@@ -151,19 +152,22 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _path_hint() -> str:
-    """Return what to say of a path that is not served; "" if there is nothing special."""
+    """Return what PATH_HINTS says of the path of the current request; empty if nothing."""
     return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
 
 
 def _is_below(path: str, prefix: str) -> bool:
+    """Return whether a path is `prefix` or continues it with `/`."""
     return path == prefix or path.startswith(f"{prefix}/")
 
 
 def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:
+    """Return a problem with these members, `type` being the URN of the slug."""
     return {"type": _TYPE + slug, "title": title, "status": status.value, "detail": detail}
 
 
 def _response(problem: Json) -> Response:
+    """Return a response with a problem as JSON and the status that the problem has."""
     return Response(to_json(problem), status=problem["status"], mimetype=MEDIA_TYPE)
 
 
@@ -179,6 +183,7 @@ def refuse(
 
 
 def _headers(error: Exception) -> Mapping[str, str]:
+    """Return `WWW-Authenticate` for Unauthenticated, `Retry-After` for TooManyRequests, else no headers."""
     if isinstance(error, Unauthenticated):
         # The code of RFC 6750 only where there were credentials.
         return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}

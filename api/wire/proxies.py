@@ -18,7 +18,7 @@ _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+/?", re.ASCII)
 
 
 def behind_proxies(app: WSGIApplication, count: int) -> WSGIApplication:
-    """Return the app behind so many proxies, itself behind none."""
+    """Return the app behind `count` proxies, whose X-Forwarded headers count; the app itself for 0."""
     if not count:
         return app
     # Of Host nothing: it is what the proxy passes on, and is checked (FLL_ALLOWED_HOSTS).

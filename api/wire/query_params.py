@@ -39,7 +39,7 @@ class CountParam(ma.fields.Integer):
     """A whole number of at most 1,000 ASCII digits, without a sign."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        """Return the number. Raises ValidationError for anything but ASCII digits."""
+        """Return the number. Raises ValidationError for anything but 1 to 1,000 ASCII digits."""
         if not _DIGITS.fullmatch(str(value)):
             raise ValidationError(f"{str(value)[:100]!r} is not a whole number")
         return int(value)
@@ -90,7 +90,7 @@ class QueryParser(FlaskParser):
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
-        """Return the parameters of the query string as text, by name.
+        """Return the parameters of the query string as text, by name; also kept as `g.query_params`.
 
         Raises InvalidQuery, with the errors of the schema too, if any is unknown, repeated or not decodable.
         """
@@ -137,6 +137,7 @@ def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], Error
 
 
 def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
+    """Return marshmallow's messages by parameter as errors, sorted by name."""
     return [FieldError(str(name), " ".join(map(str, texts))) for name, texts in sorted(messages.items())]
 
 
@@ -147,6 +148,7 @@ def window_params(window: Window) -> dict[str, str]:
 
 
 def _to_ascii(text: str) -> str:
+    """Return WSGI text with bytes beyond ASCII and unsafe characters escaped; escapes and `+` stay."""
     # As in `path_params`: WSGI strings are bytes as latin-1, and clients may send UTF-8 without escapes.
     return quote(text.encode("latin-1", "replace"), safe="%+/:@!$'()*,;?=-._~")
 

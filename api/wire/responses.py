@@ -57,7 +57,7 @@ def json_response(body: Any, status: int = 200) -> Response:
 def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None = None) -> Response:
     """Return a response with a value as JSON, and the window that it is about in its headers.
 
-    `retained_from_ms` is the retention horizon, if the window begins before it.
+    `retained_from_ms` is the retention horizon, given only if the window begins before it.
     """
     response = json_response(body)
     if retained_from_ms is not None:
@@ -86,27 +86,29 @@ def with_next_link(response: Response, **parameters: str | None) -> Response:
 
 
 def request_id(sent: str) -> str:
-    """Return the request id that a client sent, or a new one in place of an empty or unsafe one."""
+    """Return the request id that a client sent if it is 1 to 200 visible ASCII characters, else a new one."""
     return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
 def register_response_hooks(app: Flask) -> None:
-    """Register hooks on the app that add request id, entity tag and compression to every response."""
+    """Register hooks on the app that give a request its id and ROUTE, and `finish` every response."""
     app.before_request(_set_request_id)
     app.before_request(_set_route)
     app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
 
 
 def _set_request_id() -> None:
+    """Set `g.request_id` to the id that the client sent or a new one."""
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
-    """Return the headers of every answer; `scheme` is how the client reached the server."""
+    """Return the security headers of every answer; those for `https` also ask for TLS from now on."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 
 def _set_route() -> None:
+    """Set ROUTE in the environment, unless no route has the path and method of the request."""
     # Without a rule the path is unknown, or known for other methods only.
     if request.url_rule is not None:
         request.environ[ROUTE] = route_path(request.url_rule.rule)
@@ -114,7 +116,7 @@ def _set_route() -> None:
 
 @lru_cache(maxsize=1_000)
 def route_path(rule: str) -> str:
-    """Return the path of a route of Flask as the OpenAPI document has it."""
+    """Return the rule of a route of Flask as the OpenAPI document has it: `{name}` for `<converter:name>`."""
     return _PATH_PARAM.sub(r"{\1}", rule)
 
 
@@ -151,4 +153,5 @@ def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Res
 
 @lru_cache(maxsize=256)
 def _accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether an Accept-Encoding header allows gzip."""
     return bool(parse_accept_header(accept_encoding, Accept)["gzip"] > 0)

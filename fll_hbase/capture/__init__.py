@@ -18,6 +18,7 @@ __all__ = ["flush", "install", "uninstall"]
 
 
 def __getattr__(name: str) -> Any:
+    """Import `flush`, `install` or `uninstall` on first use. Raises AttributeError for any other name."""
     # On first use: every Python process of an environment with the hook imports this package when it starts.
     if name in __all__:
         from fll_hbase.capture import capture_session

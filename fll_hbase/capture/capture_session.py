@@ -157,7 +157,7 @@ def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
 
 
 def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
-    """Open the server's session and the spool of plans. Raises ConfigurationError with every fault."""
+    """Open the server's session and the spool of plans. Raises ConfigurationError with the faults of both."""
     faults = []
     client = spool = None
     try:
@@ -175,11 +175,12 @@ def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
 
 
 def make_resolver(head: PlanHead) -> Resolver:
-    """Return the resolver of a plan file."""
+    """Return a new resolver with the namespace and the setting of literals in the head of a plan file."""
     return Resolver(ResolverSettings(namespace=head.namespace, literals=head.literals))
 
 
 def _running() -> list[_Capture]:
+    """Return the captures of this process that still run, replaced ones first."""
     return _unfinished([*_replaced, *_captures])
 
 
@@ -194,11 +195,13 @@ def _deadline(timeout: float | None) -> float:
 
 
 def _left(deadline: float) -> float:
+    """Return the seconds until a monotonic time, 0 once it has passed."""
     return max(deadline - time.monotonic(), 0.0)
 
 
 @atexit.register
 def _close_at_exit() -> None:
+    """End captures when the process ends, waiting up to EXIT_SECONDS in all; does nothing in a fork."""
     # Not in a fork, which could wait for ever for a lock that another thread of its parent had.
     if _running():
         with suppress(KeyboardInterrupt):

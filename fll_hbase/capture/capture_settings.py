@@ -46,12 +46,12 @@ class CaptureSettings:
 
     @property
     def destination(self) -> str:
-        """Return the URL of the server without user and password."""
+        """Return the URL of the server without user, password, query and slashes at its end."""
         return without_credentials(self.url)
 
 
 def without_credentials(url: str) -> str:
-    """Return a URL without user, password, query and slashes at its end."""
+    """Return a URL without user, password, query, fragment and slashes at its end."""
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=netloc, query="", fragment="").geturl().rstrip("/")

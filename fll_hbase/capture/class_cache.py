@@ -34,7 +34,7 @@ def jar_path(parts: Iterable[str]) -> Path | None:
 
 
 def is_usable(jar: Path) -> bool:
-    """Return whether a jar is there, whole, and written by this user alone."""
+    """Return whether a jar is there and undamaged, and no other user may write to it or its directory."""
     try:
         if not (_is_own(jar.parent) and _is_own(jar)):
             return False
@@ -63,6 +63,7 @@ def write(jar: Path, classes: Mapping[str, bytes]) -> None:
 
 
 def _write_jar(file: IO[bytes], classes: Mapping[str, bytes]) -> None:
+    """Write classes, by name with dots, as entries in order of their names and with a constant date."""
     with zipfile.ZipFile(file, "w") as entries:
         for name, content in sorted(classes.items()):
             entries.writestr(zipfile.ZipInfo(f"{name.replace('.', '/')}.class", _DATE), content)

@@ -58,7 +58,7 @@ class Listener:
         return int(self._listener.waiting())
 
     def dropped(self) -> int:
-        """Return how many lines are neither in the plan file nor wait for it."""
+        """Return how many lines were lost: they are neither in the plan file nor wait for it."""
         return int(self._listener.dropped())
 
     def missed(self) -> int:
@@ -97,7 +97,7 @@ class Listener:
 
 
 def _is_closed(*_: object, **__: object) -> None:
-    """Stand in for `close` of a connection that is closed."""
+    """Return None: stands in for `close` of a connection that is closed, whatever the arguments."""
 
 
 def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, literals: bool) -> Listener:
@@ -126,7 +126,7 @@ def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, 
 
 
 def source() -> str:
-    """Return the Java source of the listener as one compilation unit."""
+    """Return the Java source of the listener: all its files, by name, joined to one compilation unit."""
     folder = files(__package__) / "listener"
     texts = [
         file.read_text(encoding="utf-8")
@@ -166,7 +166,7 @@ def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
 
 
 def _load(gateway: Any, loader: Any, jar: Path) -> Any | None:
-    """Return the class from a jar, or None if the JVM does not accept it."""
+    """Return the listener's class from a jar; None, logged at DEBUG, if the JVM does not accept it."""
     try:
         url = _create(gateway, loader.loadClass("java.net.URL"), (jar.as_uri(),))
         urls = _array(gateway, "java.net.URL", (url,))
@@ -198,6 +198,7 @@ def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _array(gateway: Any, class_name: str, items: tuple[Any, ...]) -> Any:
+    """Return a new Java array of a class, named in full, with the items."""
     # Spark brings py4j; what only sends events has neither.
     from py4j.java_gateway import JavaClass
 

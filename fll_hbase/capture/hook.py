@@ -58,13 +58,16 @@ class _Loader(Loader):
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Return what the wrapped loader creates."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
+        """Execute the module by the wrapped loader, then make its sessions install capture."""
         self._loader.exec_module(module)
         _wrap_session(module)
 
     def __getattr__(self, name: str) -> Any:
+        """Return a member that this loader does not have, such as `get_source`, of the wrapped one."""
         # Other members, such as `get_source` for tracebacks.
         return getattr(self._loader, name)
 
@@ -78,6 +81,7 @@ def _wrap_session(module: ModuleType) -> None:
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **members: Any) -> None:
+        """Create the session as before, then install capture."""
         original(self, *args, **members)
         _install(self)
 
@@ -85,7 +89,7 @@ def _wrap_session(module: ModuleType) -> None:
 
 
 def _install(session: Any) -> None:
-    """Install capture, or log why it cannot even be imported: the job goes on."""
+    """Install capture for a session; log, and do not raise, an error of importing or starting it."""
     try:
         from fll_hbase.capture.capture_session import install_once
 

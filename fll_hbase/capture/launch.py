@@ -43,14 +43,14 @@ def hook_path() -> Path:
 
 
 def install_hook() -> Path:
-    """Write the file of the hook; return it. Raises OSError."""
+    """Write the file that activates the hook, replacing an existing one; return its path. Raises OSError."""
     path = hook_path()
     path.write_text(PTH_LINE, encoding="utf-8")
     return path
 
 
 def remove_hook() -> bool:
-    """Remove the file of the hook; return whether there was one. Raises OSError."""
+    """Remove the file that activates the hook; return whether there was one. Raises OSError."""
     path = hook_path()
     exists = path.exists()
     path.unlink(missing_ok=True)

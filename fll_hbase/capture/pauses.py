@@ -23,6 +23,7 @@ class Pauses:
     """When the next attempt may be made. Not safe for threads."""
 
     def __init__(self, spool: Path) -> None:
+        """Begin without a pause; `spool` is the path that logs name as the place where lineage waits."""
         self._spool = spool
         self._pause_seconds = 0.0
         self._failed_at = 0.0
@@ -46,12 +47,12 @@ class Pauses:
             self._reported = type(error)
 
     def report_end(self) -> None:
-        """Log that plans wait, unless the last failure was logged: an attempt may not have failed yet."""
+        """Log that plans wait when capture ends, unless a failure has been logged since the last success."""
         if self._reported is None:
             _log.warning("lineage waits in %s, and is sent later: capture ends first", self._spool)
 
     def add_success(self) -> None:
-        """End the pauses."""
+        """End the pauses; log that the server accepts lineage again if a failure was logged."""
         self._pause_seconds = self._retry_after_seconds = 0.0
         if self._reported:
             _log.info("the server accepts lineage again")

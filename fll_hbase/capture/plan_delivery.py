@@ -46,6 +46,7 @@ class PlanDelivery:
     """Sends the events of a plan file, and acknowledges its lines. Not safe for threads."""
 
     def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
+        """Begin at the start of the plan file; what is acknowledged is resolved again, but not sent again."""
         self.plan_file = plan_file
         self.sent = self.refused = 0
         self._source = source
@@ -92,7 +93,7 @@ class PlanDelivery:
 
     @property
     def is_half_full(self) -> bool:
-        """Whether the plan file has so many bytes that it should start again."""
+        """Whether more than half of the bytes that the plan file may have were read, so it should restart."""
         return self._read_until > self.plan_file.head.bytes_max // 2
 
     def restart(self, empty: Callable[[int], bool]) -> None:
@@ -133,6 +134,7 @@ class PlanDelivery:
         return bool(lines)
 
     def _add(self, events: Iterable[Json]) -> None:
+        """Append events as JSON to those that are to be sent."""
         self._pending += (json.dumps(event).encode() for event in events)
 
     def _settle(self, batch: Sequence[bytes], refused: Sequence[tuple[bytes, LineageError]]) -> None:
@@ -154,7 +156,7 @@ class PlanDelivery:
 
 
 def _losses(line: bytes) -> Losses:
-    """Return how many executions the last line says are in no line; none if it is damaged."""
+    """Return the numbers of lost executions that an `applicationEnd` line has; zeros if it is damaged."""
     try:
         end = json.loads(line)["applicationEnd"]
         return Losses(int(end["dropped"]), int(end.get("missed", 0)))

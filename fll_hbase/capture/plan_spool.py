@@ -58,6 +58,7 @@ class Losses:
     unseen: int = 0
 
     def __bool__(self) -> bool:
+        """Return whether any execution was lost."""
         return bool(self.unwritten or self.unseen)
 
 
@@ -77,23 +78,23 @@ class PlanFile:
         return self._file(REFUSED)
 
     def size(self) -> int:
-        """Return the bytes of the plan file, 0 if it is absent."""
+        """Return the size of the plan file in bytes, 0 if it is absent."""
         return _size(self.path)
 
     def idle_seconds(self) -> float:
-        """Return how long ago the plan file was changed."""
+        """Return how many seconds ago the plan file was changed. Raises OSError if it is absent."""
         return time.time() - self.path.stat().st_mtime
 
     def acknowledged(self) -> int:
-        """Return how many bytes of the plan file are recorded."""
+        """Return how many bytes of the plan file, from its beginning, are recorded."""
         return self._number(0)
 
     def acknowledge(self, offset: int) -> None:
-        """Store how many bytes of the plan file are recorded. Raises PlanSpoolError."""
+        """Store that the first `offset` bytes of the plan file are recorded. Raises PlanSpoolError."""
         self._overwrite(offset, 0)
 
     def losses(self) -> Losses:
-        """Return how many executions are known to be in no line."""
+        """Return the stored numbers of executions that are in no line; 0 if none are stored."""
         return Losses(self._number(1), self._number(2))
 
     def store_losses(self, losses: Losses) -> None:
@@ -111,12 +112,12 @@ class PlanFile:
             raise PlanSpoolError(f"{self.refused_path} cannot be written: {os_reason(error)}") from error
 
     def close(self) -> None:
-        """Unlock the files; they stay for the next process that sends."""
+        """Unlock the files without removing them: the next process that sends may take them. Call it once."""
         os.close(self._acknowledged)
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Remove what is recorded, and unlock it; refused events stay. Raises PlanSpoolError."""
+        """Remove the files and unlock them; the file of refused events stays. Raises PlanSpoolError."""
         try:
             # The head last: without it the others would never be found again.
             for ending in (PLANS, ACKNOWLEDGED, HEAD):
@@ -144,6 +145,7 @@ class PlanFile:
             raise PlanSpoolError(f"{path} cannot be written: {os_reason(error)}") from error
 
     def _file(self, ending: str) -> Path:
+        """Return the path of the application's file with an ending such as HEAD."""
         return self._stem.with_name(self._stem.name + ending)
 
 
@@ -191,7 +193,7 @@ class PlanSpool:
         return sorted({head.destination for head in heads if head})
 
     def refused(self) -> list[Path]:
-        """Return the files of refused events."""
+        """Return the paths of the files of refused events, oldest first. Raises PlanSpoolError."""
         return sorted(self.path / name for name in self._names() if name.endswith(REFUSED))
 
     def _stems(self) -> list[Path]:
@@ -218,7 +220,7 @@ class PlanSpool:
 
 
 def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
-    """Open the spool at `path`; with `create`, make the directory, or mark an empty one.
+    """Open the spool at `path`; with `create`, make the directory and its marker where they are missing.
 
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.
@@ -247,7 +249,7 @@ def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a running process locks a file; False if the file cannot be opened."""
+    """Return whether a process has an exclusive lock of a file; False if the file cannot be opened."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -39,7 +39,7 @@ class Listener(Protocol):
     """The listener in the JVM; any method may raise once the JVM has ended."""
 
     def waiting(self) -> int:
-        """Return how many lines wait for room in the plan file."""
+        """Return how many lines wait in memory for room in the plan file."""
 
     def dropped(self) -> int:
         """Return how many executions are not in the plan file, because it is full or cannot be written."""
@@ -51,10 +51,10 @@ class Listener(Protocol):
         """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was."""
 
     def wait_until_empty(self, seconds: float) -> bool:
-        """Return whether all events until now are in the plan file within `seconds`."""
+        """Wait until all events until now are processed; return False if that takes more than `seconds`."""
 
     def stop(self) -> None:
-        """End the plan file; what waits for room is dropped."""
+        """End the plan file; lines that wait for room are dropped."""
 
     def disconnect(self) -> None:
         """Close the connection of this thread to the JVM."""
@@ -78,6 +78,7 @@ class _Request:
     deadline: float
 
     def seconds_left(self) -> float:
+        """Return the seconds until the deadline, 0 once it has passed."""
         return max(self.deadline - time.monotonic(), 0.0)
 
 
@@ -114,11 +115,11 @@ class CaptureWorker:
 
     @property
     def is_done(self) -> bool:
-        """Whether the application ended and all of it is recorded, or capture was closed."""
+        """Whether the thread has ended: all was recorded to the end, or capture was closed or failed."""
         return self._is_done
 
     def flush(self, seconds: float) -> bool:
-        """Return whether all that Spark executed until now is recorded within `seconds`."""
+        """Wait up to `seconds`; return whether all that Spark executed until the call is recorded."""
         with self._condition:
             self._requested += 1
             number = self._requested
@@ -128,9 +129,9 @@ class CaptureWorker:
             return self._completed >= number or self._delivery.is_complete
 
     def close(self, seconds: float) -> bool:
-        """End capture of the application; return whether all of it is recorded within `seconds`.
+        """End capture of the application, waiting up to `seconds`; return whether all of it is recorded.
 
-        What is not is sent by the next application with the same spool.
+        What is not is sent by the next application with the same spool, which is logged.
         """
         with self._condition:
             self._is_closing = True
@@ -193,6 +194,7 @@ class CaptureWorker:
         return True
 
     def _latest_request(self) -> _Request:
+        """Return a snapshot of what callers want."""
         with self._condition:
             is_urgent = self._is_closing or self._requested > self._completed
             return _Request(self._requested, is_urgent, self._is_closing, self._deadline)

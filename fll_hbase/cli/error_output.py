@@ -52,6 +52,7 @@ class CliGroup(click.Group):
 
 
 def _report(line: str, code: int) -> int:
+    """Print a line to standard error, control characters escaped, and return `code`."""
     # Errors quote names of documents and messages of servers, which may contain control sequences.
     click.echo(escape_control(line), err=True)
     return code

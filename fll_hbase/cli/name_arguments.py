@@ -28,16 +28,17 @@ class Reading:
     field: str = ""
 
     def __str__(self) -> str:
+        """Return the names as one argument: `namespace`, `namespace/name` or `namespace/name.field`."""
         return f"{self.namespace}{self.name and '/'}{self.name}{self.field and '.'}{self.field}"
 
     @property
     def arguments(self) -> str:
-        """The names as separate arguments, each in quotes."""
+        """Return the names as separate arguments, each in quotes."""
         return " ".join(repr(name) for name in (self.namespace, self.name, self.field) if name)
 
 
 def dataset_readings(text: str) -> list[Reading]:
-    """Return every way to read `namespace/name`, the shortest namespace first."""
+    """Return every way to read `namespace/name`, the shortest namespace first; empty without a `/` inside."""
     return [Reading(namespace, name) for namespace, name in _splits(text, "/")]
 
 
@@ -77,7 +78,7 @@ def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -
 
 
 def is_recorded(reading: Reading, client: Connection) -> bool:
-    """Return whether a namespace, dataset or field is in the catalogue; one read of it."""
+    """Return whether the namespace, dataset or field of a reading is in the catalogue. Takes one read."""
     # Sorted by code point, a name is the first of all that begin with it.
     if not reading.name:
         return bool(client.datasets(reading.namespace, limit=1).rows)
@@ -121,4 +122,5 @@ def _near(name: str, names: Sequence[str]) -> list[str]:
 
 
 def _ambiguous(problem: str) -> InvalidQuery:
+    """Return an InvalidQuery with a problem, and the advice to give names as separate arguments."""
     return InvalidQuery([FieldError("", f"{problem}: give the names as separate arguments")])

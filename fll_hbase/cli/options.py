@@ -120,10 +120,12 @@ def _name_arguments(
 
 
 def _dataset_or_field_readings(text: str) -> list[Reading]:
+    """Return every way to read one argument as a dataset, then as a field."""
     return [*dataset_readings(text), *field_readings(text)]
 
 
 def _catalogue_readings(text: str) -> list[Reading]:
+    """Return every way to read one argument: as a namespace, then as a dataset."""
     return [Reading(text), *dataset_readings(text)]
 
 
@@ -149,6 +151,7 @@ def _has_field() -> bool:
 
 
 def _read_dataset(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
+    """Return the dataset that NS and NAME, or NS/NAME, name; see `_read` for errors."""
     return _read(names, options, "NS NAME, or NS/NAME", dataset_readings, counts=(2,))
 
 
@@ -193,11 +196,12 @@ def _read(
 
 
 def _parameter(hint: str) -> click.Parameter:
+    """Return an argument for errors about names, shown as `hint`."""
     return click.Argument(["names"], metavar=hint)
 
 
 def _remember(reading: Reading) -> Reading:
-    """Keep the names for suggestions, should they not be recorded."""
+    """Keep the names of the command for suggestions, should they not be recorded; return them."""
     click.get_current_context().meta[READING] = reading
     return reading
 
@@ -207,6 +211,7 @@ _ZONE = "fll_hbase.cli.zone"
 
 
 def _keep_zone(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Keep the value of --timezone for `current_zone`; click calls this."""
     context.meta[_ZONE] = value
 
 
@@ -279,7 +284,7 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
 
 
 def _period(text: str, zone: ZoneInfo) -> WindowText:
-    """Return the window of a day or month. Raises InvalidQuery for other texts."""
+    """Return the window of a day, a month, `today` or `yesterday`. Raises InvalidQuery for other texts."""
     try:
         bounds = times.resolve_period(text, zone, now_ms=now_ms())
     except (ValueError, OverflowError) as error:
@@ -337,12 +342,12 @@ TIME = TimeParam()
 
 
 def resolve_option(name: str, text: str) -> str:
-    """Return the time of an option as the REST contract has it. Raises InvalidQuery."""
+    """Return the time of option `name` as the REST contract has it. Raises InvalidQuery."""
     return str(resolve_times({name: text}, zone=current_zone().key)[name])
 
 
 def query_read_seconds(settings: config.Settings) -> float:
-    """Return how long a query waits for a server, which gives up earlier if its settings are the same."""
+    """Return how long a query waits for a server's answer: the time of a request, and some more."""
     return settings.request_seconds + SLACK_SECONDS
 
 
@@ -392,7 +397,7 @@ class Target:
 
 
 def target_options(command: Command) -> Command:
-    """Add --store and --server, of which at most one can be given; received as `target`."""
+    """Add --store and --server, received as `target`. The command raises UsageError if both are given."""
 
     @click.option("--store", metavar="URL", help=STORE_HELP)
     @click.option(
@@ -408,7 +413,7 @@ def target_options(command: Command) -> Command:
 
 
 def _suggestion(client: Connection) -> str:
-    """Return names near the current command's, as the end of a sentence; "" without any."""
+    """Return names near those of the current command as the end of a sentence; empty if there are none."""
     reading: Reading | None = click.get_current_context().meta.get(READING)
     near = suggest(reading, client) if reading else []
     return f"; did you mean {' or '.join(near)}?" if near else ""

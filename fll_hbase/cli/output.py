@@ -82,6 +82,7 @@ def print_answer(
 
 
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
+    """Yield the lines of CSV of an answer that has rows. Raises TypeError for another one."""
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is no table")
     yield from csv_lines(answer)

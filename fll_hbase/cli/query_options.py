@@ -21,10 +21,10 @@ def query_options(
     without: Sequence[str] = (),
     defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[Command], Command]:
-    """Add the options of a query; the command receives `query`, and its window as `window` if it has one.
+    """Return a decorator that adds the options of a query; the command receives the `query` itself.
 
-    Parameters without a default are arguments, which another decorator adds. Those `without` have no option.
-    `defaults` replace the query's own.
+    It also receives its window as `window` if the query has one. Parameters without a default are arguments,
+    which another decorator adds. Those `without` get no option. `defaults` replace the query's own.
     """
     default_start = str(query.start) if issubclass(query, Windowed) else None
     listed = [item for item in parameters(query) if item.attribute not in ("start", "end", *without)]
@@ -56,6 +56,7 @@ def query_options(
 
 
 def _option_name(attribute: str) -> str:
+    """Return the name of the option of an attribute, without `--`."""
     return attribute.replace("_", "-")
 
 

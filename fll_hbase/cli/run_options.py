@@ -138,6 +138,7 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
 
 
 def _split_argument(argument: str, context: click.Context) -> tuple[str, str]:
+    """Return key and value of `KEY=VALUE`; the value may be empty. Raises UsageError."""
     key, equals, value = argument.partition("=")
     if not (key and equals):
         raise click.UsageError(f"--argument {argument}: give KEY=VALUE.", context)

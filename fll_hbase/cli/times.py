@@ -67,6 +67,7 @@ def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str]
 
 
 def _midnight(day: datetime, zone: ZoneInfo) -> datetime:
+    """Return the first moment of a day in a zone."""
     # Where clocks change at midnight, fold 0 is the first moment of the day, whether it lacks or repeats it.
     return day.replace(tzinfo=zone, fold=0)
 
@@ -84,5 +85,6 @@ def _local_time(time: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _to_text(time: datetime) -> str:
+    """Return a moment as ISO 8601 in UTC with `Z`, with microseconds only if they are not zero."""
     utc = time.astimezone(UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%S}" + (f".{utc.microsecond:06d}" if utc.microsecond else "") + "Z"

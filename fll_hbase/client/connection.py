@@ -182,7 +182,7 @@ for _name, _method in vars(Connection).items():
 
 
 def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[BodyT]:
-    """Return an answer of a store or a server as one of a method."""
+    """Return the answer of a store or a server to a query as a TableAnswer."""
     incomplete = truncation_hint(answer.truncated_by)
     next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
     return TableAnswer(
@@ -191,7 +191,7 @@ def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[Bod
 
 
 def _bounds(window: Window | None) -> dict[str, str]:
-    """Return a window as the arguments `start` and `end`, in seconds since 1970."""
+    """Return a window as the arguments `start` and `end`, in seconds since 1970; {} for None."""
     # Not the texts of the query: `now` would be another time, and pages would not fit together.
     if window is None:
         return {}

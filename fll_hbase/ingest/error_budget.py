@@ -34,13 +34,13 @@ class ErrorBudget:
     def count_new(
         self, documents: Iterable[object | LineageError], results: Iterable[object | LineageError]
     ) -> None:
-        """Count the results that are errors while their documents were not."""
+        """Count the results that are errors, except for documents that were errors themselves."""
         for document, result in zip(documents, results, strict=True):
             if not isinstance(document, LineageError):
                 self._count(result)
 
     def stopped(self, position: str) -> BatchStopped:
-        """Return the error in place of the results of the rest, from a position such as `line 7` on."""
+        """Return the error in place of everything from a position such as `line 7` on, which was not read."""
         return BatchStopped(
             f"{self._errors_max} errors (FLL_BATCH_ERRORS_MAX): {position} and all after it were not read;"
             " correct the errors, and send the rest again"

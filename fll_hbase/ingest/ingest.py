@@ -59,7 +59,7 @@ def ingest(
 
 
 def _report_warnings(accepted: Sequence[RecordResult]) -> None:
-    """Count and log the warnings of documents that were recorded."""
+    """Count the warnings of recorded documents in the metrics, and log their number, without texts."""
     warned = [result.warnings for result in accepted if result.warnings]
     if warned:
         count = sum(warning.count for warnings in warned for warning in warnings)

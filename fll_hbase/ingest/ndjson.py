@@ -72,7 +72,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
 
 
 def _without_mark(body: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
-    """Return a stream without the byte order mark that editors and shells put in front of a file."""
+    """Return a stream without the byte order mark that it may begin with, as editors write it."""
     if body.peek(1)[:1] != codecs.BOM_UTF8[:1]:
         return body
     start = body.read(len(codecs.BOM_UTF8))
@@ -112,6 +112,7 @@ def open_stream(
 
 
 def _check_ratio(size_bytes: int, compressed_bytes: int, ratio_max: int) -> None:
+    """Raise TooLarge for more than `ratio_max` times the compressed bytes, RATIO_FREE_BYTES not counted."""
     if size_bytes > RATIO_FREE_BYTES + ratio_max * compressed_bytes:
         raise TooLarge(
             f"the body decompresses to more than {ratio_max} times its size (FLL_GZIP_RATIO_MAX);"
@@ -172,6 +173,7 @@ def too_large(bytes_max: int) -> TooLarge:
 
 
 def _too_large_in_all(bytes_max: int) -> TooLarge:
+    """Return the error of a batch of more than `bytes_max` bytes in all."""
     detail = f"the batch is larger than {bytes_max} bytes; this line and those after it were not read"
     return TooLarge(detail)
 
@@ -200,6 +202,7 @@ def _join(first: InputLine, rest: Iterator[InputLine], bytes_max: int) -> InputL
 
 
 def _is_json(raw: bytes) -> bool:
+    """Return whether a text is JSON, by a parser that is not strict."""
     try:
         json.loads(raw)
     # The json module reports deep nesting as RecursionError, which is not a ValueError.
@@ -209,6 +212,7 @@ def _is_json(raw: bytes) -> bool:
 
 
 def _refused(number: int, detail: str) -> InputLine:
+    """Return an error in place of a line, UnreadableDocument with this detail."""
     return InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
 
 
@@ -225,6 +229,7 @@ class _RawStream(io.RawIOBase):
         self.on_read: Callable[[], None] = lambda: None
 
     def readable(self) -> bool:
+        """Return True, as io.BufferedReader requires it."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]

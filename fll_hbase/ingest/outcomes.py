@@ -46,12 +46,12 @@ class RecordResult:
 
     @property
     def outcome(self) -> RecordOutcome:
-        """Return one outcome for all runs; metadata without a run counts as recorded."""
+        """Return one outcome for all runs, as `combine_outcomes`; RECORDED for metadata without a run."""
         return combine_outcomes(map(run_outcome, self.runs))
 
 
 def run_outcome(run: CommitResult) -> RecordOutcome:
-    """Return the outcome of one run."""
+    """Return REPEATED for a run that was not recorded anew, else REPLACED or RECORDED."""
     if not run.recorded:
         return RecordOutcome.REPEATED
     return RecordOutcome.REPLACED if run.replaced else RecordOutcome.RECORDED

@@ -56,28 +56,32 @@ class DocumentFormat:
 
 
 def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read our own document through the cache of parsed operations."""
     return _one_run(context.native.read(raw, namespace=context.namespace, operations=context.operations))
 
 
 def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read a SQL document: its run, and metadata of the datasets."""
     document = strict_json.parse_with_halves(raw)
     reading = sql.read_document(document, namespace=context.namespace, columns=context.columns)
     return ParsedDocument((reading.recorded,), reading.metadata, warnings=reading.warnings)
 
 
 def _read_pipeline(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read a document with a pipeline config as one run."""
     return _one_run(cdap.read_document(strict_json.parse_with_halves(raw), namespace=context.namespace))
 
 
 def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read an OpenLineage event; namespace and time of the context do not matter for it."""
     return parse_event(openlineage.parse(raw), name_rules=context.name_rules)
 
 
 def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
-    """Return the run event, or the metadata of a dataset event, of an OpenLineage event that is parsed.
+    """Return the run event, or the metadata of a dataset event, of a decoded OpenLineage event.
 
-    Metadata in an event of a run is recorded with that run, but for what is of no run: tags of fields, and
-    the catalogue of the store that exported the event. Raises UnreadableDocument.
+    Metadata in an event of a run is recorded with that run; only tags of fields, and the catalogue of the
+    store that exported the event, are returned as metadata. Raises UnreadableDocument.
     """
     reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
@@ -86,6 +90,7 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
 
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read DataHub proposals in any form that files have; refused ones become warnings."""
     message = datahub.read(
         strict_json.parse_with_halves(raw), form=datahub.MessageFormat.FILE, now_ms=context.now_ms
     )
@@ -93,6 +98,7 @@ def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read a document of dbt artifacts: a run for each built node, and metadata of the datasets."""
     document = strict_json.parse_with_halves(raw)
     artifacts = dbt.read(
         document, namespace=context.namespace, columns=context.columns, now_ms=context.now_ms
@@ -101,6 +107,7 @@ def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 
 def _one_run(reading: Reading) -> ParsedDocument:
+    """Return a document with one run, without metadata of datasets."""
     return ParsedDocument((reading.recorded,), warnings=reading.warnings)
 
 
@@ -127,7 +134,7 @@ FORMATS = (
 
 
 def format_named(name: str) -> DocumentFormat:
-    """Return the format with this `name`. Raises KeyError."""
+    """Return the format with this `name`, such as `openlineage`. Raises KeyError for an unknown one."""
     return _BY_NAME[name]
 
 
@@ -190,5 +197,6 @@ def _detect_members(raw: bytes) -> DocumentHead:
 
 
 def _format_of(members: Any) -> DocumentFormat:
+    """Return the first format with a top-level member that the document has, else the first format."""
     matches = (form for form in FORMATS if any(bytes(getattr(members, member)) for member in form.members))
     return next(matches, FORMATS[0])

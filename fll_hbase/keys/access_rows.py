@@ -23,7 +23,7 @@ _KINDS = {letter: kind for kind, letter in _LETTER.items()}
 
 
 def token_row(token_id: str) -> bytes:
-    """Return the key of a token."""
+    """Return the key of the row of an access token, given its id."""
     return TOKENS + escape(token_id)
 
 
@@ -35,7 +35,7 @@ def parse_token(key: bytes) -> str:
 
 
 def grants_row(subject: Subject) -> bytes:
-    """Return the key of the grants of a user or group."""
+    """Return the key of the row that holds all grants of a user or group."""
     return GRANTS + join_key(_LETTER[subject.kind], escape(subject.name))
 
 
@@ -48,12 +48,12 @@ def parse_subject(key: bytes) -> Subject:
 
 
 def grant_column(grant: Grant) -> bytes:
-    """Return the column of one grant of a user or group."""
+    """Return the column of one grant (a role on a pattern of namespaces) in the row of a user or group."""
     return GRANT + join_key(grant.role.value.encode(), escape(grant.pattern))
 
 
 def parse_grant(column: bytes) -> Grant:
-    """Invert `grant_column`. Raises CorruptRow for any other column."""
+    """Return the grant of a column. Raises CorruptRow for any other column, and for a role unknown here."""
     role, separator, pattern = column.removeprefix(GRANT).partition(SEPARATOR)
     if not column.startswith(GRANT) or not separator:
         raise CorruptRow(f"{column!r} is not the column of a grant")

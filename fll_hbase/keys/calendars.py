@@ -38,12 +38,12 @@ _PERIOD_DIGITS, _DAY_DIGITS = 7, 2
 
 
 def period_of(day: int) -> int:
-    """Return the period of a day since 1970."""
+    """Return the number of the 32-day period, counted from 1970, that contains a day (days since 1970)."""
     return day // PERIOD_DAYS
 
 
 def inverted_period(period: int) -> bytes:
-    """Return 7 hex digits that sort newest first."""
+    """Return a period as 7 hex digits counted down from PERIOD_MAX, so that keys sort newest first."""
     return b"%07x" % (PERIOD_MAX - period)
 
 
@@ -59,7 +59,7 @@ def ways_prefix(direction: Direction, dataset: Dataset) -> bytes:
 
 
 def way_tail(period: int, checksum: str) -> bytes:
-    """Return the end of the key of a way."""
+    """Return the end of a way's key, behind `ways_prefix`: inverted period and checksum of the content."""
     return inverted_period(period) + SEPARATOR + checksum.encode()
 
 
@@ -74,7 +74,7 @@ def ways_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
 
 
 def horizon_row(dataset: Dataset) -> bytes:
-    """Return the key of the row that says before which start the references of a dataset were purged."""
+    """Return the key of the row of a dataset's horizon, the start before which its references were purged."""
     return join_key(b"w", b"h", escape(dataset.namespace), escape(dataset.name))
 
 
@@ -86,7 +86,7 @@ def split_way(key: bytes) -> tuple[bytes, bytes]:
 
 
 def calendar_of_way(key: bytes) -> bytes:
-    """Return the key of the calendar of a way's content and period, without validating them."""
+    """Return the key of the calendar of the content and period in a way's key; neither is validated."""
     period, checksum = split_way(key)
     return join_key(b"u", checksum, period)
 
@@ -98,7 +98,7 @@ def parse_way(key: bytes) -> tuple[int, str]:
 
 
 def calendar_row(checksum: str, period: int) -> bytes:
-    """Return the key of the calendar of a content in a period."""
+    """Return the key of the calendar row of a content (by checksum) in a 32-day period."""
     return b"u|%b|%b" % (checksum.encode(), inverted_period(period))
 
 
@@ -111,7 +111,7 @@ def parse_calendar(key: bytes) -> tuple[str, int]:
 
 
 def day_column(kind: bytes, day: int) -> bytes:
-    """Return the column of a day; `kind` is one of DAY_COLUMNS."""
+    """Return the column of a day (since 1970) in the calendar of its period; `kind` is one of DAY_COLUMNS."""
     return kind + b"%02x" % (day % PERIOD_DAYS)
 
 

@@ -24,7 +24,7 @@ _SAFE = "-/:@=,"
 
 @lru_cache(maxsize=65_536)
 def escape(name: str) -> bytes:
-    """Return the escaped UTF-8 bytes of a name, as used in keys and columns."""
+    """Return the UTF-8 bytes of a name, escaped by `escape_bytes` as in keys and columns; cached."""
     return escape_bytes(name.encode())
 
 
@@ -64,7 +64,7 @@ def check_key_length(key: bytes) -> bytes:
 
 
 def inverted_start(start_ms: int) -> bytes:
-    """Return 16 hex digits that sort newest first."""
+    """Return a start (ms since 1970) as 16 hex digits of START_LIMIT_MS minus it, which sort newest first."""
     return b"%016x" % (START_LIMIT_MS - start_ms)
 
 
@@ -74,7 +74,7 @@ def parse_inverted_start(segment: bytes) -> int:
 
 
 def day_of(start_ms: int) -> int:
-    """Return the day since 1970, at most DAY_MAX."""
+    """Return the day since 1970 of a start in milliseconds; DAY_MAX for all later days."""
     # Shared, not refused: starts may be up to day 106,751,991,167 (docs/decisions/0007).
     return min(start_ms // DAY_MS, DAY_MAX)
 
@@ -90,5 +90,5 @@ def parse_hex(segment: bytes, *, digits: int, largest: int) -> int:
 
 
 def is_hex(segment: bytes, *, digits: int) -> bool:
-    """Return whether a segment has so many hex digits in lower case, and nothing else."""
+    """Return whether a segment consists of exactly `digits` lower-case hex digits."""
     return len(segment) == digits and not segment.strip(b"0123456789abcdef")

@@ -79,7 +79,7 @@ class Reference(NamedTuple):
 
 
 def content_row(checksum: str) -> bytes:
-    """Return the key of one distinct set of operations."""
+    """Return the key of the content row with this checksum."""
     # Not `join_key`: a checksum needs no escapes, and the key is always 34 bytes long.
     return b"c|" + checksum.encode()
 
@@ -91,7 +91,7 @@ def run_row(run: str) -> bytes:
 
 
 def salt(run: bytes) -> bytes:
-    """Return the salt in the key of an unescaped run id: the first byte of its 64-bit xxh3, in hex."""
+    """Return the first byte of the 64-bit xxh3 of a run id or program's name, unescaped, as 2 hex digits."""
     return b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56)
 
 
@@ -101,13 +101,13 @@ def reference_prefix(direction: Direction, dataset: Dataset) -> bytes:
 
 
 def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
-    """Return the key prefix of all references of a direction, or of a namespace in it."""
+    """Return the key prefix of all references of a direction, or only of those to datasets of `namespace`."""
     # Ends with the separator, so that namespace `ns` does not include `ns1`.
     return join_key(LETTERS[direction], *([escape(namespace)] if namespace else []), b"")
 
 
 def reference_tail(start_ms: int, run: str) -> bytes:
-    """Return the end of a reference key."""
+    """Return the end of a reference key, behind its prefix: inverted start (ms) and escaped run id."""
     return escaped_reference_tail(start_ms, escape(run))
 
 
@@ -117,7 +117,7 @@ def escaped_reference_tail(start_ms: int, run: bytes) -> bytes:
 
 
 def parse_reference_tail(tail: bytes) -> Reference:
-    """Invert `reference_tail`. Raises CorruptRow for any other bytes."""
+    """Return start and run id of the end of a reference key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a reference key")
@@ -125,14 +125,14 @@ def parse_reference_tail(tail: bytes) -> Reference:
 
 
 def window_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
-    """Return the range of the references of a dataset whose runs start in the window, newest first."""
+    """Return the key range of a dataset's references to runs that start in the window, newest first."""
     prefix = reference_prefix(direction, dataset)
     start, stop = start_bounds(window)
     return prefix + start, prefix + stop
 
 
 def start_bounds(window: Window) -> Range:
-    """Return the range of the tails of references whose runs start in the window."""
+    """Return the range of the reference tails of runs that start in a window, b"" twice for an empty one."""
     if window.empty:
         return b"", b""
     # No run id in either bound: all runs of the first and of the last millisecond are included.
@@ -147,12 +147,12 @@ def decode_checksum(checksum: bytes) -> str:
 
 
 def run_index_prefix(namespace: str) -> bytes:
-    """Return the key prefix of the run index of a namespace of programs."""
+    """Return the key prefix of the run index for programs of a namespace."""
     return join_key(b"n", escape(namespace), b"")
 
 
 def run_index_tail(start_ms: int, run: str) -> bytes:
-    """Return the end of a key of the run index; tails sort newest first."""
+    """Return the end of a run index key: inverted start (ms) and packed run id, which sort newest first."""
     return escaped_run_index_tail(start_ms, escape(run))
 
 
@@ -162,7 +162,7 @@ def escaped_run_index_tail(start_ms: int, run: bytes) -> bytes:
 
 
 def parse_run_index_tail(tail: bytes) -> Reference:
-    """Invert `run_index_tail`. Raises CorruptRow for any other bytes."""
+    """Return start and run id of the end of a run index key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a key of the run index")
@@ -176,7 +176,7 @@ def split_run_index_key(key: bytes) -> tuple[bytes, bytes]:
 
 
 def run_index_column(program: str) -> bytes:
-    """Return the column of a program in the run index; one of 256 others has the same."""
+    """Return the column of a program name in the run index: one of 256, so that other names may share it."""
     return INDEXED_PROGRAM + salt(program.encode())
 
 
@@ -186,7 +186,7 @@ def dataset_row(dataset: Dataset) -> bytes:
 
 
 def dataset_prefix(namespace: str) -> bytes:
-    """Return the key prefix of the catalogue rows of a namespace."""
+    """Return the key prefix of the catalogue rows of all datasets of a namespace."""
     return join_key(b"e", escape(namespace), b"")
 
 
@@ -196,13 +196,13 @@ def operation_column(name: str) -> bytes:
 
 
 def graph_column(direction: Direction, dataset: Dataset, field: str) -> bytes:
-    """Return the column of a field's graph in a content row."""
+    """Return the column, in a content row, of the graph of a written (backward) or read (forward) field."""
     head = b"o:" + LETTERS[direction]
     return join_key(head, escape(dataset.namespace), escape(dataset.name), escape(field))
 
 
 def document_column(number: int, digest: str) -> bytes:
-    """Return the column of a whole document in a run row; `number` is 1 for the first document."""
+    """Return the column of a whole document in a run row: its number, from 1, and the digest of its value."""
     return DOCUMENT + b"%08x|" % number + digest.encode()
 
 
@@ -220,14 +220,14 @@ def event_time_ms(column: bytes) -> int:
 
 
 def event_body_row(digest: str) -> bytes:
-    """Return the key of an event body, which all events with equal bodies share."""
+    """Return the key of the event body with this digest, which all events with equal bodies share."""
     return b"p|" + digest.encode()
 
 
 def commit_column(count: int, digest: str) -> bytes:
     """Return the column of a commit record computed from `count` documents and events of a run row.
 
-    It has the beginning of the digest of its value.
+    Behind the count it has the first CELL_DIGEST_DIGITS digits of the digest of its value.
     """
     return COMMIT + b"%08x|" % count + digest[:CELL_DIGEST_DIGITS].encode()
 
@@ -248,7 +248,7 @@ def horizon_column(start_ms: int) -> bytes:
 
 
 def parse_horizon(column: bytes) -> int:
-    """Invert `horizon_column`. Raises CorruptRow for any other column."""
+    """Return the start (ms) of a horizon's column. Raises CorruptRow for any other column."""
     digits = column[len(HORIZON) :]
     if not column.startswith(HORIZON) or not is_hex(digits, digits=16):
         raise CorruptRow(f"{column!r} is not the column of a horizon")
@@ -261,12 +261,12 @@ def latest_horizon_ms(columns: Iterable[bytes]) -> int:
 
 
 def alias_row(dataset: Dataset) -> bytes:
-    """Return the key of the aliases of a dataset."""
+    """Return the key of the row that lists the aliases of a dataset."""
     return join_key(b"a", escape(dataset.namespace), escape(dataset.name))
 
 
 def alias_column(dataset: Dataset) -> bytes:
-    """Return the column of one alias."""
+    """Return the column that lists `dataset` as an alias in the row of another dataset."""
     return ALIAS + join_key(escape(dataset.namespace), escape(dataset.name))
 
 
@@ -284,7 +284,7 @@ def aliases_in(columns: Iterable[bytes]) -> list[Dataset]:
 
 
 def tags_row(field: DatasetField) -> bytes:
-    """Return the key of the tags of a field."""
+    """Return the key of the row of the tags of a field."""
     return join_key(b"t", escape(field.dataset.namespace), escape(field.dataset.name), escape(field.name))
 
 
@@ -299,7 +299,7 @@ def tag_column(tag: str) -> bytes:
 
 
 def parse_tag(column: bytes) -> str:
-    """Invert `tag_column`. Raises CorruptRow for any other column."""
+    """Return the tag of a column in a row of tags. Raises CorruptRow for any other column."""
     if not column.startswith(TAG):
         raise CorruptRow(f"{column!r} is not the column of a tag")
     return unescape(column[len(TAG) :])
@@ -311,7 +311,7 @@ def tag_index_prefix(*names: str) -> bytes:
 
 
 def tag_index_row(tag: str, field: DatasetField) -> bytes:
-    """Return the key under which a field is listed by one of its tags."""
+    """Return the key of the index row that lists a field under one of its tags."""
     return join_key(
         b"g", escape(tag), escape(field.dataset.namespace), escape(field.dataset.name), escape(field.name)
     )
@@ -336,24 +336,24 @@ def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
 
 
 def policy_row(name: str) -> bytes:
-    """Return the key of a policy on the age of data."""
+    """Return the key of the row of a policy on the age of data, given its name."""
     return POLICIES + escape(name)
 
 
 def parse_policy(key: bytes) -> str:
-    """Invert `policy_row`. Raises CorruptRow for any other key."""
+    """Return the name of a policy from its row key. Raises CorruptRow for any other key."""
     if not key.startswith(POLICIES):
         raise CorruptRow(f"{key!r} is not the key of a policy")
     return unescape(key[len(POLICIES) :])
 
 
 def typed_value_column(field: bytes, digest: str) -> bytes:
-    """Return the catalogue column of one type of a field, given the digest of the type."""
+    """Return the catalogue column of one type of a field, from the field's column and the type's digest."""
     return field + SEPARATOR + digest.encode()
 
 
 def is_type_column(column: bytes) -> bool:
-    """Return whether a catalogue column is one of `typed_value_column`; far cheaper than parsing it."""
+    """Return whether the catalogue column of a field holds a type, by counting its separators only."""
     # Names have the separator escaped, so it stands behind the kind of the column and behind the name.
     return column.count(SEPARATOR) == 2
 

@@ -34,9 +34,9 @@ def is_in_one_namespace(start: bytes, stop: bytes) -> bool:
 
 
 def namespace_end(key: bytes) -> bytes:
-    """Return the smallest bound above all keys of the kind and the namespace of a key.
+    """Return the smallest bound above all keys of the same kind and namespace as `key`.
 
-    Above the key alone if it belongs to none.
+    For a kind of row without namespace: the smallest key above `key`.
     """
     position = _SEGMENTS.get(key[:2])
     if position is None:

@@ -25,7 +25,7 @@ _TO_ORDERED, _FROM_ORDERED = bytes.maketrans(_BASE64, _ORDERED), bytes.maketrans
 
 
 def pack_run(run: str) -> bytes:
-    """Return the segment of a run id: packed if it is a UUID in lower case, else escaped."""
+    """Return the last segment of a run index key: the id packed if it is a lower-case UUID, else escaped."""
     return pack_escaped_run(escape(run))
 
 
@@ -38,7 +38,7 @@ def pack_escaped_run(run: bytes) -> bytes:
 
 
 def unpack_run(segment: bytes) -> str:
-    """Invert `pack_run`. Raises CorruptRow for any other bytes."""
+    """Return the run id of a segment of `pack_run`. Raises CorruptRow for any other bytes."""
     if not segment.startswith(_MARK):
         run = unescape(segment)
     else:

@@ -19,12 +19,12 @@ _PLAIN_RUN_ROW = re.compile(re.escape(layout.RUNS) + rb"[0-9a-f]{2}\|[A-Za-z0-9.
 
 
 def prefix_range(prefix: bytes) -> Range:
-    """Return the range of all keys that begin with the prefix, which ends with the separator."""
+    """Return the range of all keys that begin with a prefix, which has to end with the separator."""
     return prefix, prefix_end(prefix)
 
 
 def prefix_end(prefix: bytes) -> bytes:
-    """Return the smallest bound above all keys with the prefix, which ends with the separator."""
+    """Return the smallest bound above all keys with a prefix, which has to end with the separator."""
     # "}" follows "|" in ASCII and is in no key, because names have it escaped.
     return prefix[:-1] + b"}"
 
@@ -37,9 +37,9 @@ def split_range(whole_range: Range, points: list[bytes]) -> list[Range]:
 
 
 def split_point(key: bytes) -> bytes | None:
-    """Return a split point at or before `key` that does not separate references of one millisecond.
+    """Return a point at or before `key` where a range may be split: between two milliseconds of references.
 
-    Returns None if the fourth segment of the key is not the beginning of a start.
+    A key of fewer than four segments is returned itself. None if the fourth segment does not begin a start.
     """
     segments = key.split(SEPARATOR, 4)
     if len(segments) < 4:
@@ -69,7 +69,7 @@ def restrict_window(direction: Direction, dataset: Dataset, window: Window, part
 
 
 def escaped_run_of(key: bytes) -> bytes:
-    """Return the escaped run id of a run row's key. Raises CorruptRow for any other key."""
+    """Return the run id in the key of a run row, still escaped. Raises CorruptRow for any other key."""
     run = key[_SALTED:]
     # `run_of` unescapes and escapes the id of each row of a scan; most ids need neither.
     if not _PLAIN_RUN_ROW.fullmatch(key):
@@ -80,7 +80,7 @@ def escaped_run_of(key: bytes) -> bytes:
 
 
 def run_of(key: bytes) -> str:
-    """Return the run id of a run row's key. Raises CorruptRow for any other key."""
+    """Return the run id in the key of a run row, unescaped. Raises CorruptRow for any other key."""
     run = unescape(key.split(SEPARATOR, 2)[-1])
     if layout.run_row(run) != key:
         raise CorruptRow(f"{key!r} is not the key of a run row")
@@ -88,7 +88,7 @@ def run_of(key: bytes) -> str:
 
 
 def dataset_of(key: bytes) -> Dataset:
-    """Return the dataset of a catalogue row or a reference. Raises CorruptRow for any other key."""
+    """Return the dataset in the key of a catalogue row or reference. Raises CorruptRow if it has none."""
     segments = key.split(SEPARATOR, 3)
     if len(segments) < 3:
         raise CorruptRow(f"{key!r} has no dataset")
@@ -106,5 +106,6 @@ def _start_limit(bound: bytes) -> int:
 
 
 def _padded(start: bytes) -> bytes:
+    """Return the beginning of an inverted start, filled up with zeros to 16 digits."""
     # Zeros are the smallest continuation: the same keys are below the padded bound.
     return start.ljust(_START_DIGITS, b"0")

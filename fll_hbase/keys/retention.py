@@ -32,7 +32,7 @@ def request_column(request: RetentionRequest) -> bytes:
 
 
 def parse_request(column: bytes) -> RetentionRequest:
-    """Invert `request_column`. Raises CorruptRow for any other column."""
+    """Return the retention request of a column. Raises CorruptRow for any other column."""
     *names, digits = column[len(REQUEST) :].split(SEPARATOR)
     if not column.startswith(REQUEST) or not is_hex(digits, digits=16) or len(names) not in (0, 2):
         raise CorruptRow(f"{column!r} is not the column of a retention request")

@@ -63,7 +63,7 @@ COPY_ORDER: tuple[RowKind, ...] = tuple(
 
 
 def kind_name(key: bytes) -> str:
-    """Return the name of the kind of a row."""
+    """Return the name, in the plural, of a key's kind of row; OTHERS for an unknown kind."""
     return _NAMES.get(key[:2], OTHERS)
 
 

@@ -55,7 +55,7 @@ class Principal:
 
     @cached_property
     def digest(self) -> str:
-        """Return 16 hex digits that no other principal has."""
+        """Return 16 hex digits computed from `id` and `name`, not from the grants."""
         return blake2b(f"{self.id}\n{self.name}".encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
     def may(self, role: Role, namespace: str) -> bool:
@@ -68,23 +68,27 @@ class Principal:
 
     @cached_property
     def grant_set(self) -> frozenset[Grant]:
-        """Return the grants; principals with equal ones see and may do the same."""
+        """Return the grants as a set; principals with equal sets see and may do the same."""
         return frozenset(self.grants)
 
     @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
+        """Return, by role, the expression that matches the namespaces in which a grant includes it."""
         return {role: _expression(self._patterns(role)) for role in Role}
 
     @cached_property
     def _everywhere(self) -> frozenset[Role]:
+        """Return the roles that grants of the pattern `*` include."""
         return frozenset(role for role in Role if "*" in self._patterns(role))
 
     def _patterns(self, role: Role) -> set[str]:
+        """Return the patterns of the grants whose own role is, or includes, `role`."""
         return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}
 
 
 @lru_cache(maxsize=_DECISIONS_MAX)
 def _matches(expression: re.Pattern[str], namespace: str) -> bool:
+    """Return whether the expression matches the whole namespace; the latest answers are cached."""
     return expression.fullmatch(namespace) is not None
 
 

@@ -30,7 +30,7 @@ class AccessToken:
     __repr__ = __str__
 
     def text(self) -> str:
-        """Return the token as its owner sends it."""
+        """Return the token as its owner sends it: `fll_<id>_<secret>_<check>`."""
         body = f"{PREFIX}{self.id}_{self.secret}"
         return f"{body}_{_check(body)}"
 
@@ -41,7 +41,7 @@ class AccessToken:
 
 
 def new_token() -> AccessToken:
-    """Return a random token."""
+    """Return a token with a random id and a random secret."""
     return AccessToken(secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES))
 
 
@@ -57,5 +57,5 @@ def parse_token(text: str) -> AccessToken:
 
 
 def _check(body: str) -> str:
-    """Return the check digits of a token's body: its CRC-32 in hex."""
+    """Return the check digits of a token's body: its CRC-32 as 8 hex digits."""
     return f"{zlib.crc32(body.encode()):08x}"

@@ -81,28 +81,34 @@ def operation_from_json(text: str | bytes) -> Operation:
 
 
 def _dataset(dataset: Dataset, description: str) -> dict[str, str]:
+    """Return a dataset and its description as the JSON of a `source` or `destination`."""
     return {"namespace": dataset.namespace, "name": dataset.name, "description": description}
 
 
 def _output(field: Field) -> dict[str, str]:
+    """Return an output as JSON, without `type` if that is unknown."""
     # An unknown type is omitted, so that an absent and an empty `type` have the same checksum.
     return {"name": field.name, "type": field.type} if field.type else {"name": field.name}
 
 
 def _input(field: InputField) -> dict[str, str]:
+    """Return an input as JSON, without `kind` if that is empty."""
     member = {"origin": field.origin, "name": field.name, "influence": field.influence.value}
     return member | {"kind": field.kind} if field.kind else member
 
 
 def _parse_dataset(member: dict[str, str]) -> tuple[Dataset, str]:
+    """Return the dataset and the description of a `source` or `destination`. Raises KeyError."""
     return Dataset(member["namespace"], member["name"]), member["description"]
 
 
 def _parse_outputs(head: Json) -> tuple[Field, ...]:
+    """Return the outputs of an operation's JSON; an absent type is "". Raises KeyError."""
     return tuple(Field(member["name"], member.get("type", "")) for member in head["outputs"])
 
 
 def _parse_inputs(head: Json) -> tuple[InputField, ...]:
+    """Return the inputs of an operation's JSON; an absent kind is "". Raises KeyError, ValueError."""
     return tuple(
         InputField(member["origin"], member["name"], Influence(member["influence"]), member.get("kind", ""))
         for member in head["inputs"]

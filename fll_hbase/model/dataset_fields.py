@@ -41,7 +41,7 @@ def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) 
 
 
 def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
-    """Return the operations that lead into a destination field, its Writes too, in an order that can run.
+    """Return the operations that lead into a destination field, its Writes included, each after its origins.
 
     Indirect inputs are followed, too. Empty if no Write writes the field.
     """
@@ -54,7 +54,7 @@ def operations_into(operations: Sequence[Operation], target: DatasetField) -> tu
 
 
 def operations_from(operations: Sequence[Operation], source: DatasetField) -> tuple[Operation, ...]:
-    """Return the operations that a source field leads to, its Reads too, in an order that can run.
+    """Return the operations that a source field leads to, its Reads included, each after its origins.
 
     Indirect inputs are followed, too. Empty if no Read reads the field.
     """
@@ -70,4 +70,5 @@ def operations_from(operations: Sequence[Operation], source: DatasetField) -> tu
 
 
 def _in_order(steps: Steps, names: Iterable[str]) -> tuple[Operation, ...]:
+    """Return the operations of these names, each once and after its origins."""
     return topology.sort_operations([steps.operations[name] for name in set(names)])

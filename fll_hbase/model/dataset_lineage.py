@@ -54,7 +54,7 @@ class DatasetLineage:
         return max(self.size, 1)
 
     def without_indirect(self) -> DatasetLineage:
-        """Return a copy with the direct pairs and `unknown` alone."""
+        """Return a copy without indirect pairs and dataset-wide fields; direct pairs and `unknown` stay."""
         # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
         return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
 
@@ -65,6 +65,7 @@ class DatasetLineage:
 
 
 def _pair_key(pair: FieldPair) -> tuple[str, str]:
+    """Return the sort key of a pair: its two names, None as ""."""
     # At most one of both is None: generated or dropped fields.
     return pair[0] or "", pair[1] or ""
 
@@ -125,13 +126,13 @@ class LineageUnion:
         self._unknown: set[DatasetPair] = set()
 
     def add(self, lineages: DatasetLineageSet) -> None:
-        """Add lineages, and the limits that cut them."""
+        """Add all lineages of a set, and the limits that cut them."""
         self.truncated_by |= lineages.truncated_by
         for lineage in lineages.by_datasets.values():
             self.add_lineage(lineage)
 
     def add_lineage(self, lineage: DatasetLineage) -> None:
-        """Add the pairs of one lineage."""
+        """Add the pairs and the `unknown` of one lineage; `cost` grows by what the union did not have."""
         datasets = lineage.source, lineage.destination
         previous = self._cost_of(datasets)
         direct, indirect, dataset_wide = self.members(datasets)
@@ -156,14 +157,14 @@ class LineageUnion:
         return members
 
     def _cost_of(self, datasets: DatasetPair) -> int:
-        """Return the `cost` of the lineage of one pair, 0 without any."""
+        """Return what two datasets add to `cost`: their pairs, at least 1; 0 if the union lacks them."""
         if datasets not in self._members:
             return 0
         direct, indirect, dataset_wide = self._members[datasets]
         return max(len(direct) + len(indirect) + len(dataset_wide), 1)
 
     def build(self) -> DatasetLineageSet:
-        """Return the union."""
+        """Return what was added so far as a DatasetLineageSet, which later additions do not change."""
         by_datasets = {
             datasets: DatasetLineage(
                 *datasets,

@@ -42,7 +42,7 @@ def derivation_digests(
 
 
 def field_digest(operations: Sequence[Operation], field: DatasetField, *, indirect: bool) -> str:
-    """Return the digest of one field of `derivation_digests`, "" if no operation writes it.
+    """Return the digest that `derivation_digests` has of one field, "" if no operation writes it.
 
     `operations` are those of a content, or at least those that lead into the field.
     """
@@ -50,5 +50,6 @@ def field_digest(operations: Sequence[Operation], field: DatasetField, *, indire
 
 
 def _digest(value: object) -> str:
+    """Return 32 hex digits that only values with equal `repr` share."""
     # `repr` quotes every text, so that only equal values have equal bytes.
     return checksum.digest(repr(value).encode())

@@ -40,7 +40,7 @@ class DerivationParts:
     sources: frozenset[DatasetField] = frozenset()
 
     def without(self, other: DerivationParts) -> DerivationParts:
-        """Return the parts missing in the other."""
+        """Return the parts that the other does not have."""
         return DerivationParts(
             self.operations - other.operations, self.edges - other.edges, self.sources - other.sources
         )
@@ -58,6 +58,7 @@ class ContentDerivations:
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
+        """Index the operations of a content, or of some of its fields, by their inputs and their Writes."""
         self._operations = {operation.name: operation for operation in operations}
         self._inputs: dict[str, dict[NodeId, Influence]] = {}
         self._writes: dict[DatasetField, list[tuple[Write, NodeId]]] = {}
@@ -115,4 +116,5 @@ class ContentDerivations:
 
 
 def _identity(operation: Operation) -> OperationIdentity:
+    """Return an operation without its inputs and outputs, to compare it with others."""
     return OperationIdentity(operation.name, type_of(operation), operation.description, dataset_of(operation))

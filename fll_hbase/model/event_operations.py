@@ -19,9 +19,9 @@ RENAME = "RENAME"
 def build_operations(lineage: EventLineage) -> list[Operation]:
     """Return the operations of a run's merged events.
 
-    There is a READ for each source, and for each output a TRANSFORM per column and a WRITE. An output without
-    column lineage is written without inputs. Raises CorruptRow if the operations of an exported run cannot be
-    parsed.
+    Those of an exported run, if the lineage carries any. Otherwise a READ for each source, and for each
+    output a TRANSFORM per column and a WRITE; an output without column lineage is written without inputs.
+    Raises CorruptRow if carried operations cannot be parsed.
     """
     # An export of a store like this one (facet `fll_run`): its operations are stored as they were recorded.
     if lineage.operations:
@@ -101,6 +101,7 @@ def _used_fields(lineage: EventLineage, outputs: Iterable[DatasetMention]) -> di
 
 
 def _read(name: str, source: tuple[str, str], fields: Iterable[str], types: dict[str, str]) -> Read:
+    """Return a READ without descriptions; its outputs are `fields`, sorted, with their `types` if known."""
     outputs = tuple(Field(field, types.get(field, "")) for field in sorted(fields))
     return Read(name, "", Dataset(*source), "", outputs)
 
@@ -139,7 +140,7 @@ def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tu
 def _describe(inputs: Sequence[InputColumn]) -> str:
     """Return the transformations of inputs as one text: `sum(price); day (filter): day > 3, masked`.
 
-    Those of direct inputs are first, each with its source field if they differ.
+    Those of direct inputs are first, each with its source field if they differ. "" if there are none.
     """
     described = sorted(
         {

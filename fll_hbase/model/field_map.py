@@ -93,11 +93,11 @@ class FieldMap:
         return _contains(self.written_without_fields, dataset)
 
     def has_source_field(self, name: DatasetField) -> bool:
-        """Return whether the field is read or used."""
+        """Return whether a Read lists the field, or an operation takes it from a Read."""
         return _contains(self.fields, name)
 
     def has_destination_field(self, name: DatasetField) -> bool:
-        """Return whether the field is written."""
+        """Return whether the field is written, be it copied, derived or generated."""
         entries: Iterable[CopiedFields | DerivedFields] = chain(self.copied, self.derived)
         return _contains(self.generated, name) or any(
             entry.destination == name.dataset and name.name in entry.fields for entry in entries
@@ -166,7 +166,7 @@ class _UpstreamFields:
         return self._by_transform[input_field.origin]
 
     def union(self, inputs: Iterable[InputField]) -> int:
-        """Return the number of the set upstream of all inputs, each with its influence."""
+        """Return the number of the set upstream of all inputs together, each with its own influence."""
         positions: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         numbers: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         for input_field in inputs:
@@ -198,6 +198,7 @@ class _WrittenFields:
     """
 
     def __init__(self, upstream: _UpstreamFields) -> None:
+        """Start without any Write; `upstream` resolves the inputs of Writes and numbers the sets."""
         self._upstream = upstream
         self._written: dict[Dataset, set[str]] = {}
         self._with_source: dict[Dataset, set[str]] = {}
@@ -229,7 +230,7 @@ class _WrittenFields:
         )
 
     def numbers(self) -> set[int]:
-        """Return the numbers of the sets of derived fields."""
+        """Return the numbers of the sets that derived fields have, in the builder's numbering."""
         return {number for _, number in self._derived}
 
     def dataset_wide(self) -> dict[Dataset, int]:
@@ -238,7 +239,7 @@ class _WrittenFields:
         return {to: number for to, number in numbers.items() if self._upstream.sets[number] != EMPTY}
 
     def copied_fields(self) -> tuple[CopiedFields, ...]:
-        """Return the copied fields of each destination, sorted by field."""
+        """Return the copied fields of each destination that has any, sorted by destination and field."""
         return tuple(_copied_fields(to, pairs) for to, pairs in sorted(self._copied.items()) if pairs)
 
     def derived_fields(self, numbers: Mapping[int, int]) -> tuple[DerivedFields, ...]:
@@ -259,13 +260,13 @@ class _WrittenFields:
 
 
 def fields_of(fields: Sequence[DatasetField], dataset: Dataset) -> Sequence[DatasetField]:
-    """Return the part of sorted `fields` that are fields of the dataset."""
+    """Return the part of `fields`, which are sorted, that are fields of the dataset; empty without any."""
     positions = positions_of(fields, dataset)
     return fields[positions.start : positions.stop]
 
 
 def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
-    """Return the positions that the fields of a dataset have in sorted `fields`."""
+    """Return the positions that the fields of a dataset have in `fields`, which are sorted; may be empty."""
     first = bisect_left(fields, dataset, key=_dataset_of)
     return range(first, bisect_right(fields, dataset, lo=first, key=_dataset_of))
 
@@ -277,6 +278,7 @@ def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> Co
 
 
 def _dataset_of(field: DatasetField) -> Dataset:
+    """Return the dataset of a field, as a key to sort by."""
     return field.dataset
 
 
@@ -307,6 +309,7 @@ def _source_fields(operations: Sequence[Operation], used: dict[str, set[str]]) -
 
 
 def _sorted_fields(names: Mapping[Dataset, Iterable[str]]) -> Iterator[DatasetField]:
+    """Yield the fields of each dataset, sorted by dataset and name."""
     # Names are sorted within each dataset: comparing fields would compare their datasets each time.
     for dataset in sorted(names):
         yield from (DatasetField(dataset, name) for name in sorted(names[dataset]))

@@ -32,7 +32,7 @@ class FieldEdge(NamedTuple):
 
 
 def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
-    """Yield all edges of a field map, without duplicates."""
+    """Yield all edges of a field map, each once: generated, dropped, dataset-wide and unknown ones, too."""
     sources = SourceFields(field_map, range(len(field_map.fields)))
     for destination in field_map.destinations:
         yield from _generated_edges(field_map, destination)
@@ -60,9 +60,9 @@ def edges_into(
 def edges_out_of(
     field_map: FieldMap, source: Dataset, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges that start at a source, dropped fields included.
+    """Yield the edges that start at a source, dropped fields included; none if it is not read.
 
-    With `names`, of those that start at a field only the ones that start at these fields.
+    With `names`, only those that start at one of these fields, and relations without known fields.
     """
     if field_map.has_source(source):
         positions = field_map.positions_of(source)
@@ -131,7 +131,7 @@ def is_same_lineage(left: FieldMap, right: FieldMap) -> bool:
 
 
 def _ends(field_map: FieldMap) -> tuple[object, ...]:
-    """Return everything but the source fields of each destination field."""
+    """Return the datasets and the fields of a map without what relates them, to compare it with another."""
     return (
         field_map.fields,
         field_map.sources,
@@ -143,6 +143,7 @@ def _ends(field_map: FieldMap) -> tuple[object, ...]:
 
 
 def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
+    """Yield an edge without source to each generated field of a destination."""
     for field in fields_of(field_map.generated, destination):
         yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
 
@@ -207,6 +208,7 @@ class _Builder:
     """Collects field pairs by dataset pair, up to a number of pairs and of sets that are entered."""
 
     def __init__(self, field_map: FieldMap, *, pairs_max: int, steps_max: int) -> None:
+        """Start empty, with `pairs_max` pairs left and `steps_max` sets that may be entered."""
         self._field_map = field_map
         self._pairs_max = pairs_max
         self._steps_max = steps_max
@@ -235,13 +237,13 @@ class _Builder:
             self._unknown.append((source, destination))
 
     def build(self) -> DatasetLineageSet:
-        """Return all pairs; datasets with pairs are not related in an unknown way as well."""
+        """Return all that was added; datasets with known pairs are not unknown relations as well."""
         for datasets in self._unknown:
             self._union.add_unknown(datasets)
         return self._union.build()
 
     def _add_pairs(self, sources: SourceFields, destination: Dataset | None) -> None:
-        """Add a pair for each source and destination field, up to the limits."""
+        """Add a pair for each source and destination field, up to the limits; nothing once one is reached."""
         if self._truncated_by:
             return
         for name, members in sources.by_field(destination):
@@ -277,10 +279,12 @@ class _Builder:
         return added
 
     def _check_steps(self, sources: SourceFields) -> None:
+        """Note `steps_max` as a limit if `sources` entered more sets than that."""
         if sources.steps > self._steps_max:
             self._truncated_by.add(f"steps_max={self._steps_max}")
 
     def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
+        """Yield datasets with the names of their fields at the positions, which are sorted."""
         fields = map(self._field_map.fields.__getitem__, positions)
         # By identity, which is cheaper than equality; equal datasets in two groups would do no harm.
         for _, group in groupby(fields, key=lambda field: id(field.dataset)):

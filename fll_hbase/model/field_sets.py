@@ -33,7 +33,7 @@ class FieldSet:
 
     @property
     def is_small(self) -> bool:
-        """Whether it includes no other sets and has few members."""
+        """Whether it includes no other sets and has at most MEMBERS_INLINE_MAX members."""
         includes = self.direct_sets or self.indirect_sets
         return not includes and len(self.direct) + len(self.indirect) <= MEMBERS_INLINE_MAX
 
@@ -50,10 +50,11 @@ class FieldSetBuilder:
         self._has_direct: list[bool] = []
 
     def __getitem__(self, number: int) -> FieldSet:
+        """Return the set of a number. Raises IndexError for one that `add` did not return."""
         return self._sets[number]
 
     def has_direct(self, number: int) -> bool:
-        """Return whether a set has a direct member."""
+        """Return whether a set has a direct member, of its own or by `direct_sets`."""
         return self._has_direct[number]
 
     def add(
@@ -76,7 +77,7 @@ class FieldSetBuilder:
         return self._number(self._inline(field_set))
 
     def extract(self, roots: Iterable[int]) -> tuple[tuple[FieldSet, ...], dict[int, int]]:
-        """Return the sets that `roots` need, renumbered in the same order, and their new numbers."""
+        """Return the sets that `roots` lead to, renumbered in the same order, and new numbers by old ones."""
         needed = set(roots)
         for number in range(len(self._sets) - 1, -1, -1):
             if number in needed:
@@ -85,6 +86,7 @@ class FieldSetBuilder:
         return tuple(_renumber(self._sets[old], numbers) for old in numbers), numbers
 
     def _without_empty(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        """Return the numbers of the sets that are not empty, sorted, each once."""
         return tuple(sorted({number for number in numbers if self._sets[number] != EMPTY}))
 
     def _inline(self, field_set: FieldSet) -> FieldSet:
@@ -127,6 +129,7 @@ class FieldSetResolver:
     """Lists the members of sets that are in a range of positions; `steps` counts the sets entered for it."""
 
     def __init__(self, sets: Sequence[FieldSet], positions: range) -> None:
+        """Prepare to list members; `sets` include only sets before them, `positions` is the range."""
         self.steps = 0
         self._sets = sets
         self._positions = positions
@@ -150,7 +153,7 @@ class FieldSetResolver:
         return cached
 
     def union(self, numbers: Iterable[int]) -> Members:
-        """Return the members of all sets together, at a cost of all sets that they include."""
+        """Return the members of all sets together that are in the range; the result is not cached."""
         return self._resolve(*numbers)
 
     def _resolve(self, *numbers: int) -> Members:
@@ -206,10 +209,12 @@ class FieldSetResolver:
 
 
 def _sorted(positions: Iterable[int]) -> tuple[int, ...]:
+    """Return positions sorted, as a tuple."""
     return tuple(sorted(positions))
 
 
 def _renumber(field_set: FieldSet, numbers: dict[int, int]) -> FieldSet:
+    """Return the set with the sets that it includes renumbered by `numbers`. Raises KeyError."""
     return FieldSet(
         field_set.direct,
         field_set.indirect,

@@ -35,13 +35,13 @@ def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
 def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
     """Build the lineage of operations of other systems, which may lack a READ or a WRITE.
 
-    Raises InvalidLineage as `build_lineage` does.
+    Raises InvalidLineage with all other errors that `build_lineage` finds.
     """
     return _build(operations, _graph_errors(operations))
 
 
 def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) -> FieldLineageInfo:
-    """Return the operations, sorted, with checksum and field map. Raises InvalidLineage for any error."""
+    """Return the lineage of operations. Raises InvalidLineage if there is any of `found_errors`."""
     # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
     if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
@@ -94,6 +94,7 @@ def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operat
 
 
 def _add_outputs(operation: Operation, names: set[str]) -> Operation:
+    """Return the operation with the `names` added that it does not list as outputs; a Write as it is."""
     missing = sorted(names - {field.name for field in outputs_of(operation)})
     if isinstance(operation, Write) or not missing:
         return operation
@@ -102,12 +103,14 @@ def _add_outputs(operation: Operation, names: set[str]) -> Operation:
 
 
 def _graph_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
+    """Yield the errors of names, origins and cycles."""
     yield from _repeated_names(operations)
     yield from _invalid_origins(operations)
     yield from _cycles(operations)
 
 
 def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
+    """Yield an error for each operation with the name of an earlier one."""
     numbers: dict[str, int] = {}
     for number, operation in enumerate(operations):
         first = numbers.setdefault(operation.name, number)
@@ -117,6 +120,7 @@ def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
+    """Yield an error for each input whose origin is unknown or a Write."""
     is_write = {operation.name: isinstance(operation, Write) for operation in operations}
     for number, operation in enumerate(operations):
         for index, field in enumerate(inputs_of(operation)):
@@ -128,6 +132,7 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
+    """Yield an error for each cycle, at the first of its operations in the order given."""
     # Reversed, so that of operations with the same name, an error reported apart, the first number remains.
     numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
     for names in topology.cycles(topology.operation_origins(operations)):

@@ -57,17 +57,17 @@ def hide_name(kind: str, *names: str) -> str:
 
 
 def hide_dataset(dataset: Dataset) -> Dataset:
-    """Return a dataset with the label of a hidden one."""
+    """Return what stands for a dataset that may not be shown: HIDDEN_NAMESPACE and a label as name."""
     return Dataset(HIDDEN_NAMESPACE, hide_name("dataset", dataset.namespace, dataset.name))
 
 
 def is_hidden(dataset: Dataset | None) -> bool:
-    """Return whether a dataset is a hidden one."""
+    """Return whether a dataset is one that stands for a hidden one; False for None."""
     return dataset is not None and dataset.namespace == HIDDEN_NAMESPACE
 
 
 def is_hidden_operation(name: str) -> bool:
-    """Return whether an operation represents the READ or WRITE of a hidden dataset."""
+    """Return whether the name is that of an operation that stands for reading or writing a hidden dataset."""
     return name.startswith(MARK)
 
 
@@ -103,6 +103,7 @@ class _Masking:
     """
 
     def __init__(self, operations: Sequence[Operation], hidden: Mapping[str, Dataset]) -> None:
+        """Find what is connected to hidden operations, and which transforms lead to hidden WRITEs alone."""
         self._operations = {operation.name: operation for operation in operations}
         self._hidden = hidden
         origins = {op.name: {item.origin for item in inputs_of(op)} for op in operations}
@@ -127,7 +128,7 @@ class _Masking:
         self._passed: dict[InputField, Dataset] = {}
 
     def keeps(self, name: str) -> bool:
-        """Return whether an operation is shown."""
+        """Return whether an operation is shown under its own name: not hidden, and not dropped."""
         return name not in self._hidden and name not in self._dropped
 
     def mask(self, operation: Operation) -> Operation:
@@ -222,6 +223,7 @@ def _reachable(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set
 
 
 def _inverted(edges: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """Return the edges reversed: by each end the names that lead to it."""
     inverted: dict[str, set[str]] = {}
     for start, ends in edges.items():
         for end in ends:
@@ -230,12 +232,13 @@ def _inverted(edges: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
 
 
 def _written(writes: Iterable[Write]) -> Iterator[tuple[str, str]]:
+    """Yield the direct inputs of Writes as pairs of origin and field."""
     for write in writes:
         yield from ((item.origin, item.name) for item in write.inputs if item.influence is Influence.DIRECT)
 
 
 def _add_all(inputs: dict[tuple[str, str], InputField], added: Iterable[InputField]) -> None:
-    """Add inputs by node; a direct one replaces an indirect one."""
+    """Add to `inputs` those that it lacks, by origin and field; a direct one replaces what is there."""
     for item in added:
         node = item.origin, item.name
         if node not in inputs or item.influence is Influence.DIRECT:
@@ -265,7 +268,7 @@ def _sorted_inputs(operation: Operation) -> Operation:
 
 
 def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """Yield operations with the suffixes `#2`, `#3` of their names assigned again.
+    """Yield operations with the suffixes `#2`, `#3` of visible names, and of origins, assigned again.
 
     A suffix shows that another operation, which may be a hidden one, has the same name without it.
     """

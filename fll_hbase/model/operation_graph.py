@@ -52,7 +52,7 @@ class OperationPath:
     influence: Influence
 
     def rename(self, names: dict[str, str]) -> OperationPath:
-        """Return the path with each operation renamed to `names[operation]`."""
+        """Return the path with each operation renamed to `names[operation]`. Raises KeyError."""
         return OperationPath(tuple(names[name] for name in self.operations), self.influence)
 
 
@@ -150,6 +150,7 @@ def merge(
 
 
 def _keys(graph: OperationGraph) -> set[GraphKey]:
+    """Return the keys of all operations, nodes, connections and paths of a graph."""
     return {*graph.operations, *graph.nodes, *graph.connections, *graph.paths}
 
 
@@ -159,6 +160,7 @@ class _Walk:
     def __init__(
         self, operations: Iterable[Operation], *, indirect: bool, connections_max: int | None
     ) -> None:
+        """Index the outputs and consumers of the operations; the graph is empty. None means any number."""
         self.operations = {operation.name: operation for operation in operations}
         self._indirect = indirect
         self._connections_max = connections_max
@@ -223,10 +225,11 @@ class _Walk:
                 self.add_write(node, operation.destination)
 
     def add_operation(self, operation: Operation) -> None:
+        """Add an operation to the graph."""
         self._visited[operation.name] = operation
 
     def add_node(self, node: NodeId) -> None:
-        """Add a node and queue it, unless it was added before."""
+        """Add a node and queue it, unless it was added before; its source is the dataset of a Read."""
         if node not in self._nodes:
             producer = self.operations[node[0]]
             source = producer.source if isinstance(producer, Read) else None
@@ -240,6 +243,7 @@ class _Walk:
         self._nodes[node] = replace(previous, destinations=previous.destinations | {destination})
 
     def _follows(self, input_field: InputField) -> bool:
+        """Return whether the walk follows an input: every one, or without `indirect` direct ones alone."""
         return self._indirect or input_field.influence is Influence.DIRECT
 
     def _connect(self, connection: tuple[NodeId, NodeId, str], influence: Influence) -> bool:
@@ -337,7 +341,7 @@ class _PathUnion:
         return len(self._next) - previous_length
 
     def build(self) -> OperationPath:
-        """Return the union."""
+        """Return the union as a path."""
         names = []
         name = self._next[None]
         while name is not None:

@@ -23,6 +23,6 @@ class RetentionPolicy:
     datasets_ms: Mapping[Dataset, int] = field(default_factory=dict)
 
     def cutoff_ms(self, dataset: Dataset) -> int:
-        """Return the cut-off that applies to a dataset."""
+        """Return the cut-off of a dataset: its own, else that of its namespace, else the default."""
         namespace_ms = self.namespaces_ms.get(dataset.namespace, self.default_ms)
         return self.datasets_ms.get(dataset, namespace_ms)

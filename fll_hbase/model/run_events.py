@@ -151,12 +151,12 @@ def make_event(
 
 
 def decode_lineage(text: bytes) -> EventLineage:
-    """Decode a stored event body. Raises CorruptRow."""
+    """Return the lineage of a stored event body. Raises CorruptRow if it is not one."""
     return _decode(text, EventLineage)
 
 
 def decode_run_facts(text: bytes) -> EventRunFacts:
-    """Decode a stored event body. Raises CorruptRow."""
+    """Return the facts of a stored event body. Raises CorruptRow if it is not one."""
     return _decode(text, EventRunFacts)
 
 
@@ -213,7 +213,7 @@ def program_run(
 
 
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
-    """Return the start of a run, in milliseconds since 1970, and its state.
+    """Return the start of a run, in milliseconds since 1970, and its state; at least one event is given.
 
     It starts at its first START, or without one at its first event. FAIL has priority over ABORT, ABORT over
     COMPLETE, wherever they are; without any of them the run is RUNNING.
@@ -235,6 +235,7 @@ def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> Datase
     """Return the mention with its dataset indexes in another list; `positions` maps old to new ones."""
 
     def remap(inputs: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
+        """Return the inputs with new dataset indexes, sorted."""
         # Half the time of msgspec.structs.replace: an event may have a hundred thousand inputs.
         return tuple(
             sorted(
@@ -261,7 +262,7 @@ def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> Datase
 
 
 def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> str:
-    """Return the name of the parent job, or of the job itself if it has no parent.
+    """Return the name of the application: that of the parent job, or the job's own without a parent.
 
     If the parent's name is not known, it is the job's own up to the first dot.
     """
@@ -272,6 +273,7 @@ def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> 
 
 
 def _decode(text: bytes, shape: type[Shape]) -> Shape:
+    """Return the struct that JSON encodes. Raises CorruptRow if it is not JSON of this shape."""
     try:
         return msgspec.json.decode(text, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -300,12 +302,12 @@ def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMe
 
 
 def has_numbered_columns(mention: DatasetMention) -> bool:
-    """Return whether a column of an output has a number for its name, such as `_0`."""
+    """Return whether any column of an output has a number for its name, such as `_0`."""
     return any(_NUMBER.fullmatch(column.name) for column in mention.columns or ())
 
 
 def has_misnamed_columns(mention: DatasetMention) -> bool:
-    """Return whether a column of an output is, in any case of its letters, no field of its schema.
+    """Return whether a column of an output is missing in its schema, letter case aside.
 
     False without a schema. Clients that read the SQL of an INSERT name columns as the query does, though they
     are written by position.
@@ -326,10 +328,10 @@ def _are_misnamed(
 def _goes_before(
     later: DatasetMention, earlier: DatasetMention, fields: tuple[tuple[str, str], ...] | None
 ) -> bool:
-    """Return whether the columns of the later event replace those of the earlier one.
+    """Return whether the columns of the later mention replace those of the earlier one.
 
     Columns given by an event win over columns derived from SQL, unless only the latter are `fields` of the
-    dataset. Numbered columns lose to both. Among equals the later event wins.
+    dataset. Numbered columns lose to both. Among equals the later mention wins.
     """
     if _is_derived(later) is not _is_derived(earlier):
         derived, given = (later, earlier) if _is_derived(later) else (earlier, later)

@@ -20,7 +20,7 @@ class State(Enum):
 
     @property
     def failed(self) -> bool:
-        """Whether queries exclude the run by default."""
+        """Whether the run failed or was aborted: queries exclude it by default."""
         return self in (State.FAIL, State.ABORT)
 
 
@@ -54,7 +54,7 @@ class ProgramRun:
 
     @property
     def program_id(self) -> ProgramId:
-        """Return the identity of the program; a run id belongs to the program that recorded it first."""
+        """Return the identity of the run's program, which has no version and type."""
         return ProgramId(self.namespace, self.application, self.program)
 
 

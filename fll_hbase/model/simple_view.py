@@ -71,7 +71,7 @@ def downstream_simple_view(
 ) -> OperationGraph:
     """Return the ultimate destinations of a source field with the transforms on any path to each.
 
-    The limits are those of `upstream_simple_view`.
+    The limits are those of `upstream_simple_view`. Empty if no Read reads the field.
     """
     steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
@@ -93,7 +93,7 @@ def downstream_simple_view(
 
 
 def input_influences(operation: Operation) -> dict[NodeId, Influence]:
-    """Return the influence of each input; direct if one is both."""
+    """Return the influence of each input by origin and field; direct if one is both."""
     influences: dict[NodeId, Influence] = {}
     for field in inputs_of(operation):
         node = field.origin, field.name
@@ -109,6 +109,7 @@ class Steps:
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
+        """Index the operations of a content, or of some of its fields. Nothing is followed yet."""
         self.operations = {operation.name: operation for operation in operations}
         self.origins: dict[str, _Influences] = {name: {} for name in self.operations}
         self.consumers: dict[str, _Influences] = {name: {} for name in self.operations}
@@ -154,7 +155,7 @@ class Steps:
                     yield operation
 
     def consumers_of(self, node: NodeId) -> _Influences:
-        """Return the transforms that have one field as input."""
+        """Return the transforms that have one field as input, with its influence on each."""
         consumers = self._consumers_of.get(node, {})
         return {
             name: kind for name, kind in consumers.items() if isinstance(self.operations[name], Transform)
@@ -243,6 +244,7 @@ def _spread(
 
 
 def _strengthen(influences: _Influences, name: str, influence: Influence) -> None:
+    """Set the influence of a name, unless it is direct already."""
     if influences.get(name) is not Influence.DIRECT:
         influences[name] = influence
 
@@ -265,10 +267,12 @@ class _View:
         self._ranks = {operation.name: rank for rank, operation in enumerate(ordered)}
 
     def add_operations(self, names: Iterable[str]) -> None:
+        """Add the operations of these names to the view."""
         for name in names:
             self._operations[name] = self._steps.operations[name]
 
     def add_node(self, node: NodeId, *destinations: Dataset) -> None:
+        """Add a field with its operation, and unite `destinations` with those that it has in the view."""
         self.add_operations([node[0]])
         producer = self._steps.operations[node[0]]
         source = producer.source if isinstance(producer, Read) else None
@@ -296,12 +300,13 @@ class _View:
         return True
 
     def is_cut(self) -> bool:
-        """Return whether a path was left out, or there were so many steps that no more may be added."""
+        """Return whether a path was left out, or the limit of steps is exceeded, which is then noted."""
         if self._steps_max is not None and self._steps.followed > self._steps_max:
             self._truncated_by.add(f"steps_max={self._steps_max}")
         return bool(self._truncated_by)
 
     def graph(self) -> OperationGraph:
+        """Return the view as a graph without connections."""
         return OperationGraph(
             self._operations, self._nodes, {}, self._paths, truncated_by=frozenset(self._truncated_by)
         )

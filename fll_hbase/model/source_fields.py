@@ -17,6 +17,7 @@ class SourceFields:
     """The source fields, of a range of positions, that lead to each destination."""
 
     def __init__(self, field_map: FieldMap, positions: range) -> None:
+        """Prepare to resolve the fields of a map; only source fields at `positions` are returned."""
         self.field_map = field_map
         self._positions = positions
         self._resolver = FieldSetResolver(field_map.sets, positions)
@@ -47,7 +48,7 @@ class SourceFields:
             yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
 
     def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
-        """Return the positions of the fields that influence a destination as a whole."""
+        """Return the positions of the fields that influence a destination as a whole, sorted; () for None."""
         number = self._dataset_wide.get(destination) if destination else None
         return self._resolver.members(number).indirect if number is not None else ()
 
@@ -71,6 +72,7 @@ class SourceFields:
         return [entry.number for entry in self._derived.get(destination, ())]
 
     def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
+        """Return, by copied field of a destination, the positions of its sources that are in the range."""
         positions: dict[str, list[int]] = {}
         for entry in self._copied.get(destination, ()):
             for name, position in zip(entry.fields, entry.positions, strict=True):
@@ -79,6 +81,7 @@ class SourceFields:
         return positions
 
     def _derived_numbers(self, destination: Dataset) -> dict[str, list[int]]:
+        """Return, by derived field of a destination, the numbers of its sets that reach into the range."""
         numbers: dict[str, list[int]] = {}
         for entry in self._derived.get(destination, ()):
             if self._resolver.reaches(entry.number):
@@ -99,6 +102,7 @@ class SourceFields:
 
 
 def _by_destination(entries: Iterable[E]) -> dict[Dataset, list[E]]:
+    """Return the entries grouped by destination, in their order."""
     grouped: dict[Dataset, list[E]] = {}
     for entry in entries:
         grouped.setdefault(entry.destination, []).append(entry)

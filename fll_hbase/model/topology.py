@@ -102,6 +102,7 @@ def _without_unknown(origins: Mapping[str, Iterable[str]]) -> dict[str, set[str]
 
 
 def _consumers(graph: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return the graph reversed: by each name the names that have it as origin."""
     consumers: dict[str, list[str]] = {name: [] for name in graph}
     for name, origins in graph.items():
         for origin in origins:

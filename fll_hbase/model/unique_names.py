@@ -13,7 +13,7 @@ class UniqueNames:
         self._counts: dict[str, int] = {}
 
     def assign(self, name: str) -> str:
-        """Return the name, with the first free suffix `#2`, `#3`, ... if it was assigned before."""
+        """Return, and remember, the name, with the first free suffix `#2`, `#3`, ... if it is taken."""
         number = self._counts.get(name, 0) + 1
         unique = name if number == 1 else f"{name}#{number}"
         # Counted per name, since starting at #2 each time would be quadratic in equal names.

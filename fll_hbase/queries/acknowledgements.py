@@ -25,7 +25,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 
 
 def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
-    """Return the acknowledgement of one run."""
+    """Return the acknowledgement of one run; `replaced` and `warnings` are left out if there are none."""
     body: Json = {"checksum": result.checksum, "run": result.run, "recorded": result.recorded}
     if result.replaced:
         body["replaced"] = True

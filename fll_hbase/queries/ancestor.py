@@ -289,11 +289,12 @@ class AncestorRelationsOfDataset(_Directed, DatasetQuery[AncestorDatasetSummaryA
 
 
 def _limits(results: Iterable[RelatedFields | FieldPrograms | DatasetSummary]) -> tuple[str, ...]:
-    """Return the limits that cut any of the results."""
+    """Return the limits that cut any of the results, each once, sorted."""
     return tuple(sorted({limit for result in results for limit in result.truncated_by}))
 
 
 def _by_dataset(fields: Sequence[DatasetField]) -> tuple[AncestorDatasetFields, ...]:
+    """Return fields, which are sorted, grouped by dataset; a hidden dataset has no fields."""
     return tuple(
         AncestorDatasetFields(
             dataset=_dataset_id(dataset),
@@ -304,12 +305,14 @@ def _by_dataset(fields: Sequence[DatasetField]) -> tuple[AncestorDatasetFields, 
 
 
 def _dataset_id(dataset: Dataset) -> AncestorDataset:
+    """Return a dataset as CDAP names it; a hidden one by its number."""
     if is_hidden(dataset):
         return AncestorDataset(hidden=name_json.hidden_number(dataset.name), entity="DATASET")
     return AncestorDataset(namespace=dataset.namespace, dataset=dataset.name, entity="DATASET")
 
 
 def _relations(item: RelatedDataset) -> AncestorRelations:
+    """Return a related dataset of the store with its field pairs as one of an answer."""
     relations = (
         AncestorRelation(source=source, destination=destination) for source, destination in item.relations
     )
@@ -319,6 +322,7 @@ def _relations(item: RelatedDataset) -> AncestorRelations:
 
 
 def _performed(item: PerformedOperations) -> AncestorPerformed:
+    """Return operations and their programs as one item of an answer, without those of hidden datasets."""
     shown = (operation for operation in item.operations if not is_hidden_operation(operation.name))
     return AncestorPerformed(
         programs=tuple(map(_last_run, item.last_runs)), operations=tuple(map(_operation, shown))
@@ -326,12 +330,14 @@ def _performed(item: PerformedOperations) -> AncestorPerformed:
 
 
 def _last_run(run: ProgramRun) -> AncestorLastRun:
+    """Return the program of a run, with the start of the run in whole seconds since 1970, rounded down."""
     program = AncestorProgram(**name_json.program(run, name_json.PROGRAM_WITH_VERSION), entity="PROGRAM")
     # Whole seconds, rounded down, as CDAP has them.
     return AncestorLastRun(program=program, last_executed_time_in_seconds=run.start_ms // 1000)
 
 
 def _operation(operation: Operation) -> AncestorOperation:
+    """Return an operation as CDAP has it: a READ has a dataset as input, a WRITE one as output."""
     inputs = AncestorInputs(fields=tuple(map(_input, inputs_of(operation))))
     outputs = AncestorOutputs(fields=tuple(field.name for field in outputs_of(operation)))
     match operation:
@@ -347,6 +353,7 @@ def _operation(operation: Operation) -> AncestorOperation:
 
 
 def _input(item: InputField) -> AncestorInputField:
+    """Return an input by operation and field, or by the number of its hidden dataset."""
     if is_hidden_operation(item.origin):
         return AncestorInputField(hidden=name_json.hidden_number(item.origin))
     return AncestorInputField(origin=item.origin, name=item.name)

@@ -75,6 +75,7 @@ class DatasetDetailsAnswer(Body, frozen=True, kw_only=True):
 
 
 def _namespace_rows(body: Json) -> list[Json]:
+    """Return a row for each namespace of an answer's JSON."""
     return [{"namespace": name} for name in body["namespaces"]]
 
 

@@ -115,7 +115,7 @@ def recorded_operations(operations: Sequence[Operation]) -> tuple[RecordedOperat
 
 
 def _dataset(dataset: Dataset, read: set[Dataset], written: set[Dataset]) -> DatasetOfContent:
-    """Return a dataset's names with `forward` (read), `backward` (written) or `both`."""
+    """Return a dataset with `forward` if it is in `read`, `backward` if in `written`, `both` if in both."""
     # As in lists of runs: backward is what a run wrote, forward what it read.
     direction: AnyDirection = "forward" if dataset in read else "backward"
     both = dataset in read and dataset in written

@@ -102,7 +102,7 @@ class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
 
 
 def derivation_path(derivation: Derivation) -> Path:
-    """Return a derivation of the store as one of an answer."""
+    """Return a derivation of the store as one of an answer, without operations of hidden datasets."""
     shown = (item for item in derivation.operations if not is_hidden_operation(item.name))
     return Path(
         operations=tuple(map(_step, shown)),

@@ -238,7 +238,7 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
 
 
 def _difference(diff: FieldDiff) -> Json:
-    """Return the members of a diff; `omitted` names those that are unknown."""
+    """Return the members of a diff; what is unknown (None) is empty, and named in `omitted`."""
     parts = {"gained": diff.gained, "lost": diff.lost}
     body: Json = {name: _NO_PARTS if part is None else _parts(part) for name, part in parts.items()}
     omitted = tuple(name for name, part in parts.items() if part is None)
@@ -246,6 +246,7 @@ def _difference(diff: FieldDiff) -> Json:
 
 
 def _parts(parts: DerivationParts) -> Parts:
+    """Return parts of derivations as JSON, each kind sorted, without operations of hidden datasets."""
     operations = [operation for operation in parts.operations if not is_hidden_operation(operation.name)]
     edges = map(_edge, parts.edges)
     return Parts(
@@ -258,6 +259,7 @@ def _parts(parts: DerivationParts) -> Parts:
 
 
 def _operation_key(operation: OperationIdentity) -> tuple[str, ...]:
+    """Return the sort key of an operation: name, type, description, and the names of its dataset if any."""
     # A TRANSFORM has no dataset, and Python compares None with nothing.
     dataset = operation.dataset
     names = (dataset.namespace, dataset.name) if dataset else ()
@@ -265,6 +267,7 @@ def _operation_key(operation: OperationIdentity) -> tuple[str, ...]:
 
 
 def _operation(operation: OperationIdentity) -> Operation:
+    """Return an operation as one of an answer, with the dataset of a READ or WRITE."""
     return Operation(
         name=operation.name,
         description=operation.description,
@@ -274,6 +277,7 @@ def _operation(operation: OperationIdentity) -> Operation:
 
 
 def _edge(edge: derivation_parts.Edge) -> Edge:
+    """Return an edge as one of an answer; only an indirect one has its influence."""
     return Edge(
         start=field_lineage.node_id(edge.start),
         to=field_lineage.node_id(edge.end),

@@ -92,6 +92,7 @@ class FieldLineageAnswer(Body, frozen=True, kw_only=True):
 
 
 def _rows(body: Json) -> list[Row]:
+    """Return a row for each connection of an answer's JSON, with `direct` as the default influence."""
     return [{"influence": "direct", **connection} for connection in body["connections"]]
 
 
@@ -186,6 +187,7 @@ def _nodes(graph: OperationGraph) -> Iterator[Node]:
 
 
 def _node(node: operation_graph.Node, graph: OperationGraph) -> Node:
+    """Return a node of a graph as one of an answer; `failed` if failed runs alone have it."""
     origin, name = node.id
     number = name_json.hidden_number(origin) if is_hidden_operation(origin) else 0
     destinations = tuple(map(dataset_name, sorted(node.destinations)))
@@ -203,6 +205,7 @@ def _node(node: operation_graph.Node, graph: OperationGraph) -> Node:
 
 
 def _operation(name: str, graph: OperationGraph) -> Operation:
+    """Return the operation of that name in a graph as one of an answer. Raises KeyError."""
     operation = graph.operations[name]
     dataset = dataset_of(operation)
     return Operation(
@@ -256,4 +259,5 @@ def _distinct(connections: Iterable[Connection]) -> Iterator[Connection]:
 
 
 def _is_hidden(identifier: str) -> bool:
+    """Return whether a node id is that of a hidden dataset: it alone has no dot."""
     return "." not in identifier

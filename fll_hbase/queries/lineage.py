@@ -69,11 +69,12 @@ class LineageEntry(Body, frozen=True, kw_only=True):
 
 
 def _rows(entries: Sequence[Json]) -> list[Row]:
+    """Return a row for each field pair of all entries, and one for each entry that is unknown."""
     return [row for entry in entries for row in _entry_rows(entry)]
 
 
 def _entry_rows(entry: Json) -> Iterator[Row]:
-    """Yield a row for each field pair of an entry, and one for an entry whose fields are not known."""
+    """Yield a row for the entry itself if it is unknown, then one for each of its field pairs."""
     common = {
         "level": entry["level"],
         "direction": entry["direction"],
@@ -89,6 +90,7 @@ def _entry_rows(entry: Json) -> Iterator[Row]:
 
 
 def _prefixed(prefix: str, dataset: Json | None) -> Json:
+    """Return the names of a dataset as columns such as `sourceName`; {} for None."""
     return {f"{prefix}{name.title()}": dataset[name] for name in ("namespace", "name")} if dataset else {}
 
 

@@ -17,14 +17,14 @@ _NUMBERED = re.compile(rf"(?:{MARK})?hidden ([0-9]+)(?:{MARK_END}.*)?", re.DOTAL
 
 
 def dataset(name: Dataset) -> Json:
-    """Return a dataset by name."""
+    """Return a dataset as JSON: `namespace` and `name`, or `hidden` with its number."""
     if is_hidden(name):
         return {"hidden": hidden_number(name.name)}
     return {"namespace": name.namespace, "name": name.name}
 
 
 def field(name: DatasetField) -> Json:
-    """Return a field by name; of a hidden dataset nothing but its number."""
+    """Return a field as JSON: `namespace`, `name` and `field`, or `hidden` with the number of its dataset."""
     if is_hidden(name.dataset):
         return dataset(name.dataset)
     # Not by way of that of the dataset: answers have thousands.
@@ -94,7 +94,7 @@ def add_hidden_names(body: Any) -> None:
 
 
 def remove_hidden_names(body: Any) -> Any:
-    """Return an answer without what `add_hidden_names` added."""
+    """Return a copy of an answer without what `add_hidden_names` added."""
     if isinstance(body, dict):
         added = {"unknown"} if _is_hidden_edge(body) else set()
         if "hidden" in body and body.get("namespace") == HIDDEN_NAMESPACE:
@@ -105,10 +105,12 @@ def remove_hidden_names(body: Any) -> Any:
 
 
 def _is_input(body: Mapping[str, Any]) -> bool:
+    """Return whether a body is an input of an operation, and not a field of a reach, which also has hops."""
     return "influence" in body and "hops" not in body
 
 
 def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
+    """Return whether an object is an entry of lineage without pairs and with a hidden end."""
     ends = (body.get("source"), body.get("destination"))
     return body.get("fieldmap") == [] and any(isinstance(end, dict) and "hidden" in end for end in ends)
 
@@ -137,7 +139,7 @@ def hidden_number(name: str) -> int:
 
 
 def _input(field: InputField, body: Json) -> Json:
-    """Return the JSON of an input, for a hidden origin with its number instead."""
+    """Return `body`, the JSON of an input, as it is; for a hidden origin with its number in place of it."""
     if not is_hidden_operation(field.origin):
         return body
     # The name is `*`, or that of the field of a visible dataset which it is written to.

@@ -48,10 +48,10 @@ class ProgramName(Body, frozen=True, kw_only=True):
 
 
 def dataset_name(dataset: Dataset) -> DatasetName:
-    """Return the name of a dataset."""
+    """Return the name of a dataset; the number of a hidden one."""
     return DatasetName(**name_json.dataset(dataset))
 
 
 def field_name(field: DatasetField) -> FieldName:
-    """Return the name of a field; of a hidden dataset nothing but its number."""
+    """Return the name of a field; for one of a hidden dataset the number of that alone."""
     return FieldName(**name_json.field(field))

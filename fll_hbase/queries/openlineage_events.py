@@ -119,10 +119,12 @@ class NamespaceOpenLineageEvents(ProgramRuns[Events]):
 def _program_events(
     query: ProgramRuns[Events], store: LineageStore, namespace: str, now_ms: int
 ) -> Answer[Events]:
+    """Return a page of the runs of a query's window as events; the namespace "" is all namespaces."""
     window = query.window(now_ms)
     page = query.read_page(store, window, namespace)
     return Answer(_events(store, page), window, truncated_by=page.truncated_by, cursor=next_cursor(page))
 
 
 def _events(store: LineageStore, page: RunsPage) -> Events:
+    """Return the runs of a page as events, in its order."""
     return msgspec.convert(export_runs(store.catalogue, store.tags, store.run_details(page)), Events)

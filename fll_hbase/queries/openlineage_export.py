@@ -63,6 +63,7 @@ def unchanged_ids(facts: Sequence[EventRunFacts]) -> Json:
 
 
 def _job_run(reference: tuple[str, str, str]) -> Json:
+    """Return a triple of namespace, job and run id as an object with `run` and `job`."""
     namespace, name, run = reference
     return {"run": {"runId": run_id(run)}, "job": {"namespace": namespace, "name": name}}
 
@@ -93,6 +94,7 @@ class _ContentParts(NamedTuple):
 
 
 def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
+    """Return what the events of all runs with one content share, without hidden datasets."""
     field_map = content.field_map
     has_hidden = any(map(is_hidden, (*field_map.sources, *field_map.destinations)))
     return _ContentParts(
@@ -162,13 +164,14 @@ def _catalogue_facets(entry: CatalogueDataset, fields: Sequence[CatalogueField])
 
 
 def _documentation(description: str) -> Json:
+    """Return the facet of a description by name; {} for an empty description."""
     if not description:
         return {}
     return {"documentation": _standard("1-1-0/DocumentationDatasetFacet", description=description)}
 
 
 def _with_tags(tags: Iterable[FieldTag]) -> Json:
-    """Return the facet of the tags of fields, nothing without any; `source` is who put a tag."""
+    """Return the facet of the tags of fields by name; {} without any. `source` is who put a tag."""
     listed = [_tag(tag) for tag in tags]
     return {"tags": _standard("1-0-0/TagsDatasetFacet", tags=listed)} if listed else {}
 
@@ -183,7 +186,7 @@ def _tag(tag: FieldTag) -> Json:
 
 
 def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
-    """Return one event for each run, in the order given; events of one content share its parts."""
+    """Return one event for each run, in the order given; events of one content share its lists."""
     parts: dict[str, _ContentParts] = {}
     events = []
     for details, content in runs:
@@ -212,7 +215,7 @@ def dataset_event(metadata: DatasetMetadata, tags: Iterable[FieldTag], *, time_m
 
 
 def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
-    """Return all datasets that any of the runs read or wrote."""
+    """Return all datasets that any of the runs read or wrote, without hidden ones."""
     maps = [content.field_map for _, content in runs]
     datasets = {dataset for field_map in maps for dataset in (*field_map.sources, *field_map.destinations)}
     return {dataset for dataset in datasets if not is_hidden(dataset)}
@@ -249,6 +252,7 @@ def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str
 
 
 def _job_facets(details: RunDetails) -> Iterator[tuple[str, Json]]:
+    """Yield the facets of the program of a run by name: its type, and the SQL if that is recorded."""
     run = details.committed.run
     yield (
         "jobType",
@@ -278,12 +282,14 @@ def _run(run: ProgramRun) -> Json:
 
 
 def _operations(content: Content) -> list[Json]:
+    """Return the operations of a content as JSON, without hidden ones and inputs from them."""
     # Of hidden datasets nothing but that there are any: the standard has no place for their numbers.
     shown = (item for item in content.operations if not is_hidden_operation(item.name))
     return [operation_to_dict(_without_hidden_inputs(operation)) for operation in shown]
 
 
 def _without_hidden_inputs(operation: Operation) -> Operation:
+    """Return the operation without inputs from hidden operations; itself if it has none."""
     if isinstance(operation, Read):
         return operation
     inputs = tuple(item for item in operation.inputs if not is_hidden_operation(item.origin))
@@ -341,6 +347,7 @@ def _inputs_by_field(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]
 
 
 def _input(source: Dataset, field: str, dependency: str) -> Json:
+    """Return a source field as an input of a column; `dependency` is DIRECT or INDIRECT."""
     transformations = [{"type": dependency}]
     return {
         "namespace": source.namespace,
@@ -351,6 +358,7 @@ def _input(source: Dataset, field: str, dependency: str) -> Json:
 
 
 def _dataset(dataset: Dataset, content: Content, aliases: Aliases) -> Json:
+    """Return a dataset of an event with its schema and its aliases, if the content and `aliases` have any."""
     facets: Json = {}
     types = _field_types(content, dataset)
     if types:
@@ -361,11 +369,13 @@ def _dataset(dataset: Dataset, content: Content, aliases: Aliases) -> Json:
 
 
 def _schema(fields: Iterable[tuple[str, str]]) -> Json:
+    """Return the facet `schema` of names and types; an empty type is left out."""
     members = [{"name": name, **({"type": type_} if type_ else {})} for name, type_ in fields]
     return _standard("1-2-0/SchemaDatasetFacet", fields=members)
 
 
 def _symlinks(aliases: Iterable[Dataset]) -> Json:
+    """Return the facet `symlinks` of the aliases of a dataset."""
     # The facet requires a type; that of an alias is not recorded.
     identifiers = [{"namespace": alias.namespace, "name": alias.name, "type": "TABLE"} for alias in aliases]
     return _standard("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
@@ -399,6 +409,7 @@ def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str
 
 
 def _nominal(facts: EventRunFacts) -> Json | None:
+    """Return the members of the facet `nominalTime`; None without a nominal start."""
     # The facet requires the start: an end alone cannot be exported.
     if not facts.nominal_start:
         return None
@@ -407,13 +418,16 @@ def _nominal(facts: EventRunFacts) -> Json | None:
 
 
 def _error(message: str) -> Json | None:
+    """Return the members of the facet `errorMessage`; None for an empty message."""
     # The facet requires the language, which is not recorded.
     return {"message": message, "programmingLanguage": "unknown"} if message else None
 
 
 def _standard(schema: str, **members: Any) -> Json:
+    """Return a facet of the standard; `schema` is version and name, such as `1-0-1/SymlinksDatasetFacet`."""
     return _facet(f"{_SPEC}facets/{schema}.json#/$defs/{schema.partition('/')[2]}", **members)
 
 
 def _facet(schema: str, **members: Any) -> Json:
+    """Return a facet of this exporter with these members; `schema` is the URL of its schema."""
     return {"_producer": EXPORTER, "_schemaURL": schema, **members}

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def encode_cursor(*parts: str) -> str:
-    """Return the last item of a page as opaque text; the next page starts after it."""
+    """Return texts, which name the last item of a page, as one opaque text: the next page starts after it."""
     return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode().rstrip("=")
 
 
@@ -76,7 +76,7 @@ def decode_skip_cursor(text: str | None) -> int:
 
 
 def invalid_cursor() -> InvalidQuery:
-    """Return the error for a cursor that does not come from a page before."""
+    """Return the error, not raised, for a cursor that does not come from a page before."""
     return InvalidQuery([FieldError("cursor", INVALID)])
 
 

@@ -88,7 +88,7 @@ class Parameter:
                 return flag_fault(value)
 
     def _empty_fault(self, value: Any) -> str:
-        """Return the error text of an empty or missing name, "" if it may be empty."""
+        """Return the fault of an empty text, `value`, which is None or ""; "" if it may be empty."""
         return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 
@@ -100,6 +100,7 @@ def parameters(query: type[Any]) -> tuple[Parameter, ...]:
 
 
 def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
+    """Return the parameter of a dataclass field, by its type hint and the About that annotates it."""
     about = About()
     if get_origin(hint) is Annotated:
         hint, *annotations = get_args(hint)
@@ -165,7 +166,7 @@ def word_fault(word: Any, words: tuple[str, ...]) -> str:
 
 
 def name_fault(name: Any) -> str:
-    """Return what is wrong with a name that is not a string, empty or not UTF-8; "" if nothing."""
+    """Return what is wrong with a name: not a string, empty, or not UTF-8; "" if nothing."""
     if not isinstance(name, str):
         return f"{name!r} is not a text"
     try:

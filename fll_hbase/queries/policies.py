@@ -66,7 +66,7 @@ class PoliciesAnswer(Body, frozen=True, kw_only=True):
 
 
 def policy_body(stored: AgePolicy, warnings: Iterable[FieldError] = ()) -> Policy:
-    """Return a policy as the body of an answer."""
+    """Return a stored policy as the body of an answer, with the warnings about what was put."""
     return Policy(
         name=stored.name,
         max_age=stored.max_age.text,
@@ -84,6 +84,7 @@ def subject(policy: Mapping[str, Any]) -> str:
 
 
 def _rows(body: Json) -> list[Row]:
+    """Return the policies of an answer's JSON as rows, each with a text of what it applies to."""
     return [policy | {"appliesTo": subject(policy)} for policy in body["policies"]]
 
 

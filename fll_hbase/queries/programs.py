@@ -86,7 +86,7 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
 
 
 def programs_answer(listed: results.Programs) -> ProgramsAnswer:
-    """Return the programs that the store lists."""
+    """Return the programs that the store lists as an answer, in their order."""
     return ProgramsAnswer(
         programs=tuple(map(_program, listed.programs)),
         truncated=bool(listed.truncated_by),
@@ -95,6 +95,7 @@ def programs_answer(listed: results.Programs) -> ProgramsAnswer:
 
 
 def _program(usage: results.ProgramUsage) -> Program:
+    """Return a program of the store as one of an answer; a hidden one by its number."""
     last = usage.last
     counts = Program(
         direction=direction_word(usage.directions),
@@ -111,7 +112,7 @@ def _program(usage: results.ProgramUsage) -> Program:
 
 
 def direction_word(values: frozenset[Direction]) -> AnyDirection:
-    """Return directions as one word: both, or the only one."""
+    """Return directions, at least one, as one word: both, backward or forward."""
     if len(values) == len(BOTH):
         return "both"
     return flow_word(*values)

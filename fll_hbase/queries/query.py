@@ -225,10 +225,10 @@ class WindowedWithFailed(Windowed):
 
 
 def flow_word(direction: Direction) -> FlowDirection:
-    """Return a direction as a word."""
+    """Return a direction as its word: backward or forward."""
     return "backward" if direction is Direction.BACKWARD else "forward"
 
 
 def directions(direction: str) -> tuple[Direction, ...]:
-    """Return the directions of a word: backward, forward, or both."""
+    """Return the directions of a word: both, backward or forward. Raises ValueError for another one."""
     return BOTH if direction == "both" else (Direction(direction),)

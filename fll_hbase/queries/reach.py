@@ -257,7 +257,7 @@ def _edge(
 
 
 def span_members(span: results.RunSpan | None) -> dict[str, Any]:
-    """Return the members about runs; none if these were not counted."""
+    """Return the members about runs by attribute; {} for None, if these were not counted."""
     if span is None:
         return {}
     return {
@@ -270,6 +270,7 @@ def span_members(span: results.RunSpan | None) -> dict[str, Any]:
 
 
 def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
+    """Yield the unknown relations of all directions; with one alone they have no direction."""
     for direction, reach in by_direction.items():
         word = None if len(by_direction) == 1 else flow_word(direction)
         yield from unknown_relations(reach, word)
@@ -278,7 +279,7 @@ def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
 def unknown_relations(
     reach: results.Reach, direction: FlowDirection | None = None
 ) -> Iterator[UnknownRelation]:
-    """Yield the pairs of datasets that are related without known fields."""
+    """Yield the pairs of datasets that are related without known fields, each with this direction."""
     for source, destination in reach.unknown:
         yield UnknownRelation(
             source=dataset_name(source), destination=dataset_name(destination), direction=direction

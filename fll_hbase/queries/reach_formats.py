@@ -48,6 +48,7 @@ _ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", 
 
 
 def _rows(body: Json) -> list[Row]:
+    """Return a row for each edge of an answer's JSON, with the names of its ends as columns."""
     ends = [(end, name) for end in ("from", "to") for name in _ENDS]
     return [edge | {f"{end}{name.title()}": edge[end][name] for end, name in ends} for edge in body["edges"]]
 
@@ -62,11 +63,12 @@ def to_csv(body: Body) -> str:
 
 
 def _cell(value: object) -> object:
+    """Return a value for CSV: a boolean as `true` or `false`, anything else as it is."""
     return _text(value) if isinstance(value, bool) else value
 
 
 def to_graphml(answer: Body) -> str:
-    """Return a directed graph, with the members of nodes and edges as data."""
+    """Return the fields and edges as GraphML, a directed graph, with their members as data."""
     body = msgspec.to_builtins(answer)
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
     node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string"} | _ORDER_AND_DIRECTION
@@ -112,14 +114,17 @@ def to_mermaid(answer: Body) -> str:
 
 
 def _node_ids(body: Json) -> dict[tuple[str, ...], str]:
+    """Return an id, `n0` and so on, for each node of an answer's JSON by its names."""
     return {_name(node): f"n{number}" for number, node in enumerate(body["nodes"])}
 
 
 def _name(end: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return namespace, dataset and field of a node or of an end of an edge; a hidden one by its number."""
     return tuple(name_json.names(end, _ENDS))
 
 
 def _add_data(element: ElementTree.Element, domain: str, values: Mapping[str, Any]) -> None:
+    """Add to a GraphML element a data element for each value; `domain` is `node` or `edge`."""
     for name, value in values.items():
         ElementTree.SubElement(element, "data", key=f"{domain}-{name}").text = _xml_text(_text(value))
 
@@ -167,5 +172,5 @@ def flowchart(
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes, in which no character ends it or is markup."""
+    """Return a text in quotes for Mermaid, with line ends as blanks and special characters escaped."""
     return f'"{text.translate(_ESCAPES)}"'

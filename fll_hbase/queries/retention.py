@@ -72,7 +72,7 @@ class RetentionReportAnswer(Body, frozen=True, kw_only=True):
 
 
 def _rows(body: Json) -> Iterator[Row]:
-    """Yield a row for each field and program."""
+    """Yield a row for each program of each field; `source` is the field that the path begins with."""
     for item in body["fields"]:
         source = item["path"][0]
         ends = {name: item[name] for name in ("namespace", "name", "field")}
@@ -157,6 +157,7 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
 
 
 def _expired_field(item: results.ExpiredField) -> ExpiredField:
+    """Return an expired field of the store as one of an answer, with the span of the runs of all programs."""
     programs = item.written.programs
     oldest = min((program.oldest for program in programs), key=_start_and_id)
     newest = max((program.newest for program in programs), key=_start_and_id)
@@ -170,6 +171,7 @@ def _expired_field(item: results.ExpiredField) -> ExpiredField:
 
 
 def _program(program: results.ProgramRuns) -> ExpiredProgram:
+    """Return a program of the store, with its expired runs, as one of an answer."""
     return ExpiredProgram(
         **name_json.program(program.newest),
         runs=program.runs,
@@ -178,6 +180,7 @@ def _program(program: results.ProgramRuns) -> ExpiredProgram:
 
 
 def _span(oldest: ProgramRun, newest: ProgramRun) -> Json:
+    """Return ids and starts of the oldest and the newest run by attribute."""
     return {
         "oldest_run": oldest.run,
         "oldest_start": oldest.start_ms,
@@ -187,4 +190,5 @@ def _span(oldest: ProgramRun, newest: ProgramRun) -> Json:
 
 
 def _start_and_id(run: ProgramRun) -> tuple[int, str]:
+    """Return the sort key of runs: start, then id."""
     return run.start_ms, run.run

@@ -129,6 +129,7 @@ def _event_facts(details: results.RunDetails) -> dict[str, Any]:
 
 
 def _facts(facts: EventRunFacts) -> Iterator[tuple[str, JobReference | str | None]]:
+    """Yield the facts of one event by attribute; absent ones are None or ""."""
     yield "parent_job", _job(facts.parent)
     yield "root", _job(facts.root)
     yield "nominal_start_time", facts.nominal_start
@@ -137,6 +138,7 @@ def _facts(facts: EventRunFacts) -> Iterator[tuple[str, JobReference | str | Non
 
 
 def _job(reference: tuple[str, str, str] | None) -> JobReference | None:
+    """Return a triple of namespace, name and run as a reference; None for None."""
     if reference is None:
         return None
     namespace, name, run = reference

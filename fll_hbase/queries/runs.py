@@ -205,6 +205,7 @@ class NamespaceRuns(ProgramRuns[NamespaceRunsAnswer]):
 def _program_runs(
     query: ProgramRuns[NamespaceRunsAnswer], store: LineageStore, namespace: str, now_ms: int
 ) -> Answer[NamespaceRunsAnswer]:
+    """Return a page of the runs of a query's window as an answer; the namespace "" is all namespaces."""
     window = query.window(now_ms)
     page = query.read_page(store, window, namespace)
     body = NamespaceRunsAnswer(
@@ -248,7 +249,7 @@ def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
 
 
 def run_facts(run: ProgramRun) -> Json:
-    """Return the facts of a run that are not part of its lineage, by the name of their member."""
+    """Return the facts of a run that are not part of its lineage, by JSON member; {} without any."""
     return json.loads(run.details) if run.details else {}
 
 

@@ -73,6 +73,7 @@ class Search(Paged, Query[HitsAnswer]):
 
 
 def _cursor(position: SearchPosition | None) -> str:
+    """Return the cursor of a position in the search; "" for None."""
     if position is None:
         return ""
     rank, last = position
@@ -80,7 +81,7 @@ def _cursor(position: SearchPosition | None) -> str:
 
 
 def _position(cursor: str | None) -> SearchPosition | None:
-    """Return the position of a cursor of the search, None without one. Raises InvalidQuery."""
+    """Return the position that a cursor of `_cursor` encodes; None for None. Raises InvalidQuery."""
     if cursor is None:
         return None
     rank, namespace, name, field = decode_cursor(cursor, 4)

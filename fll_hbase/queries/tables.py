@@ -38,7 +38,7 @@ class TableShape:
 
 
 def named_json(body: Any) -> Any:
-    """Return the JSON of an answer in which hidden things have their number as name."""
+    """Return an answer as JSON in which hidden things have their number as name."""
     members = msgspec.to_builtins(body)
     name_json.add_hidden_names(members)
     return members
@@ -48,7 +48,7 @@ NO_TABLE = TableShape((), lambda body: ())
 
 
 def member_rows(member: str) -> Callable[[Json], Sequence[Row]]:
-    """Return what makes a row of each item of a member."""
+    """Return a function that takes an answer's JSON and returns the items of this member as rows."""
 
     def build(body: Json) -> Sequence[Row]:
         rows: Sequence[Row] = body[member]

@@ -111,11 +111,12 @@ class TaggedFieldsAnswer(Body, frozen=True, kw_only=True):
 
 
 def tag_body(stored: FieldTag, warnings: Iterable[FieldError] = ()) -> Tag:
-    """Return a tag as the body of an answer."""
+    """Return a stored tag as the body of an answer, with the warnings about what was put."""
     return Tag(**_members(stored), warnings=tuple(map(Fault.from_error, warnings)))
 
 
 def _members(stored: FieldTag) -> Json:
+    """Return the members of a stored tag by attribute."""
     return {
         **name_json.field(stored.field),
         "tag": stored.tag,
@@ -126,11 +127,13 @@ def _members(stored: FieldTag) -> Json:
 
 
 def _inherited_tag(entry: PathTag) -> InheritedTag:
+    """Return a tag of the store with the path that it came as one of an answer."""
     path = tuple(TaggedField(**name_json.field(step)) for step in entry.path)
     return InheritedTag(**_members(entry.tag), path=path)
 
 
 def _path_rows(body: Json) -> list[Row]:
+    """Return the tags of an answer's JSON as rows, each path as one text."""
     return [
         tag | {"path": " > ".join(map(name_json.text, tag["path"]))} if "path" in tag else tag
         for tag in body["tags"]
@@ -138,6 +141,7 @@ def _path_rows(body: Json) -> list[Row]:
 
 
 def _name_rows(body: Json) -> list[Row]:
+    """Return a row for each name of a tag in an answer's JSON."""
     return [{"tag": name} for name in body["tags"]]
 
 
@@ -211,6 +215,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         return FirstReads(times=(WindowQuery(Direction.BACKWARD, self.dataset, self.window(now_ms)),))
 
     def _with_inherited(self, store: LineageStore, window: Window) -> Answer[FieldTagsAnswer]:
+        """Return a page of the field's own tags and of those that it inherits in the window, by tag."""
         [start_after] = self.start_after(1)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         result = inherited_tags(store, self.dataset_field, window, level=self.level)

@@ -110,6 +110,7 @@ def _iso_seconds(match: re.Match[str]) -> Fraction:
 
 
 def _not_a_time(text: str) -> str:
+    """Return the message about a text that is not a time, which quotes at most 100 characters of it."""
     # The text is cut: it may be as long as a request line.
     detail = (
         f"{text[:100]!r} is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or"
@@ -120,12 +121,12 @@ def _not_a_time(text: str) -> str:
 
 
 def epoch_seconds(milliseconds: int) -> str:
-    """Return a time in seconds since 1970, with milliseconds."""
+    """Return milliseconds since 1970 as text in seconds, with three decimals."""
     return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
 
 
 def short_seconds(milliseconds: int) -> int | float:
-    """Return a time in seconds since 1970; whole seconds as a whole number, as seed 000 writes them."""
+    """Return milliseconds since 1970 in seconds; whole seconds as a whole number, as seed 000 writes them."""
     return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
 
 

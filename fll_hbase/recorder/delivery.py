@@ -81,6 +81,7 @@ class Delivery:
     # Read on first use: an invalid setting must not fail the constructor of a recorder.
     @cached_property
     def _settings(self) -> Settings:
+        """Read the settings of the environment, once. Raises ConfigurationError for invalid ones."""
         return config.from_environment()
 
     @cached_property
@@ -91,11 +92,13 @@ class Delivery:
 
     @cached_property
     def _circuit(self) -> Circuit:
+        """Make the circuit breaker, with the budget given to the constructor, else that of the settings."""
         seconds = self._budget_seconds
         return Circuit(self._settings.recorder_seconds if seconds is None else seconds)
 
     @cached_property
     def _spool_directory(self) -> str:
+        """Return the directory given to the constructor, else that of the settings; "" for none."""
         return str(self._settings.spool if self._spool_path is None else self._spool_path)
 
     @cached_property
@@ -143,7 +146,7 @@ class Delivery:
         return self._client.record([document], wait_seconds=wait_seconds)
 
     def _report_failure(self, error: LineageError, seconds: float) -> None:
-        """Log once that the server fails and where runs go meanwhile."""
+        """Log that the server fails after `seconds` of waiting, and where runs go meanwhile."""
         fate = f"go to the spool {self._spool_directory}" if self._spool else "are lost"
         _log.warning(
             "%s. This job waited %.1f s and does not wait any more: runs %s, and are not logged one by one,"

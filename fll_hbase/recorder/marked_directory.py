@@ -19,10 +19,10 @@ class Marker:
 
 
 def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
-    """Return the absolute path of a spool; with `create`, make the directory, or mark an empty one.
+    """Return the absolute path of a directory with a marker; with `create`, make it, or mark an empty one.
 
-    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
-    or that cannot be written.
+    Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
+    another release, or cannot be written.
     """
     directory = path.expanduser().absolute()
     try:
@@ -79,7 +79,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def flush_directory(path: Path) -> None:
-    """Return when the names in a directory are on the disk. Raises OSError."""
+    """Return once the names of the files in a directory are on the disk. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -88,5 +88,5 @@ def flush_directory(path: Path) -> None:
 
 
 def os_reason(error: OSError) -> str:
-    """Return the message of the operating system."""
+    """Return the operating system's message in an error, else the text of the error."""
     return error.strerror or str(error)

@@ -11,10 +11,10 @@ from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 
 def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
-    """Return operations in their order; a set in an order that is the same in every process.
+    """Return operations in the order given; those of a set each after those whose outputs it uses.
 
-    Raises UnreadableDocument for a set in which several operations output one field, or that has a cycle:
-    only an order would say which output is used.
+    The order of a set is the same in every process. Raises UnreadableDocument for a set in which several
+    operations output one field, or that has a cycle: only an order would say which output is used.
     """
     if not isinstance(operations, set | frozenset):
         return tuple(operations)
@@ -43,5 +43,6 @@ def _name(field: object) -> str:
 
 
 def _unordered(reason: str) -> UnreadableDocument:
+    """Return the error of a set of operations that has no unique order, for this reason."""
     detail = f"a set has no order, but {reason}; give a list in the order in which they apply"
     return UnreadableDocument([FieldError("operations", detail)])

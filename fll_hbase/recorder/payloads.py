@@ -64,6 +64,7 @@ def _run_to_dict(run: Run) -> Json:
 
 
 def _name_based(part: DestinationOperations) -> Json:
+    """Return the members `destination` and `operations` of the name-based form."""
     destination = _dataset_to_dict(part.destination)
     if part.destination.fields:
         destination["fields"] = [field_to_dict(field) for field in part.destination.fields]
@@ -74,7 +75,7 @@ def _name_based(part: DestinationOperations) -> Json:
 
 
 def field_operation_to_dict(operation: FieldOperation) -> Json:
-    """Return an operation of the name-based form."""
+    """Return an operation as in the name-based form, with inputs that are sources or fields."""
     return {
         "name": operation.name,
         "description": operation.description,
@@ -84,6 +85,7 @@ def field_operation_to_dict(operation: FieldOperation) -> Json:
 
 
 def _input_to_dict(item: Input) -> Json:
+    """Return an input of the name-based form: `source` for a Source, `field` for anything else."""
     return {"source": _dataset_to_dict(item)} if isinstance(item, Source) else {"field": field_to_dict(item)}
 
 
@@ -95,6 +97,7 @@ def field_to_dict(field: Field | str) -> Any:
 
 
 def _dataset_to_dict(dataset: Source | Destination) -> Json:
+    """Return a source or destination, without an empty description or fields."""
     members = {"namespace": dataset.namespace, "name": dataset.name}
     return members | {"description": dataset.description} if dataset.description else members
 
@@ -121,7 +124,7 @@ def _merged_name(operation: Operation, merged: Mapping[str, Operation]) -> str:
 
 
 def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation:
-    """Replace the origins of inputs by the names that these operations have after merging."""
+    """Return an operation whose inputs have the names in `names`, those after merging, as origins."""
     if isinstance(operation, Read):
         return operation
     inputs = tuple(replace(item, origin=names[item.origin]) for item in operation.inputs)

@@ -52,6 +52,6 @@ Outcome: TypeAlias = Recorded | Spooled | NotRecorded
 
 
 def to_recorded(result: RecordResult) -> Recorded:
-    """Convert the result of a document with one run."""
+    """Convert the result of a document with exactly one run; raises ValueError for another number of runs."""
     (run,) = result.runs
     return Recorded(run.run, run.checksum, run.recorded, run.replaced, result.warnings)

@@ -104,11 +104,13 @@ class LineageRecorder:
             self._delivery.close()
 
     def __enter__(self) -> LineageRecorder:
+        """Return this recorder, which is closed at the end of the `with` block."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the recorder; an exception of the `with` block is not suppressed."""
         self.close()
 
     def _log_outcome(self, run: Run, work: Callable[[], Recorded | Spooled]) -> Outcome:
@@ -160,6 +162,7 @@ class LineageRecorder:
         run: Run,
         arguments: Mapping[str, str],
     ) -> Recorded | Spooled:
+        """Send the run of a pipeline, its config merged with the contexts. Raises LineageError."""
         namespace = run.namespace or self._namespace
         config = merge_stage_contexts(config, contexts)
         payload = payloads.pipeline_document(run, config, arguments, namespace=namespace)
@@ -173,6 +176,7 @@ class LineageRecorder:
 
 
 def _log_success(outcome: Recorded | Spooled) -> None:
+    """Log where a spooled document is, or each warning of a recorded one."""
     if isinstance(outcome, Spooled):
         level = logging.DEBUG if isinstance(outcome.error, CircuitOpen) else logging.WARNING
         _log.log(level, "run %r is in the spool: %s: %s", outcome.run, outcome.path, outcome.error)

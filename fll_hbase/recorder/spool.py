@@ -140,7 +140,7 @@ class Spool:
             os.close(descriptor)
 
     def _reserve(self, size: int) -> None:
-        """Take the space of one document. Raises SpoolError if the spool is full."""
+        """Count the space of one document of `size` bytes as used. Raises SpoolError if the spool is full."""
         # Not counted at each write, which costs the square of the number of documents; nor in a file with a
         # lock, on which a stopped process would block all others.
         if self._usable.files < 1 or self._usable.bytes < size:
@@ -161,7 +161,7 @@ class Spool:
         return _Space(max(1, free_files // SHARE), max(size, free_bytes // SHARE))
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
-        """Yield the files of this spool; those that other processes remove meanwhile may be absent."""
+        """Yield the files of this spool, also refused and unfinished ones; skip those removed meanwhile."""
         with os.scandir(self.path) as entries:
             for entry in entries:
                 if _NAME.fullmatch(entry.name):
@@ -187,6 +187,7 @@ class Spool:
         return complete
 
     def _new_stem(self) -> str:
+        """Return a unique file name without ending, which sorts after all earlier ones of this object."""
         # Later than the last one even if the clock was set back: names of a process are in order of writing.
         self._last_ns = max(self._last_ns + 1, time.time_ns())
         # The process at the time of writing, since a forked process has the same object.
@@ -213,4 +214,5 @@ def _lock(descriptor: int, directory: Path) -> None:
 
 
 def _is_document(name: str) -> bool:
+    """Return whether a file name is that of a complete document that waits to be sent."""
     return name.endswith(DOCUMENT) and _NAME.fullmatch(name) is not None

@@ -94,6 +94,7 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
 
 
 def _set_order(context: StageContext) -> tuple[str, str]:
+    """Return the sort key of contexts in a set: the stage, then the text of their content."""
     return context.stage, repr(context.to_dict())
 
 
@@ -108,6 +109,7 @@ def _stage_operation(operation: FieldOperation) -> Json:
 
 
 def _mutation_to_dict(mutation: FieldMutation) -> Json:
+    """Return a mutation as an item of `fieldMutations` in a pipeline config."""
     return {
         "mutation": mutation.mutation,
         "description": mutation.description,

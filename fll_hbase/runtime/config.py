@@ -95,7 +95,7 @@ class Settings:
 
     @property
     def address(self) -> str:
-        """Return host and port as in a URL: an IPv6 address in brackets."""
+        """Return `host:port` as in a URL, with an IPv6 address in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
@@ -133,9 +133,9 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
-    """Yield each unknown `FLL_*` variable that looks like a misspelt setting, with that setting's name.
+    """Yield each unknown `FLL_*` variable that looks like a misspelt setting, with that setting's variable.
 
-    Others are skipped: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
+    Sorted. Others are skipped: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
     """
     settings = [PREFIX + field.name.upper() for field in fields(Settings)]
     for variable in sorted(environment):

@@ -21,7 +21,7 @@ def to_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def to_line(cells: Iterable[object]) -> str:
-    """Return one row without its end."""
+    """Return one row as CSV without a line end, with an apostrophe before texts that look like formulas."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(_safe_cells(cells))
     return text.getvalue()

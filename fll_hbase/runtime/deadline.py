@@ -27,6 +27,7 @@ _ROUNDING_SECONDS = 0.005
 
 
 def _never() -> bool:
+    """Return False: a request without a client is never cancelled."""
     return False
 
 
@@ -69,10 +70,10 @@ def shared(part: float) -> AbstractContextManager[None]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Return a context in which a document is read; its errors say that nothing is stored. Checks at its end.
+    """Return a context in which a document is read: errors of deadlines say that nothing was stored.
 
-    Raises TooLarge, not DeadlineExceeded, if reading used the CPU for half of the time: the same document
-    would fail again, however few other requests there are.
+    At its end it raises DeadlineExceeded if the time is over; TooLarge instead if reading used the CPU for
+    half of the time: the same document would fail again, however few other requests there are.
     """
     budget = _current.get()
     with _set(budget and replace(budget, reading_since=time.thread_time())):
@@ -87,6 +88,7 @@ def unlimited() -> AbstractContextManager[None]:
 
 @contextmanager
 def _set(budget: Budget | None) -> Iterator[None]:
+    """Return a context in which this thread has `budget`, None for no deadline, instead of the former one."""
     token = _current.set(budget)
     try:
         yield
@@ -95,9 +97,9 @@ def _set(budget: Budget | None) -> Iterator[None]:
 
 
 def seconds_left(longest: float) -> float:
-    """Return how long a wait may take: `longest`, or less if the deadline is earlier; more than 0.
+    """Return how many seconds a wait may take: `longest`, or less if the deadline is earlier; at least 0.001.
 
-    Raises DeadlineExceeded if it has passed or the request is cancelled.
+    Raises DeadlineExceeded if the deadline has passed or the request is cancelled; see `check`.
     """
     budget = _current.get()
     if budget is None:
@@ -110,10 +112,10 @@ def seconds_left(longest: float) -> float:
 
 
 def wait_end(longest: float) -> float:
-    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic seconds).
+    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic seconds); raise as that.
 
-    Raises like it. Not by adding that to an earlier reading of the clock: the wait would end before the
-    deadline by as long as the thread was stopped in between, and its error would not name the deadline.
+    Not by adding that to an earlier reading of the clock: the wait would end before the deadline by as long
+    as the thread was stopped in between, and its error would not name the deadline.
     """
     seconds = seconds_left(longest)
     return time.monotonic() + seconds
@@ -134,9 +136,9 @@ def check() -> None:
 
 
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
-    """Yield items until the deadline: then the limit is added to `truncated_by`.
+    """Yield `items`; if iterating them raises DeadlineExceeded, end and add `limit()` to `truncated_by`.
 
-    Raises DeadlineExceeded if there was no item until then.
+    Raises that error if there was no item before it. The clock itself is not read here.
     """
     is_first = True
     try:
@@ -156,13 +158,13 @@ def unavailable(reason: str) -> StoreUnavailable:
 
 
 def limit() -> str:
-    """Return the budget as answers name the limit that truncated them: `request_seconds=10`."""
+    """Return the budget's seconds as answers name a limit that truncated them: `request_seconds=10`."""
     budget = _current.get()
     return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
 
 
 def _over(budget: Budget | None) -> LineageError:
-    """Return the error of a request whose time is over."""
+    """Return the error of a request whose time is over: TooLarge, RequestCancelled or DeadlineExceeded."""
     return _too_slow(budget) or _exceeded()
 
 

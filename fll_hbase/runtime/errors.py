@@ -21,6 +21,7 @@ class FieldError:
     count: int = 1
 
     def __str__(self) -> str:
+        """Return `path: detail`, or the detail alone for an error of the whole."""
         return f"{self.path}: {self.detail}" if self.path else self.detail
 
 
@@ -50,21 +51,21 @@ class ErrorList:
         self.extend(errors)
 
     def append(self, error: FieldError) -> None:
-        """Add an error; beyond the listed ones it is only counted."""
+        """Add an error; list it if there is room and it represents only itself, else only count it."""
         self.count += error.count
         # One more than the maximum: a single error is listed itself, not counted as `1 more`.
         if error.count == 1 and len(self._listed) <= ERRORS_LISTED_MAX:
             self._listed.append(_shorten(error))
 
     def extend(self, errors: Iterable[FieldError]) -> None:
-        """Add errors until the list is full; a lazy iterable is not read beyond."""
+        """Add errors until the list is full (ERRORS_COUNTED_MAX); a lazy iterable is not read beyond."""
         for error in errors:
             self.append(error)
             if self.is_full:
                 return
 
     def remove_after(self, count: int) -> list[FieldError]:
-        """Remove the errors after the first `count`, and return those that are listed."""
+        """Remove the errors after the first `count`; return those of them that were listed."""
         removed = self._listed[count:]
         del self._listed[count:]
         self.count = min(self.count, count)
@@ -72,13 +73,15 @@ class ErrorList:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are so many errors that further ones need not even be counted."""
+        """Return whether there are ERRORS_COUNTED_MAX errors: further ones need not even be counted."""
         return self.count >= ERRORS_COUNTED_MAX
 
     def __len__(self) -> int:
+        """Return the number of all errors, those that are not listed included."""
         return self.count
 
     def __iter__(self) -> Iterator[FieldError]:
+        """Yield the listed errors, at most 1,000, then one error that counts the others, if there are any."""
         if self.count == len(self._listed):
             yield from self._listed
             return
@@ -90,11 +93,12 @@ class ErrorList:
 
 
 def _shorten(error: FieldError) -> FieldError:
+    """Return an error with path and detail cut to TEXT_CHARACTERS_MAX, without lone surrogates."""
     return FieldError(_shown(error.path), _shown(error.detail))
 
 
 def _shown(text: str) -> str:
-    """Return a text that an answer can have: not too long, and without halves of surrogate pairs."""
+    """Return a text that an answer can have: cut to TEXT_CHARACTERS_MAX, lone surrogates as `?`."""
     text = text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"
     return text if text.isascii() else text.encode(errors="replace").decode()
 
@@ -286,7 +290,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
 
 @contextmanager
 def in_row(key: bytes) -> Iterator[None]:
-    """Return a context that prefixes the text of a CorruptRow with the key of the row."""
+    """Return a context that raises a CorruptRow from inside again, with the row's key before its text."""
     try:
         yield
     except CorruptRow as error:

@@ -9,7 +9,7 @@ _DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
 
 
 def escape_control(text: str) -> str:
-    """Escape every character that moves the cursor, hides text or changes its direction."""
+    """Return text with each character that moves the cursor, hides text or changes its direction escaped."""
     return text if text.isprintable() else "".join(map(_escape, text))
 
 
@@ -21,8 +21,10 @@ def escape_control_json(text: str) -> str:
 
 
 def _escape(character: str) -> str:
+    """Return a character, or its Python escape, such as `\\n`, if `_is_control`."""
     return character.encode("unicode_escape").decode() if _is_control(character) else character
 
 
 def _is_control(character: str) -> bool:
+    """Return whether a character is a control, a surrogate, a line separator or a bidirectional control."""
     return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTION_CHARACTERS

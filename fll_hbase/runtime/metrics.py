@@ -32,7 +32,7 @@ class Counter(Metric):
     """A number that only grows; its name ends with `_total`."""
 
     def add(self, amount: float = 1, *labels: str) -> None:
-        """Add an amount that is not negative, to the counter with these values of the labels."""
+        """Add `amount`, which is not negative, to the counter with these values of its labels."""
         self.record(amount, labels)
 
 
@@ -40,7 +40,7 @@ class Gauge(Metric):
     """A number that rises and falls, summed over the processes that run."""
 
     def add(self, amount: float, *labels: str) -> None:
-        """Add an amount, which may be negative."""
+        """Add `amount`, which may be negative, to the gauge with these values of the labels."""
         self.record(amount, labels)
 
 
@@ -54,7 +54,7 @@ class Histogram(Metric):
         self.buckets = tuple(buckets)
 
     def observe(self, value: float, *labels: str) -> None:
-        """Count a value."""
+        """Record one value, with these values of the labels."""
         self.record(value, labels)
 
 
@@ -62,7 +62,7 @@ _metrics: list[Metric] = []
 
 
 def export(exporter: Callable[[Metric], Record]) -> None:
-    """Connect every metric to what `exporter` returns for it."""
+    """Connect every metric to what `exporter` returns for it, in place of an earlier exporter."""
     for metric in _metrics:
         metric.record = exporter(metric)
 

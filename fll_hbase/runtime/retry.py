@@ -57,6 +57,7 @@ class RetryPolicy:
         backoff = exponential + wait_random(0, self.wait_first_seconds)
 
         def wait_seconds(state: RetryCallState) -> float:
+            """Return the seconds to wait after the last attempt of `state`."""
             error = state.outcome.exception() if state.outcome else None
             return max(backoff(state), getattr(error, "retry_after_seconds", 0.0))
 
@@ -67,5 +68,6 @@ class _StopAtDeadline(stop_base):
     """Stops before a wait that would end after the deadline of the request."""
 
     def __call__(self, retry_state: RetryCallState) -> bool:
+        """Return whether the next wait, if longer than 0, would end after the deadline of the request."""
         # Without a wait the next attempt finds out itself, and raises DeadlineExceeded, which says why.
         return retry_state.upcoming_sleep > 0 and deadline.is_over(in_seconds=retry_state.upcoming_sleep)

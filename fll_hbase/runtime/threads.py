@@ -16,7 +16,7 @@ def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_ma
     """Return `function(item)` of each item, in order; at most `threads_max` run at a time.
 
     Raises the error of the first item that has one, after the calls that run by then have ended; no others
-    begin. A single item runs in the calling thread.
+    begin. A single item, or `threads_max` of 1, runs in the calling thread. Context variables are copied.
     """
     if len(items) <= 1 or threads_max <= 1:
         return [function(item) for item in items]
@@ -33,7 +33,7 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
     """Return what `work()` returns, or raise what it raises, or TimeoutError after `seconds`.
 
     After a timeout the work goes on in its thread, which does not keep the process from ending; timeouts of
-    its own have to end it.
+    its own have to end it. If the process is ending, it runs in the calling thread, without a bound.
     """
     outcome: Future[T] = Future()
     try:
@@ -50,6 +50,7 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
 
 
 def _run(work: Callable[[], T], outcome: Future[T]) -> None:
+    """Call `work` and put what it returns, or any exception that it raises, into `outcome`."""
     try:
         outcome.set_result(work())
     except BaseException as error:  # noqa: BLE001 (raised where the result is awaited)

@@ -57,7 +57,7 @@ class RequestSpan(Protocol):
 
     @property
     def context(self) -> TraceContext | None:
-        """Return what is handed on of it; None without a trace."""
+        """Return the trace that other requests are to be given; None without a trace."""
 
     def end(self, method: str, route: str, status: str) -> None:
         """Note how the request was answered."""
@@ -108,6 +108,7 @@ def request(traceparent: str) -> AbstractContextManager[RequestSpan]:
 
 @contextmanager
 def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
+    """Yield the span of a request whose caller has this trace, and make it the current trace meanwhile."""
     started = nullcontext(_NoSpan(caller)) if _tracer is None else _tracer.request(caller)
     with started as request_span:
         token = _current.set(request_span.context)
@@ -118,9 +119,9 @@ def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
 
 
 def outgoing(environment: Mapping[str, str]) -> str:
-    """Return the `traceparent` of a request to another server; empty without a trace.
+    """Return the `traceparent` header for a request to another server; "" without a trace.
 
-    It comes from the current request, otherwise from the variable TRACEPARENT if that is valid.
+    It comes from the current request, otherwise from the variable TRACEPARENT of `environment` if valid.
     """
     context = current() or parse_traceparent(environment.get(VARIABLE, ""))
     return context.traceparent if context else ""

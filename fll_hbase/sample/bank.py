@@ -46,7 +46,7 @@ def _load_transactions(added: str) -> list[Json]:
 
 
 def _build_accounts(phone: str) -> list[Json]:
-    """Return the build of the accounts; `phone` is a new `name:type` of the phone number, empty for none."""
+    """Return the build of the accounts; `phone` is a new `name:type` of the phone number, "" for none."""
     customers = dataset(BANK, "Customers", "master data")
     renamed = [transform("rename_phone", "naming it as in the contract", "read_customers.phone", phone)]
     # The second release renames the column: a query of the ninety days returns both names.

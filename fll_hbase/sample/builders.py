@@ -17,7 +17,7 @@ def read(name: str, description: str, source: Json, outputs: str) -> Json:
 
 
 def transform(name: str, description: str, inputs: str, outputs: str, **indirect: str) -> Json:
-    """Return a TRANSFORM; `indirect` has inputs by kind, such as `filter="read.status"`."""
+    """Return a TRANSFORM of direct `inputs`; `indirect` has others by kind, as in `filter="read.status"`."""
     return {
         "type": "TRANSFORM",
         "name": name,
@@ -28,7 +28,7 @@ def transform(name: str, description: str, inputs: str, outputs: str, **indirect
 
 
 def write(name: str, description: str, destination: Json, inputs: str, **indirect: str) -> Json:
-    """Return a WRITE; `indirect` has the dependencies of all its rows by kind."""
+    """Return a WRITE of direct `inputs`; `indirect` has the dependencies of all its rows by kind."""
     return {
         "type": "WRITE",
         "name": name,
@@ -39,17 +39,19 @@ def write(name: str, description: str, destination: Json, inputs: str, **indirec
 
 
 def dataset(namespace: str, name: str, description: str = "") -> Json:
-    """Return a dataset as a source or destination."""
+    """Return a dataset as a source or destination, without an empty description."""
     members = {"namespace": namespace, "name": name}
     return members | {"description": description} if description else members
 
 
 def _outputs(fields: str) -> list[Json]:
+    """Return the fields of a text such as `id:long name:string`. Raises ValueError for one without a type."""
     # strict: an output without a type is a mistake in the sample.
     return [dict(zip(("name", "type"), field.split(":"), strict=True)) for field in fields.split()]
 
 
 def _inputs(direct: str, indirect: dict[str, str]) -> list[Json]:
+    """Return the direct inputs of a text such as `read.id parse.name`, then the indirect ones by kind."""
     inputs = [_input(field) for field in direct.split()]
     for kind, fields in indirect.items():
         inputs += [_input(field) | {"influence": "indirect", "kind": kind} for field in fields.split()]
@@ -57,6 +59,7 @@ def _inputs(direct: str, indirect: dict[str, str]) -> list[Json]:
 
 
 def _input(field: str) -> Json:
+    """Return an input of a text `origin.name`, split at its first dot."""
     # The first dot only: no operation of the sample has one in its name, as fields may.
     origin, _, name = field.partition(".")
     return {"origin": origin, "name": name}

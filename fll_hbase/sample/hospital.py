@@ -105,7 +105,7 @@ def _record_sources(*, inflammation: bool) -> list[Json]:
 
 
 def _records(*, inflammation: bool) -> list[Json]:
-    """Return the build of the patient records; with `inflammation` its index is part of the score."""
+    """Return the build of the patient records; with `inflammation` an index of it is part of the score."""
     index = transform(
         "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
     )

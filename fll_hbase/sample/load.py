@@ -54,7 +54,7 @@ def documents(end_ms: int) -> Iterator[Json]:
 def load(
     store: LineageStore, end_ms: int, progress: Callable[[int], None] = lambda runs: None
 ) -> SampleReport:
-    """Record the sample that ends at `end_ms`; `progress` receives the number of runs so far.
+    """Record the sample that ends at `end_ms`; `progress` receives the number of runs after each batch.
 
     Loading it again is safe. Raises StoreUnavailable.
     """
@@ -80,7 +80,7 @@ def load(
 
 
 def is_aged(store: LineageStore, end_ms: int) -> bool:
-    """Return whether a store has the sample, with no run of it in the day before `end_ms`."""
+    """Return whether a store has the sample, but no run of it in the day before `end_ms`; else False."""
     newest_ms = newest_start_ms(store)
     return newest_ms is not None and newest_ms < end_ms - DAY_MS
 
@@ -96,6 +96,7 @@ def newest_start_ms(store: LineageStore) -> int | None:
 
 
 def _is_of_sample(run: ProgramRun) -> bool:
+    """Return whether the id of a run is that of a run of the sample's bank with the same start."""
     # Ids of the sample follow from program and start: an equal name alone does not make a run one of it.
     window = Window(run.start_ms, run.start_ms + 1)
     candidates = (document for program in bank.PROGRAMS for _, document in program.documents(window))

@@ -66,6 +66,7 @@ class Program:
                 yield start_ms, self._document(str(run), start_ms, self._state(run), window)
 
     def _state(self, run: uuid.UUID) -> State:
+        """Return the state of a run: that of the program if failed or aborted, else one by the run's id."""
         if self.state.failed:
             return self.state
         return _STATES.get(run.int % _STATE_DIVISOR, State.COMPLETE)
@@ -90,6 +91,7 @@ class Program:
 
 
 def _released_ms(release: Release, window: Window) -> int:
+    """Return the midnight (UTC) from which a release is valid, in ms; `window` is that of the sample."""
     # At midnight: with a later end on the same day no run changes its release.
     return (window.stop_ms - (DAYS - release.from_day) * DAY_MS) // DAY_MS * DAY_MS
 
@@ -102,10 +104,10 @@ def releases(first: list[Json], *, second: list[Json] | None = None) -> tuple[Re
 
 
 def hourly(minute: int) -> tuple[int, int]:
-    """Return period and offset of a start every hour, in milliseconds."""
+    """Return period and offset, in milliseconds, of a start every hour at a minute."""
     return HOUR_MS, minute * MINUTE_MS
 
 
 def daily(hour: int, minute: int) -> tuple[int, int]:
-    """Return period and offset of a start every day at a time in UTC, in milliseconds."""
+    """Return period and offset, in milliseconds, of a start every day at a time in UTC."""
     return DAY_MS, hour * HOUR_MS + minute * MINUTE_MS

@@ -13,10 +13,12 @@ STORED = ("id", "name", "age", "city", "state")
 
 
 def _field(name: str) -> Json:
+    """Return a field of the name-based form, typed by its name: `int`, `long` or, by default, `string`."""
     return {"name": name, "type": "int" if name == "age" else "long" if name == "offset" else "string"}
 
 
 def _operation(name: str, description: str, inputs: list[str], outputs: list[str]) -> Json:
+    """Return an operation of the name-based form, with fields given by their names."""
     return {
         "name": name,
         "description": description,

@@ -47,11 +47,12 @@ def _find_halves(value: object) -> Iterator[FieldError]:
 
 
 def _has_half(text: str) -> bool:
+    """Return whether a text has half of a surrogate pair."""
     return not text.isascii() and _HALF.search(text) is not None
 
 
 def has_surrogate_escape(raw: bytes) -> bool:
-    """Return whether a text has an escape of a surrogate, such as half of a pair."""
+    r"""Return whether a JSON text has an escape such as `\ud83d` of a surrogate, alone or in a pair."""
     return _SURROGATE_ESCAPE.search(raw) is not None
 
 
@@ -61,7 +62,7 @@ def without_surrogate_escapes(raw: bytes) -> bytes:
 
 
 def parse_with_halves(raw: bytes) -> Any:
-    """Parse as `parse` does, but keep lone surrogates for the reader. Raises UnreadableDocument."""
+    """Parse as `parse` does, but return halves of surrogate pairs as they are. Raises UnreadableDocument."""
     try:
         return _DECODER.decode(raw.decode())
     except UnicodeDecodeError as error:
@@ -79,6 +80,7 @@ def parse_with_halves(raw: bytes) -> Any:
 
 
 def _unreadable(detail: str) -> UnreadableDocument:
+    """Return the error of a document with one fault that has no path."""
     return UnreadableDocument([FieldError("", detail)])
 
 
@@ -95,6 +97,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> NoReturn:
+    """Raise UnreadableDocument for NaN, Infinity or -Infinity, which `json` would accept."""
     raise _unreadable(f"{name} is not JSON")
 
 

@@ -90,6 +90,7 @@ class Validator:
         return "?"
 
     def _is_utf8(self, text: str, path: str) -> bool:
+        """Return whether a text can be encoded; add an error at `path` if it has half of a surrogate pair."""
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -115,6 +116,7 @@ class Part:
         self.members: dict[str, Any] = value if isinstance(value, dict) else _NO_MEMBERS
 
     def __contains__(self, name: str) -> bool:
+        """Return whether the value is an object that has this member, also one that is null."""
         return name in self.members
 
     @property
@@ -131,11 +133,11 @@ class Part:
         return child_path(self.path, name)
 
     def member(self, name: str, default: object = None) -> Part:
-        """Return a member; one with the value `default` if it is missing."""
+        """Return the member `name` as a part at its path; one with the value `default` if it is missing."""
         return Part(self.validator, self.members.get(name, default), self.path_of(name))
 
     def member_parts(self) -> Iterator[tuple[str, Part]]:
-        """Yield all members by their names."""
+        """Yield name and part of each member of an object, in order; nothing for any other value."""
         for name, value in self.members.items():
             yield name, Part(self.validator, value, self.path_of(name))
 
@@ -144,17 +146,17 @@ class Part:
         self.validator.error(self.path_of(name) if name else self.path, detail)
 
     def warning(self, detail: str, name: str = "") -> None:
-        """Add a warning about the value, or about a member."""
+        """Add a warning about the value, or about its member `name`."""
         self.validator.warning(self.path_of(name) if name else self.path, detail)
 
     def as_object(self) -> Part:
-        """Return this part; an error is added unless it is an object."""
+        """Return this part itself; add an error unless its value is an object."""
         if not self.is_object:
             self.error(f"must be an object, is {_json_type(self.value)}")
         return self
 
     def with_members(self, *names: str) -> Part:
-        """Return this part as `as_object` does; any other member than these adds a warning."""
+        """Return this part itself; add an error unless it is an object, a warning for each other member."""
         for name in self.as_object().members:
             if name not in names and not self.validator.warnings.is_full:
                 near = get_close_matches(name, names, 1, 0.75) if len(name) <= _MEMBER_MAX else []
@@ -222,12 +224,12 @@ class Part:
         return self.member(name).listed()
 
     def listed(self) -> Iterator[Part]:
-        """Return the items of the value; none of anything but an array."""
+        """Return the items of the value if it is an array, else none; adds no error."""
         values = self.value if isinstance(self.value, list) else ()
         return (Part(self.validator, value, self.path_of(number)) for number, value in enumerate(values))
 
     def text(self, name: str) -> str:
-        """Return a string; "" if it is missing, null or invalid."""
+        """Return a string; "" if it is missing, null or empty, or with a warning if it is no valid string."""
         value = self.members.get(name)
         if value is None:
             return ""
@@ -244,7 +246,7 @@ class Part:
         return part if value is None else part.as_optional_object()
 
     def as_optional_object(self) -> Part:
-        """Return this part; a warning is added unless it is an object or null."""
+        """Return this part itself; add a warning unless its value is an object or null."""
         if self.value is not None and not self.is_object:
             self.warn_type("an object")
         return self
@@ -263,7 +265,7 @@ class Part:
         self.warning(f"must be {expected}, is {_json_type(self.value)}; left out")
 
     def readable(self, read: Callable[[Part], _T]) -> _T | None:
-        """Return what `read` returns of this part; None if it adds errors, which become warnings."""
+        """Return what `read` returns for this part; None if it adds errors, which become warnings."""
         errors_before = self.validator.errors.count
         value = read(self)
         return None if self.leave_out(errors_before=errors_before) else value
@@ -287,6 +289,7 @@ def child_path(path: str, name: object) -> str:
 
 
 def _json_type(value: object) -> str:
+    """Return what errors call the type of a JSON value, with an article: `a string`; `null`."""
     match value:
         case None:
             return "null"

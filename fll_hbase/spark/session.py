@@ -76,6 +76,7 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
 
 
 def _advice(settings: Mapping[str, str]) -> str:
+    """Return what to do if Spark does not start with these settings."""
     if "spark.jars.packages" in settings:
         return _PACKAGES
     return _MEMORY if DRIVER_MEMORY in settings else _JDK
@@ -96,5 +97,5 @@ def _merge_settings(settings: Mapping[str, str], *, is_local: bool) -> dict[str,
 
 
 def _is_submitted() -> bool:
-    """Return whether spark-submit runs this process: then the master and settings are its own."""
+    """Return whether spark-submit runs this process, so that master and settings are its own."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_ENV_LOADED" in os.environ

@@ -19,14 +19,16 @@ class LineCounts:
 
     @property
     def read(self) -> int:
-        """Return the number of all lines."""
+        """Return the number of all lines: recorded, repeated and rejected."""
         return self.recorded + self.repeated + self.rejected
 
     def __str__(self) -> str:
+        """Return the counts by outcome as text, with commas between thousands."""
         recorded = f"{self.recorded:,} recorded ({self.replaced:,} replaced)"
         return f"{self.read:,} read: {recorded}, {self.repeated:,} duplicates, {self.rejected:,} rejected"
 
     def __add__(self, other: LineCounts) -> LineCounts:
+        """Return the sums of both counts."""
         return LineCounts(
             self.recorded + other.recorded,
             self.repeated + other.repeated,
@@ -50,6 +52,7 @@ class LoadReport:
         return {"job": "load", "files": self.files, **members, "rejects": self.rejects}
 
     def __str__(self) -> str:
+        """Return files, counts, rate and the directory of rejected lines as one line of text."""
         return f"{self.files:,} files: {describe(self.counts, self.seconds, rejects=self.rejects)}"
 
 
@@ -71,6 +74,7 @@ class BatchReport:
         return {"batch": self.number, **to_members(self.counts, self.seconds), **lag}
 
     def __str__(self) -> str:
+        """Return number, counts, rate and lag of the batch as one line of text."""
         lag = f"; {self.lag.total:,} messages behind" if self.lag else ""
         return f"batch {self.number}: {describe(self.counts, self.seconds)}{lag}"
 
@@ -90,11 +94,12 @@ class StreamReport:
         return {"job": "stream", "batches": self.batches, **members, "rejects": self.rejects}
 
     def __str__(self) -> str:
+        """Return batches, counts, rate and the directory of rejected lines as one line of text."""
         return f"{self.batches} batches: {describe(self.counts, self.seconds, rejects=self.rejects)}"
 
 
 def to_members(counts: LineCounts, seconds: float) -> dict[str, int | float]:
-    """Return counts, duration in seconds and rate as JSON members."""
+    """Return counts, duration in seconds and lines per second as JSON members."""
     members = {"read": counts.read, **asdict(counts)}
     return {**members, "seconds": round(seconds, 1), "per_second": round(_per_second(counts, seconds), 1)}
 
@@ -106,4 +111,5 @@ def describe(counts: LineCounts, seconds: float, *, rejects: str = "") -> str:
 
 
 def _per_second(counts: LineCounts, seconds: float) -> float:
+    """Return the lines read per second; durations below a millisecond count as one."""
     return counts.read / max(seconds, 0.001)

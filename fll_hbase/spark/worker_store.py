@@ -35,7 +35,7 @@ def job_settings(store: str | None, others: Mapping[str, str | int] | None = Non
 
 @lru_cache(maxsize=2)
 def worker_store(settings: Settings) -> StoreComponents:
-    """Return the store of the settings, opened once per process.
+    """Return the store of the settings, opened once per process for the two settings used last.
 
     Raises ConfigurationError without one, and for a store of an earlier release.
     """

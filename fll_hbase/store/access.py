@@ -42,13 +42,15 @@ class StoredToken:
     revoked_ms: int | None = None
 
     def is_valid(self, at_ms: int) -> bool:
-        """Return whether it was neither revoked nor has expired at a time."""
+        """Return whether the token was never revoked and has not expired at `at_ms` (ms since 1970)."""
         return self.revoked_ms is None and (self.expires_ms is None or at_ms < self.expires_ms)
 
 
 class _Token(
     msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "expires_ms": "expires"}
 ):
+    """The value of a token's cell; grants are pairs of role and pattern."""
+
     at_ms: int
     name: str
     sha256: str
@@ -91,13 +93,13 @@ class AccessStore:
         return stored, token
 
     def token(self, token_id: str) -> StoredToken | None:
-        """Return a token by its id, also a revoked or expired one; None if there was never one."""
+        """Return a token by its id, also a revoked or expired one; None if it was never stored."""
         key = access_rows.token_row(token_id)
         row = self._table.get(key, columns=(access_rows.TOKEN, access_rows.REVOKED))
         return decode_token(key, row) if row else None
 
     def tokens(self) -> Iterator[StoredToken]:
-        """Yield all tokens by id, also those that were revoked or have expired."""
+        """Yield all tokens in the order of their ids, also those that were revoked or have expired."""
         for key, row in self._scan(access_rows.TOKENS):
             yield decode_token(key, row)
 
@@ -133,28 +135,30 @@ class AccessStore:
         return removed
 
     def grants(self, subjects: Iterable[Subject]) -> dict[Subject, tuple[Grant, ...]]:
-        """Return the grants of users and groups, in one call; those without any are left out."""
+        """Return the grants of these users and groups, in one call; those without any are left out."""
         keys = [access_rows.grants_row(subject) for subject in subjects]
         rows = self._table.rows(keys, columns=(layout.LIGHT,)) if keys else {}
         decoded = (decode_grants(key, row) for key, row in rows.items())
         return {subject: grants for subject, grants in decoded if grants}
 
     def all_grants(self) -> Iterator[tuple[Subject, tuple[Grant, ...]]]:
-        """Yield all users and groups that have grants, with these."""
+        """Yield all users and groups that have grants, each with its grants."""
         for key, row in self._scan(access_rows.GRANTS):
             subject, grants = decode_grants(key, row)
             if grants:
                 yield subject, grants
 
     def _scan(self, prefix: bytes) -> Iterator[tuple[bytes, Row]]:
+        """Yield the rows of tokens or of grants, by their key prefix."""
         return self._table.scan(*ranges.prefix_range(prefix), columns=(layout.LIGHT,))
 
     def _write(self, *puts: Put) -> None:
+        """Write the cells in one batch, durably."""
         self._table.write([list(puts)])
 
 
 def check_names(names: dict[str, str]) -> None:
-    """Raise InvalidQuery for each name, by its path, that is empty, too long or not printable."""
+    """Raise one InvalidQuery for all names, given by error path, that are no names; see `is_name`."""
     errors = [
         FieldError(path, f"must have 1 to {NAME_BYTES_MAX} bytes of printable characters")
         for path, name in names.items()
@@ -171,7 +175,7 @@ def is_name(text: str) -> bool:
 
 
 def decode_token(key: bytes, row: Row) -> StoredToken:
-    """Decode the row of a token. Raises CorruptRow."""
+    """Return the token in a row. Raises CorruptRow, also for a row that has only a revocation."""
     with in_row(key):
         token_id = access_rows.parse_token(key)
         if access_rows.TOKEN not in row:
@@ -184,7 +188,7 @@ def decode_token(key: bytes, row: Row) -> StoredToken:
 
 
 def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
-    """Decode the grants of a user or group that are not removed, sorted. Raises CorruptRow."""
+    """Return the user or group of a row and its grants that are not removed, sorted. Raises CorruptRow."""
     with in_row(key):
         subject = access_rows.parse_subject(key)
         grants = []
@@ -199,10 +203,12 @@ def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
 
 
 def _mark(at_ms: int) -> bytes:
+    """Return the value of a cell that only says when it was put."""
     return msgspec.json.encode(_Mark(at_ms))
 
 
 def _decode(value: bytes, kind: type[_Value]) -> _Value:
+    """Decode a JSON value as `kind`. Raises CorruptRow."""
     try:
         return msgspec.json.decode(value, type=kind)
     except (ValueError, UnicodeDecodeError) as error:

@@ -60,11 +60,11 @@ def build_components(
     public_checksum: Callable[[str], str] = str,
     make_sealer: Callable[[DaySealer], Sealer | None] = BackgroundSealer,
 ) -> StoreComponents:
-    """Assemble a store over an open table with the limits of the settings.
+    """Return the parts of a store over an open table, with the limits of the settings.
 
     `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own. A view of a
     store passes `events` that hide programs, the function that gives contents the checksums it shows, and a
-    `make_sealer` that makes none: what is stored does not depend on who asks.
+    `make_sealer` that makes none: what is stored does not depend on who asks. Reads nothing.
     """
     # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
     events = events or EventMerger(table)

@@ -30,7 +30,7 @@ class ContentEndpoints:
     destinations: tuple[Dataset, ...] = field(hash=False)
 
     def by_direction(self) -> Iterator[tuple[Direction, Dataset]]:
-        """Yield destinations as backward and sources as forward, as references and ways have them."""
+        """Yield (backward, dataset) for each destination, then (forward, dataset) for each source."""
         for dataset in self.destinations:
             yield Direction.BACKWARD, dataset
         for dataset in self.sources:
@@ -55,7 +55,7 @@ Horizons: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, int]]
 
 
 def decode_endpoints(key: bytes, row: Row) -> ContentEndpoints:
-    """Decode the endpoints of a content row. Raises CorruptRow."""
+    """Return the datasets that a content row names, with its checksum. Raises CorruptRow."""
     with in_row(key):
         return ContentEndpoints(
             ranges.checksum_of(key), _datasets(row, layout.SOURCES), _datasets(row, layout.DESTINATIONS)

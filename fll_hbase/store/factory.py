@@ -12,8 +12,8 @@ from fll_hbase.tables import Table, is_shared, open_table, store_exists
 def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
     """Open the store of the settings; the caller closes it.
 
-    With `create=False` a SQLite file must exist already. Raises ConfigurationError, for a store of an earlier
-    release, too, or StoreUnavailable.
+    With `create=False` a SQLite file must exist already. Raises StoreUnavailable, and ConfigurationError,
+    also for a store of an earlier release.
     """
     table = open_store_table(settings, create=create)
     try:
@@ -37,7 +37,7 @@ def check_grace(settings: Settings) -> None:
 
 
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
-    """Open the table of the settings without the store, of any release; parameters as for `open_store`.
+    """Open the table of the settings, also one of an earlier release; with `create=False` it must exist.
 
     Raises ConfigurationError or StoreUnavailable.
     """

@@ -37,11 +37,11 @@ class InheritedTags:
 def inherited_tags(
     store: LineageStore, field: DatasetField, window: Window, *, level: int | None = None
 ) -> InheritedTags:
-    """Return the tags of a field and of all fields that its values come from in the runs of a window.
+    """Return the tags, by name, of a field and of all that its values come from in the runs of a window.
 
-    Each tag stands once, with a shortest path; its own ones come first. Indirect dependencies do not carry
-    tags. At the deadline of a request it returns what was read until then, truncated. Raises NotFound for a
-    field that was never recorded.
+    Each tag stands once, with a shortest path; one that the field itself has stands as its own. Indirect
+    dependencies do not carry tags. At the deadline of a request it returns what was read until then,
+    truncated. Raises NotFound for a field that was never recorded.
     """
     direct_tags = store.tags.field_tags(field)
     query = ReachQuery(field, window, level=level, indirect=False, counts=False)

@@ -61,6 +61,7 @@ def answered_by(
 
     @wraps(query)
     def answer(store: LineageStore, /, *args: P.args, **options: P.kwargs) -> T:
+        """Return the answer of a new reader to the query."""
         return query(reader(store.components), *args, **options)
 
     return retry_on_missing_content(answer)
@@ -142,7 +143,7 @@ class LineageStore:
         return self.components.committer.recommit(runs)
 
     def may_tag(self, dataset: Dataset) -> bool:
-        """Return whether tags of the fields of a dataset may be put: of a store itself, always."""
+        """Return True: tags of the fields of any dataset may be put; a view of a store decides by rights."""
         return True
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
@@ -178,12 +179,12 @@ class LineageStore:
 
     @retry_on_missing_content
     def dataset(self, dataset: Dataset) -> tuple[DatasetSummary, RunBounds]:
-        """Return what is known of a dataset and its first and last run. Raises NotFound."""
+        """Return what is known of a dataset, and the starts of its first and last run. Raises NotFound."""
         summary = self.catalogue.summary(dataset)
         return summary, RunBoundsReader(self.components).bounds(summary.names)
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
-        """Return the retention horizon of a dataset if the window begins before it, see `HorizonReader`."""
+        """Return a dataset's retention horizon (ms) if the window begins before it, else None."""
         return self._horizons.retained_from_ms(dataset, window)
 
     @counted
@@ -196,12 +197,12 @@ class LineageStore:
 
     @retry_on_missing_content
     def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
-        """Return the committed state of one run, with its content. Raises NotFound."""
+        """Return the committed state of one run by its id, and its content. Raises NotFound."""
         details = self.run(run)
         return details, self._contents.content(details.committed.checksum)
 
     def content(self, checksum: str) -> Content:
-        """Return a content by its checksum. Raises NotFound, also for one that no run has any more."""
+        """Return a content by its checksum. Raises NotFound if it is not stored, or not any more."""
         try:
             return self._contents.content(checksum)
         except ContentMissing as error:
@@ -223,7 +224,7 @@ class LineageStore:
         self._table.get(layout.DATASETS)
 
     def close(self) -> None:
-        """End the sealer, and close the table."""
+        """End the sealer, which finishes the request that it works at, and close the table."""
         if self.components.sealer is not None:
             self.components.sealer.close()
         self._table.close()

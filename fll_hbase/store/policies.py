@@ -60,19 +60,19 @@ class PolicyStore:
         return current, stored is None
 
     def remove(self, name: str) -> None:
-        """Remove a policy, durably. Raises NotFound."""
+        """Remove a policy by its name, durably. Raises NotFound."""
         self.get(name)
         self._table.write([[Put(layout.policy_row(name), layout.POLICY, REMOVED)]])
 
     def get(self, name: str) -> AgePolicy:
-        """Return a policy. Raises NotFound."""
+        """Return a policy by its name. Raises NotFound."""
         policy = self._read([name]).get(name)
         if policy is None:
             raise NotFound(f"policy {name!r} not found; `fll policy list` or GET /v3/policies lists all")
         return policy
 
     def policies(self, *, start_after: str = "") -> Iterator[AgePolicy]:
-        """Yield all policies by name, after `start_after`."""
+        """Yield all policies, sorted by name, whose name is greater than `start_after`."""
         rows = LastNames(self._table, layout.POLICIES, column=layout.POLICY)
         names = list_names(rows, start_after=start_after.encode())
         while batch := list(islice(names, BATCH_POLICIES)):
@@ -87,7 +87,7 @@ class PolicyStore:
 
 
 def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
-    """Decode the row of a policy; return None for a removed one. Raises CorruptRow."""
+    """Return the policy in a row, given its value; None for a removed one. Raises CorruptRow."""
     with in_row(key):
         name = layout.parse_policy(key)
         if value == REMOVED:
@@ -102,6 +102,7 @@ def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
 
 
 def _put(policy: AgePolicy) -> Put:
+    """Return the cell that stores a policy. Raises TooLarge."""
     field = policy.field
     names = (field.dataset.namespace, field.dataset.name, field.name) if field else None
     stored = _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)

@@ -61,7 +61,7 @@ class RunSpan(NamedTuple):
     last_run: str
 
     def union(self, other: RunSpan | None) -> RunSpan:
-        """Return the span of the runs of both, which are different runs."""
+        """Return the span of the runs of both, which are different runs; itself for None."""
         if other is None:
             return self
         # In the order of lists of runs: of those that start at once the smallest id is first.

@@ -50,8 +50,8 @@ class TagStore:
     def put(self, field: DatasetField, tag: str, note: TagNote) -> tuple[FieldTag, bool]:
         """Give a field a tag; return it, and whether the field did not have it before. Durable on return.
 
-        The same tag with the same note keeps its time. Raises NotFound for a field that was never recorded
-        and never had a tag.
+        The same tag with the same note keeps its time. A tag that another name of the dataset has stays under
+        that name. Raises NotFound for a field that was never recorded and never had a tag.
         """
         rows = self._rows(field)
         stored = _tags_named(rows, tag)
@@ -125,7 +125,7 @@ class TagStore:
             first = list(islice(fields, BATCH_FIELDS))
 
     def tags(self, *, start_after: str = "") -> Iterator[str]:
-        """Yield the tags that any field has, in order, after `start_after`."""
+        """Yield the names of the tags that any field has, sorted, after `start_after`."""
         names = list_names(
             MiddleNames(self._table, layout.TAG_INDEX, column=layout.TAGGED), start_after=start_after.encode()
         )
@@ -178,7 +178,7 @@ class TagStore:
         return [sorted(tag_rows.decode_tags(key, rows[key])) for key in keys if key in rows]
 
     def _require_field(self, field: DatasetField) -> None:
-        """Raise NotFound unless the field was ever recorded."""
+        """Raise NotFound unless the field was ever recorded: read, written or declared."""
         columns = [layout.declared_field_column(field.name)]
         columns += [layout.field_column(direction, field.name) for direction in BOTH]
         # Three cells and not the row: a dataset may have thousands of fields.
@@ -207,6 +207,7 @@ class TagStore:
             yield from self._indexed_datasets(tag, namespace)
 
     def _indexed_datasets(self, tag: str, namespace: str, start_after: str = "") -> Iterator[DatasetField]:
+        """Yield the fields in the index of a tag, sorted, of a namespace's datasets after `start_after`."""
         names = MiddleNames(self._table, layout.tag_index_prefix(tag, namespace), column=layout.TAGGED)
         for name in list_names(names, start_after=start_after.encode()):
             yield from self._indexed_fields(tag, Dataset(namespace, name))
@@ -219,7 +220,7 @@ class TagStore:
             yield DatasetField(dataset, name)
 
     def _in_use(self, tags: Sequence[str]) -> Iterator[str]:
-        """Yield the tags that at least one field has."""
+        """Yield those of the tags that at least one field has, in their order."""
         scans = [
             Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
             for prefix in (layout.tag_index_prefix(tag) for tag in tags)
@@ -237,15 +238,17 @@ class TagStore:
 
 
 def _tags_named(rows: Iterable[Iterable[FieldTag]], tag: str) -> list[FieldTag]:
+    """Return the entries of one tag in the rows of a field, in the order of the rows."""
     return [entry for row in rows for entry in row if entry.tag == tag]
 
 
 def _merge_names(rows: Iterable[Iterable[FieldTag]]) -> list[FieldTag]:
-    """Return the tags of one field under several names, each tag once, sorted by tag."""
+    """Return the tags of one field under several names, each tag once, sorted by tag; the first row wins."""
     # The first name is that of the query: its tag is listed in place of those of aliases.
     by_tag = {entry.tag: entry for row in reversed(list(rows)) for entry in row}
     return [by_tag[tag] for tag in sorted(by_tag)]
 
 
 def _no_tag(field: DatasetField, tag: str) -> NotFound:
+    """Return the error for a field that does not have a tag."""
     return NotFound(f"field {field.name!r} of {field.dataset} does not have the tag {tag!r}; list its tags")

@@ -49,25 +49,25 @@ def is_store_url(url: str) -> bool:
 
 
 def store_exists(url: str) -> bool:
-    """Return False for a SQLite file that does not exist yet; True for any other URL, without opening it."""
+    """Return whether the file of a SQLite URL exists; True for any other URL and in memory. Opens nothing."""
     path = url.removeprefix(SQLITE)
     return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
 
 
 def is_in_memory(url: str) -> bool:
-    """Return whether a URL names a SQLite store in memory, which only one process has."""
+    """Return whether a URL is that of a SQLite store in memory, which only one process has."""
     return url == MEMORY_URL
 
 
 def is_read_only(url: str) -> bool:
-    """Return whether a URL names a SQLite file that this user may only read."""
+    """Return whether a URL names an existing SQLite file that this user may only read; False for HBase."""
     return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
 
 
 def check_creatable(url: str) -> None:
-    """Check that the file of a SQLite store that does not exist could be created; create nothing.
+    """Raise ConfigurationError if the file of a SQLite URL could not be created; create nothing.
 
-    Raises ConfigurationError.
+    It could if the nearest folder above it that exists can be written.
     """
     path = Path(url.removeprefix(SQLITE)).absolute()
     folder = next(parent for parent in path.parents if parent.exists())
@@ -123,6 +123,7 @@ def canonical_url(url: str) -> str:
 
 
 def _no_engine(url: str) -> ConfigurationError:
+    """Return the error for a URL that is not of any engine."""
     return ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
 
 

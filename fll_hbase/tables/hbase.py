@@ -73,11 +73,12 @@ def is_lost_scanner(error: BaseException | None) -> bool:
 
 
 def page_rows(scan: Scan) -> int:
-    """Return the size of a page; a page with fewer rows is the last one."""
+    """Return how many rows a full page of a scan has: its limit, at most PAGE_ROWS; the last has fewer."""
     return PAGE_ROWS if scan.limit is None else min(scan.limit, PAGE_ROWS)
 
 
 def _open_call(table: bytes, scan: Scan) -> _Call:
+    """Return the Thrift call that opens a scanner for a scan, with a cache as large as a page."""
     # `caching` as large as the page: the gateway then needs one call to the region server for it.
     thrift_scan = TScan(
         startRow=scan.start, stopRow=scan.stop, columns=scan.columns or None, caching=page_rows(scan)
@@ -96,7 +97,7 @@ def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
 
 
 def to_row(cells: Mapping[bytes, Any]) -> Row:
-    """Return cells of Thrift as a row."""
+    """Return the cells that Thrift returned by column as a row of ours."""
     return {column: Cell(cell.value, cell.timestamp) for column, cell in cells.items()}
 
 
@@ -117,10 +118,12 @@ class HbaseTable:
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        """Return the cells of one row as `Table.get`."""
         names = _thrift_columns(columns) or None
         return self._call(_get, row, names)
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        """Return rows by key as `Table.rows`, with one call for each KEYS_PER_CALL distinct keys."""
         names = _thrift_columns(columns) or None
         rows: dict[bytes, Row] = {}
         for chunk in _split(list(dict.fromkeys(keys)), KEYS_PER_CALL):
@@ -149,7 +152,7 @@ class HbaseTable:
         return [rows for page in pages for rows in page]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
+        """Return the region boundaries between the bounds, sorted; `parts` has no effect."""
         regions = self._call(happybase.Table.regions)
         return sorted(key for region in regions if start < (key := region["start_key"]) < stop)
 
@@ -160,7 +163,7 @@ class HbaseTable:
                 self._call(_put, call_rows)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Put cells with their own timestamps, the oldest first."""
+        """Put cells with timestamps of their own, the oldest first, at least one call for each timestamp."""
         # Thrift has one timestamp for all puts of a call.
         by_stamp: dict[int, list[Put]] = {}
         for row, column, value, stamp_ms in puts:
@@ -170,14 +173,16 @@ class HbaseTable:
                 self._call(_put_at, call_rows, stamp_ms)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        """Delete what the cells had at `until_ms` (ms since 1970) or before, in calls of whole rows."""
         for call_rows in split_deletes(cells):
             self._call(_delete, call_rows, until_ms)
 
     def close(self) -> None:
+        """Close all idle connections."""
         self._pool.close()
 
     def _scan_each(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Read few scans in one call, and the further pages of the long ones among them one by one."""
+        """Return the rows of each scan: first pages in one call, further pages of long scans one by one."""
         results = []
         for scan, page in zip(scans, self._first_pages(scans), strict=True):
             if page and len(page) == page_rows(scan):
@@ -286,6 +291,7 @@ def create(target: HBaseUrl, *, compression: str) -> bool:
 
 
 def _admin_pool(target: HBaseUrl) -> ThriftPool:
+    """Return a pool of one connection, with the longer timeout of administration."""
     return ThriftPool(target.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
 
 
@@ -304,6 +310,7 @@ def _thrift_columns(columns: Columns) -> list[bytes]:
 
 
 def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
+    """Return the cells of one row, {} without any; `columns` are as the gateway expects, None for all."""
     rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
     return to_row(rows[0].columns) if rows else {}
 
@@ -311,19 +318,23 @@ def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) ->
 def _get_many(
     table: happybase.Table, keys: Sequence[bytes], columns: Sequence[bytes] | None
 ) -> dict[bytes, Row]:
+    """Return the rows that exist by key; `columns` are as the gateway expects, None for all."""
     rows = table.connection.client.getRowsWithColumns(table.name, keys, columns, {})
     return {row.row: to_row(row.columns) for row in rows}
 
 
 def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
+    """Put cells, given by row and column, in one call; the region servers stamp them."""
     table.connection.client.mutateRows(table.name, _mutations(rows), {})
 
 
 def _put_at(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]], stamp_ms: int) -> None:
+    """Put cells, given by row and column, in one call, with the timestamp `stamp_ms`."""
     table.connection.client.mutateRowsTs(table.name, _mutations(rows), stamp_ms, {})
 
 
 def _mutations(rows: Mapping[bytes, Mapping[bytes, bytes]]) -> list[BatchMutation]:
+    """Return the Thrift mutations that put cells, given by row and column."""
     return [
         BatchMutation(row, [Mutation(False, column, value) for column, value in cells.items()])
         for row, cells in rows.items()
@@ -331,12 +342,14 @@ def _mutations(rows: Mapping[bytes, Mapping[bytes, bytes]]) -> list[BatchMutatio
 
 
 def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:
+    """Delete columns, given by row, that were put at `until_ms` or before, in one batch of happybase."""
     with table.batch(timestamp=until_ms, transaction=True) as batch:
         for row, columns in rows.items():
             batch.delete(row, columns)
 
 
 def _split(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Return the items in consecutive slices of `size`, the last one perhaps shorter; [] without items."""
     return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 

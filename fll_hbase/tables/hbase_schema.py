@@ -41,7 +41,7 @@ def create_statement(table: str, *, compression: str = COMPRESSION) -> str:
 
 
 def alter_statement(table: str, families: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the HBase shell statement that sets these attributes and adds missing families."""
+    """Return the HBase shell statement that sets attributes, given by family, and adds missing families."""
     return ", ".join([f"alter '{table}'", *(_render_family(name, families[name]) for name in families)])
 
 
@@ -77,6 +77,7 @@ def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
 
 
 def _attributes(compression: str) -> dict[str, str]:
+    """Return the attributes of a new column family in the terms of the HBase shell."""
     return {
         "VERSIONS": "1",
         "BLOOMFILTER": "ROW",
@@ -88,5 +89,6 @@ def _attributes(compression: str) -> dict[str, str]:
 
 
 def _render_family(name: str, attributes: Mapping[str, str]) -> str:
+    """Return a column family with its attributes as the HBase shell writes them: `{NAME => 'd', ...}`."""
     pairs = {"NAME": name, **attributes}
     return "{" + ", ".join(f"{key} => '{value}'" for key, value in pairs.items()) + "}"

@@ -21,6 +21,7 @@ class GatewayAddress(NamedTuple):
     port: int
 
     def __str__(self) -> str:
+        """Return `host:port`."""
         return f"{self.host}:{self.port}"
 
 

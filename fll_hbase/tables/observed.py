@@ -25,6 +25,7 @@ class _Reads:
         self._lock = threading.Lock()
 
     def add(self, calls: int, rows: int) -> None:
+        """Add a number of calls and of rows."""
         with self._lock:
             self.calls += calls
             self.rows += rows
@@ -39,6 +40,7 @@ def counted(query: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(query)
     def count(*args: P.args, **options: P.kwargs) -> T:
+        """Call the query, count it in metrics if it is not inside of another one, and return its result."""
         if _current.get() is not None:
             return query(*args, **options)
         reads = _Reads()
@@ -64,12 +66,14 @@ class ObservedTable:
         self.parallel_calls = table.parallel_calls
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        """Return what the table returns; count one call, and one row if it is not empty."""
         with tracing.span("table.get"):
             answer = self._table.get(row, columns=columns)
         _count(1 if answer else 0)
         return answer
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        """Return what the table returns; count one call and its rows."""
         with tracing.span("table.rows"):
             answer = self._table.rows(keys, columns=columns)
         _count(len(answer))
@@ -84,39 +88,45 @@ class ObservedTable:
         return rows if reads is None else _counted_rows(rows, reads)
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Return what the table returns; count one call for all scans, and their rows."""
         with tracing.span("table.scan_many"):
             pages = self._table.scan_many(scans)
         _count(sum(map(len, pages)))
         return pages
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        """Return what the table returns; neither counted nor a span."""
         return self._table.splits(start, stop, parts=parts)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        """Write to the table, as a span."""
         with tracing.span("table.write"):
             self._table.write(batches, sync=sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        """Put stamped cells into the table, as a span."""
         with tracing.span("table.put_stamped"):
             self._table.put_stamped(puts)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        """Delete cells of the table, as a span."""
         with tracing.span("table.delete"):
             self._table.delete(cells, until_ms=until_ms)
 
     def close(self) -> None:
+        """Close the table."""
         self._table.close()
 
 
 def _count(rows: int) -> None:
-    """Count one call and its rows in the current scope, if there is one."""
+    """Count one call and its rows for the query of this context; nothing outside of a query."""
     reads = _current.get()
     if reads is not None:
         reads.add(1, rows)
 
 
 def _counted_rows(rows: Iterator[tuple[bytes, Row]], reads: _Reads) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows; at the end, also an early one, count one call and the rows yielded."""
+    """Yield the rows; at the end, also an early one, add one call and the rows yielded to `reads`."""
     count = 0
     try:
         for row in rows:

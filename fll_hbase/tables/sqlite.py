@@ -103,9 +103,11 @@ class SqliteTable:
             raise self._unavailable(error) from error
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        """Return the cells of one row as `Table.get`."""
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        """Return rows by key as `Table.rows`; few rows after a recent write come from the writer's cache."""
         return self._read(
             lambda connection: _select_rows(connection, keys, columns), warm=self._is_warm(keys)
         )
@@ -125,6 +127,7 @@ class SqliteTable:
             remaining -= page_rows
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Return the rows of each scan, one scan after the other."""
         return [
             list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)) for scan in scans
         ]
@@ -143,6 +146,7 @@ class SqliteTable:
         self._change(lambda _: (_PUT, sorted(puts)), Sync.NOW)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        """Delete the cells that were put at `until_ms` or before, in one transaction; durable on return."""
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
@@ -229,7 +233,7 @@ class SqliteTable:
                 self._writer_connection().executescript(_SCHEMA)
 
     def _has_schema(self) -> bool:
-        """Return whether the file is a store of this version, False if it is empty.
+        """Return True if the file is a store of this version, False if it is empty.
 
         Raises ConfigurationError for any other database.
         """
@@ -246,12 +250,13 @@ class SqliteTable:
         return bool(tables)
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
+        """Return the first rows of a range, at most `limit`, read as one state of the file."""
         return self._read(lambda connection: _select_range(connection, (start, stop), columns, limit))
 
     def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:
-        """Return what a query returns, which may be called more than once.
+        """Return `query(connection)`, which may be called more than once. Raises StoreUnavailable.
 
-        A `warm` one takes the connection that writes, if it is free: it has the pages cached that were
+        A `warm` query takes the connection that writes, if it is free: it has the pages cached that were
         written last. The caches of all other connections are invalid after each commit.
         """
         try:
@@ -282,7 +287,7 @@ class SqliteTable:
             self._idle.append(connection)
 
     def _is_warm(self, keys: Sequence[bytes]) -> bool:
-        """Return whether few keys are read soon after a write, so that they are in the page cache."""
+        """Return whether these keys are few, and a write was so lately that its page cache may have them."""
         is_recent = time.monotonic() - self._written_at < WARM_SECONDS
         return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
 
@@ -326,7 +331,7 @@ class SqliteTable:
 
 
 def _advice(error: sqlite3.Error | OSError) -> str:
-    """Return what to do about an error of a file."""
+    """Return the end of an error text: what to do about an error of SQLite or of a file."""
     # The lowest byte is the kind of the error, the others say more (sqlite.org/rescode.html).
     kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) or isinstance(error, PermissionError):
@@ -389,8 +394,10 @@ def _column_condition(columns: tuple[bytes, ...]) -> tuple[str, tuple[bytes, ...
 
 
 def _families(columns: Columns) -> list[bytes]:
+    """Return those of the columns that stand for a whole family: they end with their first `:`."""
     return [column for column in columns if column.find(b":") == len(column) - 1]
 
 
 def _placeholders(values: Sequence[bytes]) -> str:
+    """Return as many `?`, separated by commas, as there are values."""
     return ",".join("?" * len(values))

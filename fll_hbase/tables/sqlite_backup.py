@@ -26,7 +26,7 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report) -> i
 
     Readers and writers go on; the log of the store grows until the backup ends. The target appears complete
     and durable, under its name, at the end. With `overwrite` it may be an earlier backup. Raises
-    ConfigurationError for any other file there, and StoreUnavailable.
+    ConfigurationError for any other file there and without its directory, and StoreUnavailable.
     """
     _check_target(source, target, overwrite=overwrite)
     try:
@@ -76,7 +76,7 @@ def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def _partial_file(target: Path) -> Iterator[Path]:
-    """Return a context with a new, empty file beside the target; it is deleted at the end unless renamed."""
+    """Return a context with a new, empty file beside the target, deleted at its end if it is still there."""
     number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".part", dir=target.parent)
     os.close(number)
     partial = Path(name)
@@ -108,6 +108,7 @@ def _copy(source: Path, partial: Path, report: Report) -> None:
 
 
 def _flush(path: Path) -> None:
+    """Make a file or directory durable with fsync."""
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(number)

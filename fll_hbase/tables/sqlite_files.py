@@ -46,11 +46,11 @@ def open_lock(path: Path, store: Path) -> int:
 
 
 def is_open_to_all(path: Path) -> bool:
-    """Return whether users other than the owner and its group may read or write a file that exists."""
+    """Return whether users other than the owner and its group may read or write a file. Raises OSError."""
     return bool(stat.S_IMODE(path.stat().st_mode) & (stat.S_IROTH | stat.S_IWOTH))
 
 
 def _give(descriptor: int, owner: os.stat_result) -> None:
-    """Give a file to the owner and group of another one, if this process is root's."""
+    """Give a file owner and group of `owner`, another file, if this process is root's; else do nothing."""
     if os.geteuid() == _ROOT:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)

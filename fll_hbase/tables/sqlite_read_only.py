@@ -87,6 +87,7 @@ class ReadOnlyFile:
                 self._idle.pop()[1].close()
 
     def _state(self) -> _State:
+        """Return the present state of the file and whether it has a log that is not empty. Raises OSError."""
         status = os.stat(self._path)
         has_log = os.path.exists(self._path + _LOG) and os.path.getsize(self._path + _LOG) > 0
         return _State(status.st_ino, status.st_size, status.st_mtime_ns, has_log)
@@ -108,4 +109,5 @@ class ReadOnlyFile:
 
 
 def _has_right(path: str, right: int) -> bool:
+    """Return whether the effective user has a right, such as os.W_OK, on a path."""
     return os.access(path, right, effective_ids=True)

@@ -23,6 +23,8 @@ _LAST = "SELECT row FROM cells WHERE row >= ? AND row < ? ORDER BY row DESC LIMI
 
 
 class _Section(NamedTuple):
+    """The start of a part of the range, and its cells, SECTION_CELLS if there are more."""
+
     start: bytes
     cells: int
 
@@ -38,7 +40,7 @@ def find_splits(connection: sqlite3.Connection, start: bytes, stop: bytes, *, pa
 def _every_nth(
     connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int, cells: int
 ) -> list[bytes]:
-    """Return at most `parts - 1` keys that split a range into parts of about equally many cells."""
+    """Return at most `parts - 1` keys that split a range of `cells` cells into parts of about as many."""
     keys: list[bytes] = []
     hop = (start, stop, cells // parts)
     while len(keys) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
@@ -81,13 +83,13 @@ def _next_bytes(connection: sqlite3.Connection, start: bytes, stop: bytes) -> It
 
 
 def _key(connection: sqlite3.Connection, query: str, start: bytes, stop: bytes) -> bytes:
-    """Return a key of the range, or an empty one: another process may delete rows in the meantime."""
+    """Return the row key that `query`, _FIRST or _LAST, finds in the range; b"" if the range has no rows."""
     key: tuple[bytes] | None = connection.execute(query, (start, stop)).fetchone()
     return key[0] if key else b""
 
 
 def _spread(sections: list[_Section], *, parts: int) -> list[bytes]:
-    """Return the beginnings of the sections with which a part begins: parts have about as many cells."""
+    """Return the starts of the sections with which a new part begins; parts have about as many cells."""
     total = sum(section.cells for section in sections) + 1
     begins = accumulate((section.cells for section in sections), initial=0)
     part_numbers = [cells * parts // total for cells in begins]
@@ -99,5 +101,6 @@ def _spread(sections: list[_Section], *, parts: int) -> list[bytes]:
 
 
 def _count(connection: sqlite3.Connection, start: bytes, stop: bytes, *, cells_max: int) -> int:
+    """Return the number of cells between `start` and `stop` (both excluded), at most `cells_max`."""
     (cells,) = connection.execute(_COUNT, (start, stop, cells_max)).fetchone()
     return int(cells)

@@ -117,7 +117,7 @@ class ThriftPool:
             connection.drop()
 
     def _reset(self) -> None:
-        """Begin without connections in this process: inherited ones belong to the parent."""
+        """Begin with an empty pool in this process, and with no gateway known as failed; close nothing."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._connections_max)
@@ -151,7 +151,7 @@ class ThriftPool:
             self._slots.release()
 
     def _wait_for_slot(self, seconds: float) -> bool:
-        """Return whether a connection slot became free within the time."""
+        """Take a connection slot; return False if none became free within `seconds`."""
         if self._slots.acquire(blocking=False):
             return True
         metrics.WAITING.add(1)
@@ -161,6 +161,7 @@ class ThriftPool:
             metrics.WAITING.add(-1)
 
     def _timeout_for_call(self, now: float) -> float:
+        """Return how many seconds a call that begins now may take: fewer while STUCK_MAX others are stuck."""
         # A hung gateway must not tie up all threads of the server for the whole timeout.
         stuck = sum(now - began > STUCK_SECONDS for began in list(self._call_starts.values()))
         return self._timeout_seconds if stuck < STUCK_MAX else min(STUCK_SECONDS, self._timeout_seconds)
@@ -203,7 +204,7 @@ class ThriftPool:
         )
 
     def _addresses_by_preference(self) -> list[GatewayAddress]:
-        """Return the gateways in rotation, recently failed ones last."""
+        """Return all gateways, recently failed ones last; each call begins with another one."""
         with self._lock:
             self._addresses.append(self._addresses.pop(0))
             order = list(self._addresses)
@@ -219,7 +220,7 @@ class ThriftPool:
             self._discard(late, "no answer in time")
 
     def _avoid(self, address: GatewayAddress, reason: str) -> None:
-        """Try a gateway last for DOWN_SECONDS; log that, once for each outage."""
+        """Prefer other gateways for DOWN_SECONDS; count the failure, and log it, once for each outage."""
         now = time.monotonic()
         is_known = self._failed_until.get(address, 0.0) > now
         self._failed_until[address] = now + DOWN_SECONDS
@@ -243,10 +244,12 @@ class ThriftPool:
                 self._release(idle)
 
     def _release(self, connection: _PooledConnection) -> None:
+        """Put a connection back among the idle ones."""
         with self._lock:
             self._idle.append(connection)
 
     def _pop_idle(self) -> list[_PooledConnection]:
+        """Remove all idle connections from the pool and return them, still open."""
         with self._lock:
             connections, self._idle = self._idle, []
         return connections
@@ -265,13 +268,13 @@ class _PooledConnection:
         self._opened_at = self.used_at = time.monotonic()
 
     def is_fresh(self, now: float) -> bool:
-        """Return whether the gateway has probably not closed the connection."""
+        """Return whether at `now` the gateway has probably not closed it, by its age and its last use."""
         return now - self.used_at < IDLE_SECONDS and now - self._opened_at < AGE_SECONDS
 
     def call(self, operation: Callable[[happybase.Connection], T], deadline: float) -> T:
-        """Call the operation, all of whose waits end at `deadline` (monotonic seconds).
+        """Return `operation(connection)`, all of whose waits end at `deadline` (monotonic seconds).
 
-        Raises ConfigurationError if what answers is not a gateway.
+        Raises ConfigurationError if what answers is not a gateway, TimeoutError at the deadline.
         """
         self.used_at = time.monotonic()
         self._connection.socket.deadline = deadline
@@ -284,6 +287,7 @@ class _PooledConnection:
             ) from error
 
     def drop(self) -> None:
+        """Close the connection for both ends."""
         self._connection.close()
 
     def abandon(self) -> None:
@@ -295,6 +299,7 @@ class _Connection(happybase.Connection):  # type: ignore[misc]
     """A connection of happybase over a socket with a deadline."""
 
     def _refresh_thrift_client(self) -> None:
+        """Make socket, transport and client anew, with a socket that has a deadline."""
         # As in happybase 1.3, which has no parameter for the socket.
         self.socket = DeadlineSocket(host=self.host, port=self.port, socket_timeout=self.timeout)
         self.transport = TBufferedTransport(self.socket)
@@ -310,11 +315,13 @@ class DeadlineSocket(TSocket):  # type: ignore[misc]
     deadline = 0.0
 
     def read(self, sz: int) -> bytes:
+        """Return at most `sz` bytes. Raises TimeoutError at the deadline."""
         self._limit()
         received: bytes = super().read(sz)
         return received
 
     def write(self, buf: bytes) -> None:
+        """Send the bytes. Raises TimeoutError at the deadline."""
         self._limit()
         super().write(buf)
 
@@ -328,6 +335,6 @@ class DeadlineSocket(TSocket):  # type: ignore[misc]
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of the operating system where there is one; thriftpy2 hides it in the context."""
+    """Return the first line of the operating system's message for an error, else of the error itself."""
     cause = error.__context__ if isinstance(error.__context__, OSError) else error
     return str(cause).partition("\n")[0] or type(cause).__name__

@@ -58,7 +58,7 @@ class WriteLock:
             raise
 
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock among processes and among threads; the caller has acquired it."""
         try:
             if self._file is not None:
                 self._file.unlock()
@@ -70,7 +70,7 @@ class WriteLock:
         return not self._waiting and self._thread_lock.acquire(blocking=False)
 
     def admit_threads(self) -> None:
-        """Let this process write again."""
+        """Let threads of this process write again, after `exclude_threads` returned True."""
         self._thread_lock.release()
 
     def _release_thread(self) -> None:
@@ -105,7 +105,7 @@ class WriteLock:
             self._file = None
 
     def _open_file(self, store: str) -> _LockFile:
-        """Return the lock file of this process: an inherited one would share the parent's lock."""
+        """Return the lock file, opened by this process: an inherited one would share the parent's lock."""
         if self._file is None or self._file.pid != os.getpid():
             self._file = _LockFile(store)
         return self._file
@@ -145,6 +145,7 @@ class _LockFile:
                 self._wanted = self._locked = False
 
     def unlock(self) -> None:
+        """Release the lock of the file."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
@@ -156,6 +157,7 @@ class _LockFile:
                 os.close(self._descriptor)
 
     def _lock_at_once(self) -> bool:
+        """Acquire the lock if it is free, without waiting; return whether it was."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

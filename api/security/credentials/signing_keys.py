@@ -54,12 +54,14 @@ class ProviderAway(StoreUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
+    """The keys of one fetch, and when it began."""
+
     keys: tuple[Key, ...] = ()
     fetched_at: float = float("-inf")
     """In monotonic seconds."""
 
     def find(self, key_id: str | None, algorithm: str) -> Any | None:
-        """Return the key of this id and algorithm, without an id the only one; None if it is not unique."""
+        """Return the key with this algorithm and id (None: any id), None unless exactly one fits."""
         wanted = [(name, key) for name, key_algorithm, key in self.keys if key_algorithm == algorithm]
         matches = [key for name, key in wanted if key_id in (None, name)]
         return matches[0] if len(matches) == 1 else None
@@ -67,6 +69,8 @@ class _Keys:
 
 @dataclass(slots=True)
 class _Fetch:
+    """A fetch, under way or ended; `error` is empty unless it failed. Times are monotonic seconds."""
+
     began_at: float = float("-inf")
     ended: threading.Event = field(default_factory=threading.Event)
     error: str = ""
@@ -109,7 +113,7 @@ class SigningKeys:
         return key
 
     def _begin(self) -> _Fetch:
-        """Begin a fetch unless one is under way or ended just now; return the latest one."""
+        """Begin a fetch in a thread, unless one is under way or began just now; return the latest one."""
         with self._lock:
             now = self._clock()
             pause = PAUSE_SECONDS if self._latest.ended.is_set() else HANGING_SECONDS
@@ -183,7 +187,7 @@ def key_set_fetcher(*, issuer: str, jwks_url: str) -> Callable[[], Mapping[str, 
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of a URL. Raises ValueError."""
+    """Return scheme, host and port of a URL, each as it is written: no default port. Raises ValueError."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port
 
@@ -206,6 +210,7 @@ def _fetch_json(url: str) -> dict[str, Any]:
 
 
 def _parse_object(body: bytearray, url: str) -> dict[str, Any]:
+    """Return bytes as a JSON object. Raises ValueError, naming the URL, if they are not one."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:

@@ -40,6 +40,6 @@ def assignment_of(expressions: Sequence[Expression], row: int) -> Assignment | N
 
 
 def assigned_columns(plan: Plan) -> frozenset[str]:
-    """Return the names of the columns that are assigned."""
+    """Return the names of the columns to which the projections of `assigning_nodes` assign a value."""
     rows = (row for number in assigning_nodes(plan) for row in plan.nodes[number].rows("projectList"))
     return frozenset(plan.expressions[row].name or "" for row in rows if assignment_of(plan.expressions, row))

@@ -23,7 +23,7 @@ _SCHEMES = {"postgresql": "postgres", "mariadb": "mysql"}
 
 
 class DatasetName(NamedTuple):
-    """Namespace and name of a dataset, with its name in a catalog as namespace and name if it has one."""
+    """Namespace and name of a dataset; `symlink` is its namespace and name in a catalog, None without one."""
 
     namespace: str
     name: str

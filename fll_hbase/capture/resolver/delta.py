@@ -67,7 +67,7 @@ def columns_of(
 
 
 def has_condition(plan: Plan, node: Node) -> bool:
-    """Return whether a command changes some rows only: a constant is no condition."""
+    """Return whether a command has a condition, and thus changes some rows only; a constant is none."""
     return any(plan.expressions[row].kind != "Literal" for row in node.rows("condition"))
 
 

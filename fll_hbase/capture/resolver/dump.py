@@ -46,7 +46,7 @@ def expand(rows: object) -> Rows:
 
 
 def _run_length(item: int) -> int:
-    """Return n for an item -n. Raises ValueError unless it is 1 to RUN_MAX."""
+    """Return n for an item -n. Raises ValueError unless n is 1 to RUN_MAX."""
     if not 0 < -item <= RUN_MAX:
         raise ValueError(f"a list contains {item}, but a run has 1 to {RUN_MAX:,} items")
     return -item
@@ -78,7 +78,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return [expand(rows) for rows in value] if isinstance(value, list) else []
 
     def tables(self) -> list[int]:
-        """Return the nodes that are not children and not queries: the tables of a command."""
+        """Return the nodes that members other than QUERIES and `source` refer to: the tables of a command."""
         names = [name for name, value in self.members.items() if isinstance(value, dict) and "node" in value]
         return [self.members[name]["node"] for name in names if name not in QUERIES and name != "source"]
 
@@ -146,7 +146,7 @@ _PLANS = msgspec.json.Decoder(Plan)
 
 
 def decode_line(line: bytes) -> Line:
-    """Decode a line without its plan. Raises ValueError if it is not one of the documented forms."""
+    """Decode a line of the plan file; its plan stays encoded. Raises ValueError if it has another form."""
     return _LINES.decode(line)
 
 

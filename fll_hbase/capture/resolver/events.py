@@ -108,6 +108,7 @@ def job_name(application: str, output: str) -> str:
 
 
 def _run_facets(event: WriteEvent, namespace: str) -> Json:
+    """Return the facets of a run: parent run, version of Spark, start, and error if it has one."""
     application = event.application
     facets = {
         "parent": _facet(
@@ -130,7 +131,7 @@ def _run_facets(event: WriteEvent, namespace: str) -> Json:
 
 
 def _output_facets(event: WriteEvent) -> Json:
-    """Return the facets of an output: column lineage if known, and its lifecycle change."""
+    """Return the facets of an output: column lineage if `fields` is not None, and any lifecycle change."""
     facets = {}
     if event.fields is not None:
         facets["columnLineage"] = _facet(
@@ -192,15 +193,18 @@ def _dataset(name: DatasetName, types: Mapping[str, str], facets: Json | None = 
 
 @lru_cache(maxsize=50_000)
 def _field(name: str, type_: str) -> Json:
+    """Return a field of a schema, without a type if `type_` is "". Cached: callers must not change it."""
     return {"name": name, "type": type_} if type_ else {"name": name}
 
 
 def _facet(facet: str, /, **members: object) -> Json:
+    """Return a facet of _FACETS with its members, producer and URL of the schema."""
     version, _, definition = _FACETS[facet].partition("/")
     url = f"{_SPEC}/facets/{version}/{definition}.json#/$defs/{definition}"
     return {"_producer": PRODUCER, "_schemaURL": url, **members}
 
 
 def _time(epoch_ms: int) -> str:
+    """Return epoch milliseconds as an ISO 8601 time in UTC that ends with `Z`."""
     moment = datetime.fromtimestamp(epoch_ms / 1_000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

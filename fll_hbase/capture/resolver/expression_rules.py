@@ -37,17 +37,17 @@ def _case(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve COALESCE: every argument but the last is tested (decision 53)."""
+    """Resolve COALESCE: it has the value of any argument; all but the last are tested (decision 53)."""
     return conditional(_tested(operands[:-1], operands), operands)
 
 
 def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NULLIF: a comparison of both arguments, and the first one, which is the value."""
+    """Resolve NULLIF: the first operand is the comparison, which is tested; the second is the value."""
     return conditional(_tested(operands[:1], operands[1:]), operands[1:])
 
 
 def _tested(arguments: Operands, values: Operands) -> Operands:
-    """Return arguments without what influences the values already, such as keys of a window."""
+    """Return `arguments` without the indirect inputs that `values` have already, such as keys of a window."""
     present = NO_INPUTS.union(*(value.indirect for value in values))
     return [ColumnLineage(argument.direct, argument.indirect - present) for argument in arguments]
 
@@ -58,7 +58,7 @@ def conditional(tested: Operands, values: Operands) -> ColumnLineage:
 
 
 def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve the value of a pivot: the first operand selects, the second is the value."""
+    """Resolve the value of a pivot: the first operand selects and influences it, the second is the value."""
     return conditional(operands[:1], operands[1:2])
 
 
@@ -69,23 +69,27 @@ def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve a sort key: it is its first operand; later ones only repeat it."""
     return operands[0] if operands else NO_LINEAGE
 
 
 def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve LISTAGG: a value, a delimiter, and the order of the values."""
+    """Resolve LISTAGG: value and delimiter are aggregated; the keys of the order influence them as SORT."""
     return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
 
 
 def _array(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve ARRAY: an element has the values of all operands, and its fields those of their fields."""
     return with_elements(operands)
 
 
 def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve a function of SAME_ELEMENTS: it keeps the first operand's fields, and depends on the others."""
     return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
 
 
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve NAMED_STRUCT: its fields have the names in the details and the operands as values."""
     return build_struct(expression.details.get("names", []), operands)
 
 
@@ -96,13 +100,14 @@ def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a function of Spark itself."""
+    """Resolve a static function: one of CHECKS is its first operand, any other depends on all operands."""
     if expression.name in CHECKS and operands:
         return operands[0]
     return merge(operands, least=Direct.TRANSFORMATION)
 
 
 def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve the access to a field, named by the expression, of a struct or of the structs in an array."""
     return struct_field(operands[0], expression.name or "")
 
 

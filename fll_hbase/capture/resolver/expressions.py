@@ -111,11 +111,11 @@ class ExpressionResolver:
         return self._resolved[row]
 
     def resolve_all(self, rows: Sequence[int]) -> Operands:
-        """Return the lineage of several expressions."""
+        """Return the lineage of the expressions in several rows, in the same order."""
         return [self.resolve(row) for row in rows]
 
     def columns(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
-        """Return the lineage of named expressions by id."""
+        """Return the lineage of named expressions by their ids; rows without an id are left out."""
         expressions, inputs = self._expressions, self._columns
         columns = {}
         # Most columns of wide tables only pass through, so these are looked up here.
@@ -135,7 +135,7 @@ class ExpressionResolver:
         }
 
     def _assigned_value(self, assignment: Assignment) -> ColumnLineage:
-        """Return the lineage of a column after its assignment in an UPDATE.
+        """Return the lineage of a column after its assignment in an UPDATE, described by the new value.
 
         With a condition it has the former value, too, and the condition influences it.
         """
@@ -149,12 +149,12 @@ class ExpressionResolver:
         return replace(highest_kinds(changed), row=assignment.value)
 
     def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the rows of named expressions, each with its id."""
+        """Return pairs of row and id of the expressions that have an id, in the same order."""
         ids = ((row, self._expressions[row].id) for row in rows)
         return [(row, number) for row, number in ids if number is not None]
 
     def expression(self, row: int) -> Expression:
-        """Return an expression."""
+        """Return the expression in a row."""
         return self._expressions[row]
 
     def operands(self, row: int, *, kind: str = "") -> list[int]:
@@ -172,7 +172,7 @@ class ExpressionResolver:
         return all(value.details.get("null") or value.details.get("metadata") for value in values)
 
     def subquery(self, row: int) -> Relation | None:
-        """Return the result of the plan of a subquery; None for any other expression."""
+        """Return the result of the plan of the subquery in a row; None for any other expression."""
         plan = self._expressions[row].details.get("plan")
         return None if plan is None else self._relations[plan]
 
@@ -187,10 +187,11 @@ class ExpressionResolver:
         return rows
 
     def _operands_before(self, expression: Expression) -> Sequence[int]:
-        """Return the operands that are resolved before an expression, without functions that it calls."""
+        """Return the operands that are resolved before an expression: all but functions that it calls."""
         return [row for row in expression.operands if not self._is_called(expression, row)]
 
     def _is_called(self, expression: Expression, row: int) -> bool:
+        """Return whether the operand in a row is a function that the expression calls for elements."""
         return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
@@ -272,7 +273,7 @@ class ExpressionResolver:
         return with_elements([element], _unused(operands[:1], element))
 
     def _filter(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the elements that the function of FILTER selects."""
+        """Return the array of FILTER: the elements of the first operand, depending on what selects them."""
         selected = self._call(expression.operands[1], [operands[0]])
         return with_elements(operands[:1], [selected])
 
@@ -311,7 +312,7 @@ class ExpressionResolver:
         return resolver.resolve(body)
 
     def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return a struct with other fields; an operation that drops a field changes no other one."""
+        """Return a struct whose fields are replaced or added; dropping a field changes no other one."""
         operations = [self._expressions[number] for number in expression.operands[1:]]
         fields = {
             operation.name or "": value

@@ -65,7 +65,7 @@ _UNKNOWN = QueryLineage({})
 
 
 def query_lineage(row: Json) -> QueryLineage:
-    """Return the lineage of the query in a row of datasets, cached.
+    """Return the lineage of the query in a row of `datasets`, cached by query, URL and home.
 
     It has no columns, and a warning is logged, if the query cannot be read or exceeds CHARACTERS_MAX.
     """

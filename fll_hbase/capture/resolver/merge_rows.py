@@ -24,7 +24,7 @@ _INSTRUCTIONS = ("matchedInstructions", _INSERTS, "notMatchedBySourceInstruction
 
 
 def merge_targets(plan: Plan) -> dict[int, str]:
-    """Return the columns of the tables that commands change, names by id."""
+    """Return the names by id of the columns of all tables that row-level commands of the plan change."""
     tables = (node.plan("originalTable") for node in plan.nodes)
     rows = [row for table in tables if table is not None for row in plan.nodes[table].rows("output")]
     return names_by_id(plan, rows)
@@ -86,6 +86,6 @@ def columns_by_position(
 
 
 def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> ColumnLineage:
-    """Return a merged column with the first description of its values."""
+    """Return a merged column with the first description (`row`) that any of its values has, or none."""
     row = next((value.row for value in values if value.row >= 0), -1)
     return column if row == column.row else replace(column, row=row)

@@ -34,12 +34,15 @@ _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 
 
 def resolve_plan(plan: Plan) -> list[Relation]:
-    """Return the result of each node."""
+    """Return the result of each node of a plan, by its number."""
     return _PlanResolver(plan).resolve()
 
 
 class _PlanResolver:
+    """Resolves the nodes of one plan in order."""
+
     def __init__(self, plan: Plan) -> None:
+        """Find what concerns the plan as a whole: definitions, loops, correlation, pivots and assignments."""
         self._plan = plan
         self._relations: list[Relation] = []
         self._outer: dict[int, ColumnLineage] = {}
@@ -106,12 +109,13 @@ class _PlanResolver:
         return any(self._plan.expressions[row].kind == "PivotFirst" for row in rows)
 
     def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
+        """Return a resolver of the plan's expressions for a node whose children have these columns."""
         return ExpressionResolver(
             self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
         )
 
     def _ids(self, rows: Sequence[int]) -> list[int]:
-        """Return the ids of expressions, -1 for those that have none."""
+        """Return the ids of the expressions in the rows, -1 for those that have none."""
         return [
             -1 if number is None else number for number in (self._plan.expressions[row].id for row in rows)
         ]
@@ -164,11 +168,12 @@ class _PlanResolver:
 
 
 def _by_number(plan: Plan, kind: str) -> dict[object, int]:
-    """Return the numbers of the nodes of a kind by their member `id`."""
+    """Return the numbers of the nodes of a kind by their member `id`; of equal ids, the last node."""
     return {node.members.get("id"): number for number, node in enumerate(plan.nodes) if node.kind == kind}
 
 
 def _all_columns(children: Sequence[Relation]) -> dict[int, ColumnLineage]:
+    """Return the columns of all children by id; of equal ids, those of the last child."""
     columns: dict[int, ColumnLineage] = {}
     for child in children:
         columns.update(child.columns)
@@ -176,6 +181,7 @@ def _all_columns(children: Sequence[Relation]) -> dict[int, ColumnLineage]:
 
 
 def _all_rows(children: Sequence[Relation]) -> frozenset[IndirectInput]:
+    """Return all that influences the rows of any of the children."""
     return NO_INPUTS.union(*(child.rows for child in children))
 
 
@@ -191,11 +197,12 @@ def _sequence(node: Node, children: list[Relation], expressions: ExpressionResol
 
 
 def _project(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a projection: its columns are those of its list."""
     return Relation(expressions.columns(node.rows("projectList")), _all_rows(children))
 
 
 def _assign(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve the columns of an UPDATE."""
+    """Resolve a projection that assigns columns of an UPDATE."""
     return Relation(expressions.assigned(node.rows("projectList")), _all_rows(children))
 
 
@@ -231,7 +238,7 @@ def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionRe
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve window functions: their columns are added, and no row is influenced."""
+    """Resolve a window node: the columns of its functions are added, and rows are not influenced."""
     columns = children[0].columns | expressions.columns(node.rows("windowExpressions"))
     return Relation(columns, children[0].rows)
 
@@ -254,7 +261,7 @@ def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionR
 
 
 def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a generator: new columns have all of its inputs, but STACK and INLINE work by position."""
+    """Resolve a generator such as EXPLODE: its new columns are added, as `_generated` returns them."""
     output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
     columns = dict(children[0].columns)
     for generator in node.rows("generator")[:1]:
@@ -297,7 +304,7 @@ def _union(node: Node, children: list[Relation], expressions: ExpressionResolver
 
 
 def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve INTERSECT and EXCEPT: values come from the left side, and the right side filters them."""
+    """Resolve INTERSECT and EXCEPT: values come from the left child, and the right one filters the rows."""
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
     columns = columns_by_position(output, [children[0].by_position()])
     return Relation(columns, _all_rows(children) | influences(children[1].by_position(), FILTER))

@@ -69,7 +69,7 @@ class ColumnLineage:
         return (source for source, _, _ in self.direct)
 
     def sources(self) -> Iterable[SourceField]:
-        """Yield all source fields."""
+        """Yield the source fields of direct inputs, then those of indirect ones, with repetitions."""
         yield from self.fields()
         yield from (source for source, _ in self.indirect)
 
@@ -78,7 +78,7 @@ NO_LINEAGE = ColumnLineage()
 
 
 def source_column(source: SourceField) -> ColumnLineage:
-    """Return the lineage of a column that is read."""
+    """Return the lineage of a column that is read unchanged from a source field."""
     return ColumnLineage(frozenset({(source, int(Direct.IDENTITY), False)}))
 
 
@@ -104,7 +104,7 @@ def merge(
 
 
 def highest_kinds(column: ColumnLineage) -> ColumnLineage:
-    """Return a column without the lower kinds of inputs that it has in several ways."""
+    """Return a column with only the highest kind of each source field among its direct inputs."""
     kinds: dict[SourceField, int] = {}
     for source, kind, _ in column.direct:
         kinds[source] = max(kind, kinds.get(source, kind))
@@ -135,7 +135,7 @@ class Relation:
     order: tuple[int, ...] = ()
 
     def by_position(self) -> list[ColumnLineage]:
-        """Return the lineage of the columns by position."""
+        """Return the lineage of the columns in the order of `order`; NO_LINEAGE for an unknown id."""
         return [self.columns.get(number, NO_LINEAGE) for number in self.order]
 
 

@@ -40,9 +40,9 @@ class ResolvedPlan:
 
 
 def resolve(body: bytes) -> ResolvedPlan:
-    """Resolve a dump. A plan that cannot be resolved has writes without lineage, and a warning is logged.
+    """Return the writes of an encoded plan. Raises ValueError if it is not a plan.
 
-    Raises ValueError if the dump is not one.
+    If the lineage cannot be resolved, a warning is logged, and the writes have none: `is_unknown` is set.
     """
     plan = decode_plan(body)
     try:
@@ -77,7 +77,7 @@ def _sources(plan: Plan) -> frozenset[int]:
 
 
 def _types(plan: Plan) -> dict[int, dict[str, str]]:
-    """Return the columns of each dataset that the plan reads, with their types."""
+    """Return types by column of each dataset, by its number, that nodes of the plan name."""
     datasets = ((node.members.get("dataset"), number) for number, node in enumerate(plan.nodes))
     return {
         dataset: columns_with_types(plan, number) for dataset, number in datasets if isinstance(dataset, int)

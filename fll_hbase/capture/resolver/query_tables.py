@@ -30,15 +30,16 @@ def stored_parts(name: str, dialect: str | None) -> Parts:
 
 
 def _identifier(part: str) -> sql.Identifier:
+    """Return a part of a table name as an identifier, quoted or not; its text is without the quotes."""
     is_quoted = part[:1] in ('"', "`", "[")
     text = part[1:-1].replace('""', '"') if is_quoted else part
     return sql.Identifier(this=text, quoted=is_quoted)
 
 
 def query_tables(query: str, dialect: str | None) -> dict[Parts, str]:
-    """Return the tables by the parts of their names as the database stores them, with the names as written.
+    """Return the tables of a query: names as written, by the parts of the names as the database stores them.
 
-    There are none if the query cannot be read.
+    Common table expressions are left out. Empty if the query cannot be read, or has more than CHARACTERS_MAX.
     """
     text = inner_query(query)
     parser_dialect = Dialect.get_or_raise(facts_of(dialect or UNKNOWN_DIALECT).parser_name)

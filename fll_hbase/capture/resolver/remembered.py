@@ -43,8 +43,8 @@ class RddMemory:
     def put(self, ids: Sequence[int], columns: Sequence[NamedColumn], rows: NamedRows) -> None:
         """Remember columns under ids, by position, each with what influences its rows.
 
-        Ids or columns beyond the shorter list are left out. Beyond COLUMNS_MAX the oldest columns are
-        forgotten.
+        Replaces those of equal ids. Ids or columns beyond the shorter list are left out. Beyond COLUMNS_MAX
+        the oldest columns are forgotten.
         """
         for number, column in zip(ids, columns, strict=False):
             self._columns[number] = (column, rows)
@@ -52,6 +52,7 @@ class RddMemory:
         self._forget_oldest_columns()
 
     def _forget_oldest_columns(self) -> None:
+        """Forget the columns that were put first until COLUMNS_MAX are left."""
         while len(self._columns) > COLUMNS_MAX:
             self._columns.popitem(last=False)
 
@@ -70,11 +71,11 @@ class RddMemory:
         self._forget_oldest_columns()
 
     def column(self, number: int) -> NamedColumn:
-        """Return a column; one without lineage if the id is unknown."""
+        """Return the lineage of the column with an id; NO_COLUMN if the id is unknown."""
         return self._columns.get(number, (NO_COLUMN, NO_ROWS))[0]
 
     def rows(self, ids: Iterable[int]) -> NamedRows:
-        """Return what influences the rows of an RDD, by its first known column; nothing without one."""
+        """Return what influences the rows of the first known column of the ids; NO_ROWS if none is known."""
         return next((self._columns[number][1] for number in ids if number in self._columns), NO_ROWS)
 
 
@@ -114,7 +115,7 @@ class LineageNames:
         return self._names[number] if number < len(self._names) and number not in self._queries else ()
 
     def column(self, column: ColumnLineage) -> NamedColumn:
-        """Return the named lineage of a column."""
+        """Return the lineage of a column by names, cached."""
         result = self._columns.get(column)
         if result is None:
             result = self._columns[column] = self._replace(column)
@@ -181,6 +182,7 @@ class LineageNames:
 
 
 def _query_lineage(row: Json) -> QueryLineage:
+    """Return the lineage of the query in a row of `datasets`."""
     # Imported here: the parser takes longer to import than all of capture, and few jobs read queries.
     from fll_hbase.capture.resolver.jdbc_query import query_lineage
 

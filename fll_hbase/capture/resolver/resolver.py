@@ -180,7 +180,7 @@ class Resolver:
         return plan
 
     def _remember(self, rows: Sequence[Json], plan: ResolvedPlan, lineage: LineageNames) -> None:
-        """Remember the columns of checkpoints and batches under the ids that later plans read."""
+        """Remember the columns of the plan's root under the ids of each row that is a checkpoint or batch."""
         for row in rows:
             if row.get("kind") in ("checkpoint", "batch"):
                 columns = [lineage.column(column) for column in plan.root_columns]
@@ -246,6 +246,7 @@ def _field_inputs(column: ColumnLineage, text: str, lineage: LineageNames) -> It
 
 
 def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
+    """Return the indirect inputs, sorted by dataset, field and kind, as inputs of an event."""
     return (FieldInput(dataset, field, "INDIRECT", kind) for dataset, field, kind in sorted(inputs))
 
 

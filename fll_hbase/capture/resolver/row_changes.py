@@ -57,7 +57,7 @@ def columns_of(
 
 
 def _has_condition(plan: Plan) -> bool:
-    """Return whether a plan filters rows by more than a constant."""
+    """Return whether any filter of a plan has a condition that is not a constant."""
     rows = (row for node in plan.nodes if node.kind == "Filter" for row in node.rows("condition"))
     return any(plan.expressions[row].kind != "Literal" for row in rows)
 
@@ -94,7 +94,7 @@ def _updated(
 
 
 def _changed(value: ColumnLineage, tested: frozenset[IndirectInput]) -> ColumnLineage:
-    """Return a value that is influenced by what a condition tests."""
+    """Return a value with the influences in `tested` added, and only the highest kind of each input."""
     return replace(highest_kinds(merge([value], indirect=tested)), row=value.row)
 
 
@@ -109,7 +109,7 @@ def _is_union(plan: Plan, number: int) -> bool:
 def _tested(
     values: Mapping[str, ColumnLineage], tested: frozenset[IndirectInput], assigned: frozenset[str]
 ) -> Columns:
-    """Return columns of an UPDATE of all rows: its condition influences those that it changes."""
+    """Return the columns of an UPDATE that writes all rows: `tested` influences those in `assigned`."""
     return tuple(
         (name, _changed(value, tested) if name in assigned else value) for name, value in values.items()
     )

@@ -90,7 +90,7 @@ def _composed(expressions: Sequence[Expression], expression: Expression, depth: 
 
 
 def _call(expression: Expression, parts: list[str]) -> str:
-    """Return the text of a function of operands with these texts, a cast or a field of a struct."""
+    """Return the text of a cast, an access to a field, or any other function, of operands `parts`."""
     if expression.kind == "Cast":
         return f"CAST({parts[0]} AS {(expression.name or '').upper()})"
     if expression.kind in ("GetStructField", "GetArrayStructFields"):
@@ -113,4 +113,5 @@ def _case(parts: list[str], count: int) -> str:
 
 
 def _function_name(expression: Expression) -> str:
+    """Return the name of an expression; its class in lower case if it has none."""
     return expression.name or expression.kind.lower()

@@ -91,6 +91,6 @@ def _parts(change: Any) -> tuple[str, list[str], str]:
 
 
 def row_of_change(row: Json) -> Json:
-    """Return the description of a dataset after a change: under its new name if it is renamed."""
+    """Return the row of a dataset after a change: the one in `renamed` if renamed, else the row itself."""
     renamed = row.get("renamed")
     return renamed if isinstance(renamed, dict) else row

@@ -75,7 +75,7 @@ def root_columns(
 
 
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
-    """Yield the writes of a node, if it is a command with a known target."""
+    """Yield the write of a node, at most one; none unless it is a command with a known target."""
     table = node.plan(*_TABLES)
     dataset = None if table is None else _without_alias(plan, table).members.get("dataset")
     is_known = node.kind in _BY_TARGET and isinstance(node.members.get("target"), int)
@@ -106,7 +106,7 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
 
 
 def _removes_all(plan: Plan, node: Node) -> bool:
-    """Return whether a command is a DELETE without a condition."""
+    """Return whether a node is a DELETE without a condition, or with a constant one."""
     return node.kind in delta.DELETES and not delta.has_condition(plan, node)
 
 
@@ -170,7 +170,7 @@ def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:
 
 
 def _without_alias(plan: Plan, number: int) -> Node:
-    """Return the node of a table, to which a command may give another name."""
+    """Return the node below the aliases of the node with a number."""
     node = plan.nodes[number]
     while node.kind == "SubqueryAlias" and node.children:
         node = plan.nodes[node.children[0]]
@@ -178,4 +178,5 @@ def _without_alias(plan: Plan, number: int) -> Node:
 
 
 def _names(plan: Plan, rows: Sequence[int]) -> list[str]:
+    """Return the names of the expressions in the rows, "" for those that have none."""
     return [plan.expressions[row].name or "" for row in rows]

@@ -32,6 +32,7 @@ def _import_original() -> None:
 
 
 def _activate() -> None:
+    """Activate the hook; where `fll_hbase` cannot be imported, write a line to standard error instead."""
     try:
         from fll_hbase.capture import hook
     except ImportError as error:

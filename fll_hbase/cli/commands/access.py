@@ -195,6 +195,7 @@ def _lifetime_ms(text: str | None) -> int | None:
 
 
 def _token_json(stored: StoredToken) -> Json:
+    """Return a token as JSON members, without its hash; times are in epoch milliseconds, absent if None."""
     times = {"expires": stored.expires_ms, "revoked": stored.revoked_ms}
     return {
         "id": stored.id,
@@ -206,14 +207,17 @@ def _token_json(stored: StoredToken) -> Json:
 
 
 def _grants_json(grants: tuple[Grant, ...]) -> list[dict[str, str]]:
+    """Return grants as JSON members."""
     return [{"role": grant.role.value, "namespace": grant.pattern} for grant in grants]
 
 
 def _texts(grants: list[Grant] | tuple[Grant, ...]) -> str:
+    """Return grants as text, such as `reader on bank, admin on *`."""
     return ", ".join(f"{item.role.value} on {item.pattern}" for item in grants)
 
 
 def _print(body: Json, output_format: str, table: Any) -> None:
+    """Print the body as JSON if that is the format, else the table."""
     if output_format == JSON:
         console.print_json(body)
     else:

@@ -23,6 +23,7 @@ _store = click.option(
 
 # `create` defaults to NONE, since a cluster may lack the libraries of a codec; an operator reviews `ddl`.
 def _compression(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds --compression with this default."""
     return click.option(
         "--compression",
         type=click.Choice(hbase_schema.COMPRESSIONS),
@@ -113,6 +114,7 @@ def _hbase_url(store: str | None) -> hbase_url.HBaseUrl:
 
 
 def _row(family: Family) -> list[str]:
+    """Return the row of a column family in the table of `describe`."""
     expiry = "forever" if family.ttl_seconds == FOREVER_SECONDS else f"{family.ttl_seconds} s"
     cached = "yes" if family.block_cache else "no"
     return [family.name, str(family.versions), expiry, family.bloom_filter, cached, family.compression]

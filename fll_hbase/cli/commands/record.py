@@ -103,7 +103,7 @@ def record(
 def _check_input(
     file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, dataset_namespace: str
 ) -> None:
-    """Raise UsageError unless there is one input, with options that fit it."""
+    """Raise UsageError unless there is one input, FILE or --dbt, with options that fit it."""
     context = click.get_current_context()
     # click can require a parameter, but not one of two.
     if dbt_target is not None and (file is not None or file_run is not None):
@@ -139,10 +139,11 @@ class _Report:
 
     @property
     def refused(self) -> int:
+        """Return how many documents were refused."""
         return self._counts[REFUSED]
 
     def add(self, document: LocatedDocument, result: RecordResult | LineageError, bar: ProgressBar) -> None:
-        """Count a result and print what it reports."""
+        """Count the result of a document, and print above the bar why it was refused or its new warnings."""
         line = document.line.number
         if isinstance(result, LineageError):
             self._counts[REFUSED] += 1
@@ -153,7 +154,7 @@ class _Report:
             self._warn(f"line {line}: warning", warning, bar)
 
     def _refuse(self, prefix: str, error: LineageError, bar: ProgressBar) -> None:
-        """Print a refused document, up to FLL_BATCH_ERRORS_MAX errors in all."""
+        """Print a refused document with its errors, until FLL_BATCH_ERRORS_MAX errors were printed in all."""
         if self._errors_left <= 0:
             return
         self._errors_left -= len(error.errors) if isinstance(error, InputError) else 1
@@ -170,6 +171,7 @@ class _Report:
         bar.print(f"{prefix}: {'there are others, which are not printed' if is_last else warning}")
 
     def __str__(self) -> str:
+        """Return the number of documents by outcome, such as `3 recorded, 0 refused`, in a fixed order."""
         words = [*(outcome.value for outcome in RecordOutcome), REFUSED]
         return ", ".join(f"{self._counts[word]} {word}" for word in words)
 

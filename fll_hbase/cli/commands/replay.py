@@ -55,6 +55,7 @@ def replay(*, directory: Path, take_over: bool, target: Target) -> None:
 
 
 def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
+    """Count a document by its outcome; print why a refused one was refused."""
     if isinstance(document.result, RecordResult):
         counts[document.result.outcome.value] += 1
         return
@@ -63,7 +64,7 @@ def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
 
 
 def _incomplete(error: LineageError, spool: Spool, counts: Counter[str]) -> LineageError:
-    """Return an error with the same exit code that also says what was done, and what to do."""
+    """Return an error with the exit code of `error` that also says what was done, and what to do."""
     kind = ConfigurationError if isinstance(error, (ConfigurationError, InputError)) else LineageError
     remaining = spool.documents()
     first = f", the first is {remaining[0]}" if remaining else ""
@@ -71,5 +72,6 @@ def _incomplete(error: LineageError, spool: Spool, counts: Counter[str]) -> Line
 
 
 def _summary(counts: Counter[str]) -> str:
+    """Return the number of documents by outcome, as text in a fixed order."""
     words = [*(outcome.value for outcome in RecordOutcome), REFUSED]
     return ", ".join(f"{counts[word]} {word}" for word in words)

@@ -72,7 +72,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
 
 
 def _texts(query: Query[Any], answer: TableAnswer[Any]) -> dict[str, Callable[[], str]]:
-    """Return how an answer is printed in the formats of its query, by the names of the command line."""
+    """Return functions that render an answer as CSV and HTML, by the names of the formats."""
     return {
         name: partial(query.to_text, media_type, answer.body, answer.window, now_ms=now_ms())
         for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))

@@ -167,11 +167,11 @@ class _Shown:
         self._next_line = time.monotonic() + LINE_SECONDS
 
     def report(self, number: int, kind: str, rows: int) -> None:
-        """Show how many rows a pass has compared."""
+        """Show how many rows pass `number` has compared, and of which kind."""
         self.show(rows, f"pass {number}: {rows:,} rows, {kind}")
 
     def show(self, rows: int, status: str) -> None:
-        """Show a status after so many rows."""
+        """Show a status on the bar; without a terminal print it at most once in LINE_SECONDS."""
         self._bar.update(rows, status)
         if not self._bar.is_shown and time.monotonic() >= self._next_line:
             print_err(f"fll: {status}")
@@ -179,10 +179,12 @@ class _Shown:
 
 
 def _open(settings: Settings, url: str, *, create: bool) -> Table:
+    """Return the opened table of the store at a URL."""
     return open_store_table(replace(settings, store=url), create=create)
 
 
 def _print(report: CopyReport, output_format: str) -> None:
+    """Print the report of a copy as JSON, or as a table with a line on whether it is complete."""
     if output_format == JSON:
         print_json(report.summary())
         return

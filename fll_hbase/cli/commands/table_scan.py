@@ -74,6 +74,7 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
 
 
 def _print_text(views: list[RowView]) -> None:
+    """Print the lines of rows; without rows only a message on standard error."""
     for view in views:
         for line in row_lines(view):
             click.echo(line)

@@ -122,7 +122,7 @@ def list_tags(
 def _list(
     client: Connection, namespace: str, name: str, tag_name: str | None, limit: int
 ) -> TableAnswer[Any]:
-    """Return the tags of a dataset, the fields with a tag, or all tags in use."""
+    """Return the tags of a dataset; without `namespace` the fields with a tag, or without one all tags."""
     if namespace:
         return client.dataset_tags(namespace, name, limit=limit)
     return client.tags(limit=limit) if tag_name is None else client.tagged_fields(tag_name, limit=limit)

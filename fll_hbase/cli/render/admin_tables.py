@@ -31,7 +31,7 @@ _POLICY_COLUMNS = {
 
 
 def tags_table(rows: Sequence[Row]) -> RenderableType:
-    """Render tags: a column for each member that some of them has."""
+    """Render tags, with a column for each member that any of them has; without tags a hint."""
     if not rows:
         return Text("No tags; `fll tag set NS/NAME.FIELD TAG` gives a field one.")
     shown = {name: cell for name, cell in _TAG_COLUMNS.items() if any(row.get(name) for row in rows)}
@@ -39,14 +39,14 @@ def tags_table(rows: Sequence[Row]) -> RenderableType:
 
 
 def policies_table(policies: Sequence[Row]) -> RenderableType:
-    """Render policies with what they apply to."""
+    """Render policies with what they apply to; without policies a hint."""
     if not policies:
         return Text("No policies; `fll policy set POLICY --max-age 90d --tag TAG` puts one.")
     return rows_table(policies, _POLICY_COLUMNS)
 
 
 def tokens_table(tokens: Sequence[Row]) -> RenderableType:
-    """Render tokens, without their secrets, which are stored nowhere."""
+    """Render tokens, without their secrets, which are stored nowhere; without tokens a hint."""
     if not tokens:
         return Text("No tokens; `fll token create NAME --role ROLE --namespace PATTERN` makes one.")
     times = {"created": "at", "expires": "expires", "revoked": "revoked"}
@@ -55,7 +55,7 @@ def tokens_table(tokens: Sequence[Row]) -> RenderableType:
 
 
 def grants_table(subjects: Sequence[Row]) -> RenderableType:
-    """Render the grants of users and groups, a row for each."""
+    """Render the grants of users and groups, a row for each grant; without subjects a hint."""
     if not subjects:
         return Text("No grants; `fll grant set user:NAME --role ROLE --namespace PATTERN` gives one.")
     rows = [
@@ -67,4 +67,5 @@ def grants_table(subjects: Sequence[Row]) -> RenderableType:
 
 
 def _grants(token: Row) -> str:
+    """Return the grants of a token as text, such as `reader on bank, admin on *`."""
     return ", ".join(f"{grant['role']} on {grant['namespace']}" for grant in token["grants"])

@@ -43,6 +43,7 @@ def row_json(view: RowView) -> dict[str, Any]:
 
 
 def _part(name: str, value: Any) -> str:
+    """Return a part of a key as text; a member that is a time as a date."""
     if name in _TIMES:
         return f"{_TIMES[name]} {format_time(value)}"
     return f"{name} {value}"

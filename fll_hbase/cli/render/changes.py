@@ -49,6 +49,7 @@ def diff_table(
 
 
 def _difference(body: DiffAnswer | ChangedField) -> list[RenderableType]:
+    """Return the parts of a diff: a table of what was gained and lost, notes, and the common count."""
     signs = (("+", body.gained), ("-", body.lost))
     rows = [[sign, *row] for sign, parts in signs for row in _part_rows(parts)]
     table = [TextTable(_PART_COLUMNS, rows)] if rows else []
@@ -57,7 +58,7 @@ def _difference(body: DiffAnswer | ChangedField) -> list[RenderableType]:
 
 
 def _notes(body: DiffAnswer | ChangedField, *, is_empty: bool) -> Iterator[str]:
-    """Yield a line for a diff without parts, and for one that a limit cut."""
+    """Yield a line for a diff that a limit cut, else one for a diff without parts (`is_empty`)."""
     if body.omitted:
         yield f"Not known, because a limit cut the answer: what was {' and '.join(body.omitted)}."
     elif is_empty:
@@ -65,6 +66,7 @@ def _notes(body: DiffAnswer | ChangedField, *, is_empty: bool) -> Iterator[str]:
 
 
 def _base_text(query: DatasetDiff) -> str:
+    """Return the base window of a diff as text for people."""
     if query.base_start is None and query.base_end is None:
         return "the window of the same length before"
     start = query.base_start or "the same length before"
@@ -72,7 +74,7 @@ def _base_text(query: DatasetDiff) -> str:
 
 
 def _stretch_rows(body: HistoryAnswer) -> Iterator[list[str]]:
-    """Yield a row for each stretch, and rows for missing runs between and inside them."""
+    """Yield a row for each stretch, newest first, and rows for missing runs between and inside them."""
     for stretch in body.stretches:
         yield from _missing_row(stretch.missing_after, "")
         times = (format_time(stretch.first_start), format_time(stretch.last_start))
@@ -82,11 +84,13 @@ def _stretch_rows(body: HistoryAnswer) -> Iterator[list[str]]:
 
 
 def _missing_row(count: int, position: str) -> Iterator[list[str]]:
+    """Yield a row for `count` runs without the field, none for 0; `position` says where they are."""
     if count:
         yield ["", "", str(count), f"(without the field{position})"]
 
 
 def _part_rows(parts: Parts) -> Iterator[list[str]]:
+    """Yield a row (kind, name, details) for each source, operation and edge."""
     for source in parts.sources:
         yield ["source", f"{source}.{WHOLE_DATASET}" if source.hidden else str(source), ""]
     for operation in parts.operations:

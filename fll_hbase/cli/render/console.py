@@ -31,7 +31,7 @@ def open_console(stream: TextIO) -> Console:
 
 
 def print_renderable(page: RenderableType) -> None:
-    """Print a table or tree to standard output."""
+    """Print a table or tree to standard output, in a pipe without colours and blanks at line ends."""
     console = open_console(sys.stdout)
     if console.is_terminal:
         console.print(page)
@@ -61,7 +61,7 @@ def print_json(body: Any) -> None:
 
 
 def print_err(text: str) -> None:
-    """Print a line to standard error, so that standard output contains the answer only."""
+    """Print a line to standard error, unescaped, so that standard output contains the answer only."""
     click.echo(text, err=True)
 
 
@@ -93,7 +93,7 @@ class ProgressBar:
         return not self._progress.disable
 
     def print(self, line: str) -> None:
-        """Print a line that stays when the bar is gone."""
+        """Print a line above the bar that stays when the bar is gone; control characters are escaped."""
         self._progress.console.print(Text(escape_control(line)), soft_wrap=True)
 
 

@@ -46,11 +46,11 @@ class FieldGraph:
         )
 
     def into(self, node: str) -> list[Connection]:
-        """Return the connections that end in a node."""
+        """Return the connections that end in a node, by its id; empty if there are none."""
         return self._into.get(node, [])
 
     def out_of(self, node: str) -> list[Connection]:
-        """Return the connections that begin in a node."""
+        """Return the connections that begin in a node, by its id; empty if there are none."""
         return self._out_of.get(node, [])
 
     def producers(self, node: str) -> Iterator[Step]:
@@ -76,7 +76,7 @@ class FieldGraph:
     def terminal_uses(self) -> list[str]:
         """Describe the operations that used the field of a forward answer without producing a field of it.
 
-        These are drops, and writes that it shaped as a filter, join or similar.
+        These are transforms that dropped it, and writes that it shaped only as a filter, join or similar.
         """
         written = {destination for node in self.written_nodes() for destination in self.destinations(node)}
         drops = [name for name in self.names_of_type("TRANSFORM") if name not in self._connecting]
@@ -91,11 +91,11 @@ class FieldGraph:
         ]
 
     def read_by(self, operation: str) -> list[str]:
-        """Return the nodes that a READ produced."""
+        """Return the ids of the nodes that an operation produced; used for READs."""
         return [node for node in self.nodes if _origin(node) == operation]
 
     def written_nodes(self) -> list[str]:
-        """Return the nodes that are written to a dataset."""
+        """Return the ids of the nodes that are written to a dataset."""
         return [node for node, members in self.nodes.items() if members.destination_end_point]
 
     def destinations(self, node: str) -> list[str]:
@@ -107,14 +107,14 @@ class FieldGraph:
         return _name(self.nodes[node].source_end_point)
 
     def label(self, node: str) -> str:
-        """Return the name of a field, with its type if that is known."""
+        """Return the name of a node's field, with its type if that is known; escaped for a terminal."""
         members = self.nodes[node]
         return escape_control(members.label + (f": {members.type}" if members.type else ""))
 
     def describe_operation(self, name: str, *, repeated: bool = False) -> str:
-        """Return an operation with its dataset and, unless `repeated`, its description.
+        """Return an operation as text with its dataset and, unless `repeated`, its description.
 
-        For an operation that is not in the answer it is the name alone.
+        For an operation that is not in the answer it is the name alone. Escaped for a terminal.
         """
         operation = self.operations.get(name)
         if operation is None:
@@ -126,11 +126,12 @@ class FieldGraph:
 
 
 def _origin(node: str) -> str:
-    """Return the operation of a node id, `<operation>.<field>`."""
+    """Return the operation of a node id `<operation>.<field>`; for `hidden-1` the text `hidden 1`."""
     # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E. The
     # node of a hidden dataset, `hidden-1`, has none.
     return node.rpartition(".")[0] if "." in node else node.replace("-", " ")
 
 
 def _name(dataset: DatasetName | None) -> str:
+    """Return a dataset as escaped text `namespace/name`; empty for None."""
     return escape_control(str(dataset or ""))

@@ -42,13 +42,14 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
 
 
 def _program(program: Row) -> str:
+    """Return a program as text with its other names, but one in a hidden namespace by its name alone."""
     if program["namespace"] == HIDDEN_NAMESPACE:
         return str(program["program"])
     return "/".join(program[name] for name in _PROGRAM_MEMBERS)
 
 
 def names_table(answer: TableAnswer[Any]) -> RenderableType:
-    """Render names of the catalogue: a column for each that some row has."""
+    """Render names of the catalogue, with a column for each member that any row has; without rows a hint."""
     columns = [name for name in answer.columns if any(row[name] not in (None, "") for row in answer)]
     times = answer.shape.times
     rows = [[_time(row[name]) if name in times else _cell(row[name]) for name in columns] for row in answer]
@@ -56,7 +57,7 @@ def names_table(answer: TableAnswer[Any]) -> RenderableType:
 
 
 def dataset_page(body: DatasetDetailsAnswer, zone: str) -> RenderableType:
-    """Render what is known of a dataset."""
+    """Render what is known of a dataset as a table of members; times are in the zone."""
     starts = {"first run": body.first_start, "last run": body.last_start}
     members = [["dataset", f"{body.namespace}/{body.name}"], ["fields", str(body.fields)]]
     members += [
@@ -83,22 +84,26 @@ def run_page(run: RunDetails, zone: str) -> RenderableType:
 
 
 def _inputs(operation: Json) -> str:
+    """Return as text what an operation reads: its dataset, or its inputs as `origin.name`."""
     if "source" in operation:
         return name_json.text(operation["source"])
     return ", ".join(f"{item['origin']}.{item['name']}" for item in operation.get("inputs", ()))
 
 
 def _outputs(operation: Json) -> str:
+    """Return as text what an operation makes: its dataset, or the names of its outputs."""
     if "destination" in operation:
         return name_json.text(operation["destination"])
     return ", ".join(item["name"] for item in operation.get("outputs", ()))
 
 
 def _time(milliseconds: int | None) -> str:
+    """Return a time to the minute in UTC; empty for None."""
     return "" if milliseconds is None else format_minute(milliseconds, "UTC")
 
 
 def _cell(value: Any) -> str:
+    """Return a value as text: true as `yes`; false and None are empty."""
     if isinstance(value, bool):
         return "yes" if value else ""
     return "" if value is None else str(value)

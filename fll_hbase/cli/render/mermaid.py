@@ -18,7 +18,7 @@ def lineage_lines(entries: Sequence[LineageEntry]) -> Iterator[str]:
 
 
 def field_lines(body: FieldLineageAnswer) -> Iterator[str]:
-    """Yield the lines of a flowchart of the fields and operations that lead to a field, or from it."""
+    """Yield the lines of a flowchart of the fields of an answer, connected by their operations."""
     labels = {}
     for node in body.nodes:
         dataset = node.source_end_point or node.destination_end_point

@@ -53,11 +53,12 @@ def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direct
 
 
 def _table(rows: Sequence[_Row]) -> TextTable:
+    """Return the table of rows of edges."""
     return TextTable(_COLUMNS, [[str(row[0]), *row[1:]] for row in rows])
 
 
 def _row(edge: ReachEdge, hops: dict[str, int]) -> _Row:
-    """Return the row of an edge, with the hops of its farther end first."""
+    """Return the row of an edge; first comes the hops of its farther end, by which rows are sorted."""
     ends = str(edge.source), str(edge.destination)
     influence = "" if edge.influence == "direct" else "indirect"
     runs = "" if edge.runs is None else str(edge.runs)
@@ -66,4 +67,5 @@ def _row(edge: ReachEdge, hops: dict[str, int]) -> _Row:
 
 
 def _unknown(relation: UnknownRelation) -> Text:
+    """Return the line of a relation between datasets whose fields are not known."""
     return Text(escape_control(f"{relation.source} leads to {relation.destination}: fields not known"))

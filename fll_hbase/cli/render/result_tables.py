@@ -41,6 +41,7 @@ class TextTable:
     rows: Sequence[Sequence[str]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield a rich table on a terminal, else lines of text, which are much faster to make."""
         rows = [[escape_control(cell) for cell in row] for row in self.rows]
         if console.is_terminal:
             yield self._table(rows)
@@ -49,6 +50,7 @@ class TextTable:
             yield from (Segment(f"{line}\n") for line in self._lines(rows))
 
     def _table(self, rows: Sequence[Sequence[str]]) -> Table:
+        """Return the rich table of rows that are already escaped."""
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in self.columns:
             table.add_column(column, overflow="fold")
@@ -57,6 +59,7 @@ class TextTable:
         return table
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+        """Yield the header, a rule and the rows, which are already escaped, in columns of equal width."""
         # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
         full = [self.columns, *(row for row in rows if row)]
         widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
@@ -71,7 +74,7 @@ Cell: TypeAlias = Callable[[Row], str]
 
 
 def member(name: str) -> Cell:
-    """Return what shows a member of a row; "" for a row without it."""
+    """Return a function from a row to one of its members as text; empty for a row without it."""
     return lambda row: "" if row.get(name) is None else str(row[name])
 
 
@@ -81,11 +84,12 @@ def time_of(name: str, zone: tzinfo = UTC) -> Cell:
 
 
 def rows_table(rows: Iterable[Row], columns: Mapping[str, Cell]) -> TextTable:
-    """Return a table of rows, by what shows each of its columns."""
+    """Return a table of rows; `columns` has for each title the function that shows it."""
     return TextTable(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
 
 
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return cells padded to widths, as one line without blanks at its end; empty for a row without cells."""
     # Not strict: a row without cells is an empty line.
     padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
     return _GAP.join(padded).rstrip()
@@ -119,7 +123,7 @@ def runs_table(runs: Sequence[Row], window: WindowText, note: str = "") -> Rende
 
 
 def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
-    """Render programs in the order of the answer: by their newest run."""
+    """Render programs in the order of the answer; without programs a message with the `note`."""
     if not programs:
         return empty_message(window, note)
     last_run = {f"last run ({window.zone})": time_of("lastStart", ZoneInfo(window.zone))}
@@ -127,14 +131,14 @@ def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") 
 
 
 def search_table(hits: Sequence[Row], text: str) -> RenderableType:
-    """Render search results."""
+    """Render search results; without any a message with the `text` that was searched."""
     if not hits:
         return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
     return rows_table(hits, {name: member(name) for name in ("namespace", "name", "field")})
 
 
 def empty_message(window: WindowText, note: str = "") -> Text:
-    """Return the message for a window without lineage; a `note` says what there is elsewhere."""
+    """Return the message for a window without lineage; a `note`, if not empty, is part of it."""
     return Text(
         f"Nothing from {describe_window(window)}; {note}{note and '; '}--start and --end ask another window."
     )

@@ -15,12 +15,12 @@ UTC_NAME = "UTC"
 
 
 def describe_window(window: WindowText) -> str:
-    """Return a window for people: sums such as `now-7d` as they are, other times as dates with a zone."""
+    """Return a window for people: texts such as `now-7d` as they are, other times as dates with a zone."""
     return f"{_describe(window.start, window.zone)} to {_describe(window.end, window.zone)}"
 
 
 def format_with_zone(milliseconds: int, zone: str) -> str:
-    """Format a time with its zone: ` UTC`, or the offset of another zone at that time."""
+    """Format epoch milliseconds with ` UTC`, or in another zone with its offset at that time."""
     if zone == UTC_NAME:
         return f"{format_time(milliseconds)} UTC"
     text = format_time(milliseconds, ZoneInfo(zone))
@@ -37,6 +37,7 @@ def format_minute(milliseconds: int, zone: str) -> str:
 
 
 def _describe(text: str, zone: str) -> str:
+    """Return one end of a window for people; a text that is not a time is only escaped."""
     if text.startswith("now"):
         return escape_control(text)
     try:

@@ -55,7 +55,7 @@ def field_tree(
 
 
 def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:
-    """Return the WRITEs and the nodes they write (backward), or the READs with their nodes (forward)."""
+    """Return the WRITEs, then the nodes they write (backward), or the READs with their nodes (forward)."""
     if backward:
         writes: list[_Item] = [Step(name, ()) for name in graph.names_of_type("WRITE")]
         return [*writes, *(_Node(node) for node in graph.written_nodes())]
@@ -85,7 +85,7 @@ class _TreeBuilder:
             pending += [(branch, child) for child in reversed(children)]
 
     def _step(self, step: Step) -> tuple[str, list[_Item]]:
-        """Return the line of an operation, and its children the first time that it occurs."""
+        """Return the line of an operation, and its children the first time that it occurs, later none."""
         indirect = not self._backward and any(indirect for _, indirect in step.nodes)
         # Operations that join and part again have exponentially many ways: each is followed once.
         if step.operation in self._described:
@@ -96,7 +96,7 @@ class _TreeBuilder:
         return _mark(self._graph.describe_operation(step.operation), indirect=indirect), children
 
     def _node(self, node: _Node) -> tuple[str, list[_Item]]:
-        """Return the line of a node, and the operations next to it."""
+        """Return the line of a node, and the steps beyond it: its producer (backward) or its consumers."""
         label = self._graph.label(node.id)
         if self._backward:
             return _mark(label, indirect=node.indirect), [*self._graph.producers(node.id)]
@@ -105,6 +105,7 @@ class _TreeBuilder:
 
 
 def _simple_backward(graph: FieldGraph) -> Iterator[str]:
+    """Yield a line for each field that a written node was made of, or copies; or that it was generated."""
     for node in graph.written_nodes():
         if source := graph.source(node):
             yield f"{source}.{graph.label(node)}, as it is"
@@ -116,6 +117,7 @@ def _simple_backward(graph: FieldGraph) -> Iterator[str]:
 
 
 def _simple_forward(graph: FieldGraph) -> Iterator[str]:
+    """Yield a line for each written field that the field became part of, or was copied to."""
     for node in graph.written_nodes():
         for destination in graph.destinations(node):
             field = f"{destination}.{graph.label(node)}"
@@ -126,9 +128,11 @@ def _simple_forward(graph: FieldGraph) -> Iterator[str]:
 
 
 def _simple_line(field: str, connection: Connection) -> str:
+    """Return the line of a field at the other end of a connection, with the operations between."""
     operations = escape_control(", ".join(connection.operations or ()))
     return _mark(f"{field}, by {operations}", indirect=connection.influence == "indirect")
 
 
 def _mark(line: str, *, indirect: bool) -> str:
+    """Return a line, marked as indirect if it is."""
     return f"{line} (indirect)" if indirect else line

@@ -37,6 +37,7 @@ class LocalClient(Connection):
         clock: Callable[[], int] = now_ms,
         owned: bool = False,
     ) -> None:
+        """Use a store that is open; `settings` have the name rules for documents, none by default."""
         self._store = store
         self._settings = settings or Settings()
         self._clock = clock
@@ -49,6 +50,7 @@ class LocalClient(Connection):
         take_over: bool = False,
         wait_seconds: float | None = None,
     ) -> list[RecordResult | LineageError]:
+        """Read and record documents as `LineageClient.record` says; `wait_seconds` has no effect."""
         now = self._clock()
         return ingest(
             self._store,
@@ -65,18 +67,22 @@ class LocalClient(Connection):
     # Built on first use: an invalid FLL_NAME_RULES must not stop queries, which need no reader.
     @cached_property
     def _reader(self) -> DocumentReader:
+        """Return the reader of documents, made on first use."""
         return DocumentReader(
             columns=self._store.catalogue.field_names,
             name_rules=name_rules.parse_rules(self._settings.name_rules),
         )
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
+        """Return the answer of the store, with the time of the clock as `now`."""
         return query.answer(self._store, now_ms=self._clock())
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
+        """Put a tag or a policy in the store; return it as stored."""
         return query.put(self._store, msgspec.json.encode(body))[0]
 
     def delete(self, query: Changeable[Any]) -> None:
+        """Remove a tag or a policy from the store. Raises NotFound."""
         query.remove(self._store)
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
@@ -84,5 +90,6 @@ class LocalClient(Connection):
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
 
     def close(self) -> None:
+        """Close the store if it is `owned`."""
         if self._owned:
             self._store.close()

@@ -132,11 +132,12 @@ class HttpSession:
     def _post_json(
         self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None
     ) -> requests.Response:
+        """POST a body that is JSON already; return the response. Raises LineageError."""
         headers = {"Content-Type": "application/json"}
         return self._request("POST", segments, params=params, data=body, headers=headers)
 
     def send_json(self, method: str, *segments: str, body: Mapping[str, Any]) -> requests.Response:
-        """Send a JSON object. Raises LineageError."""
+        """Send an object as JSON with the given method; return the response. Raises LineageError."""
         headers = {"Content-Type": "application/json"}
         return self._request(method, segments, data=json.dumps(body).encode(), headers=headers)
 
@@ -256,7 +257,7 @@ class HttpSession:
         raise requests.Timeout(reason)
 
     def _wait_seconds(self) -> float:
-        """Return how long an attempt waits for data."""
+        """Return how many seconds an attempt waits for data: the lesser of `read_seconds` and the limit."""
         return min(self._read_seconds, self._limit_seconds or math.inf)
 
     def _displayed_url(self) -> str:
@@ -269,12 +270,14 @@ class _BearerToken(requests.auth.AuthBase):
     """Adds a token to requests; as `auth` it has priority over the user of a URL and over `.netrc`."""
 
     def __init__(self, token: str) -> None:
+        """Keep the token without blanks around it. Raises ConfigurationError if no header can have it."""
         # A file with a token mostly ends with a line feed. The text of the error must not show the token.
         self._token = token.strip()
         if not _TOKEN.fullmatch(self._token):
             raise ConfigurationError("FLL_TOKEN is not a token: it has characters that no token has")
 
     def __call__(self, prepared: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Set the Authorization header of a request; return the same request."""
         prepared.headers["Authorization"] = f"Bearer {self._token}"
         return prepared
 

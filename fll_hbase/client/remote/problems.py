@@ -84,7 +84,7 @@ def json_body(response: requests.Response, *members: str) -> Any:
 
 
 def unexpected_response(response: requests.Response) -> Refused:
-    """Return the error of a response that no lineage server sends: it is from another server or a proxy."""
+    """Return the error for a response that no lineage server sends: it is from another server or a proxy."""
     status = f"{response.status_code} {response.reason or ''}".strip()
     location = f", see {response.headers['Location']}" if "Location" in response.headers else ""
     return Refused(f"{status}{location}: not an answer of a lineage server; check the server URL")

@@ -100,6 +100,7 @@ class HttpClient(Connection):
             return error
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
+        """Return the answer of the server, to one GET. Raises LineageError."""
         return decode(query, self._session.get(*query.segments(), params=query.params()))
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
@@ -151,11 +152,12 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
 
 
 def _line_result(answer: Mapping[str, Any]) -> RecordResult | LineageError:
+    """Return the result, or the error, that one line of a batch response reports."""
     return _result(answer) if "recorded" in answer else problems.error_from_problem(answer)
 
 
 def _result(answer: Mapping[str, Any]) -> RecordResult:
-    """Convert an acknowledgement of one run, or of the runs of several entities."""
+    """Return the result that an acknowledgement reports: of one run, of `runs`, or of those of `entities`."""
     if "entities" in answer:
         runs = [run for entity in answer["entities"] for run in entity["runs"]]
     else:

@@ -222,7 +222,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return the times of the contents that read the dataset."""
+        """Return what the answer reads first: windows of the dataset as source. Reads nothing itself."""
         return FirstReads(times=self.window_queries(self.dataset, "forward", now_ms=now_ms))
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
@@ -308,7 +308,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         return Answer(body, window, retained_from_ms, truncated_by)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return the times of the contents that wrote the dataset."""
+        """Return what the answer reads first: windows of the dataset as destination. Reads nothing itself."""
         return FirstReads(times=self.window_queries(self.dataset, "backward", now_ms=now_ms))
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
@@ -317,7 +317,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:
-    """Return the fields that nothing within reach leads to, nor to their dataset as a whole."""
+    """Return those of `upstream` that no edge within reach ends at, nor at their dataset as a whole."""
     written = {edge.destination for edge in reach.edges}
     return {
         field
@@ -327,7 +327,7 @@ def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetF
 
 
 def _graph(result: FieldLineageResult) -> Graph:
-    """Return the graph of a field without what the report says for all of its parts."""
+    """Return the graph of a field without its limits, which the report has for all of its parts."""
     body = field_lineage(result)
     return Graph(
         nodes=body.nodes,

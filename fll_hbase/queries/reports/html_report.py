@@ -41,7 +41,7 @@ def to_html(body: Json, *, causal: bool, start_ms: int, stop_ms: int, now_ms: in
 
 
 def document(title: str, texts: Iterable[str]) -> str:
-    """Return a page with a title above texts in HTML."""
+    """Return a page with a title, which is escaped here, above texts that are HTML already."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
@@ -74,7 +74,7 @@ def facts(
 
 
 def statements(body: Json) -> Iterator[str]:
-    """Yield what a reader must know before the tables: what was cut, and what is not known."""
+    """Yield, in HTML, what a reader must know before the tables: what was cut, and what is not known."""
     if body["truncated"]:
         limits = ", ".join(body["truncatedBy"])
         yield f'<p class="truncated">This report is not complete. Limits that cut it: {escape(limits)}.</p>\n'
@@ -89,7 +89,7 @@ def statements(body: Json) -> Iterator[str]:
 
 
 def section(part: Part, body: Json) -> Iterator[str]:
-    """Yield a part of a report as a table below its title."""
+    """Yield, in HTML, a part of a report as a table below its title; without rows the title alone."""
     rows = list(part.rows(body))
     yield f"<h2>{escape(part.title)}: {len(rows):,}</h2>\n"
     if rows:
@@ -97,6 +97,7 @@ def section(part: Part, body: Json) -> Iterator[str]:
 
 
 def _derivations(derivations: Sequence[Json]) -> Iterator[str]:
+    """Yield, in HTML, a table of operations for each derivation, below its number and its runs."""
     for number, derivation in enumerate(derivations, 1):
         runs = derivation["runCount"]
         yield f"<h2>Derivation {number} of {len(derivations)}, of {runs:,} runs: operations in order</h2>\n"
@@ -104,6 +105,7 @@ def _derivations(derivations: Sequence[Json]) -> Iterator[str]:
 
 
 def _table(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield a table in HTML; names of columns and cells are escaped here."""
     yield f"<table>\n<thead><tr>{_cells('th', columns)}</tr></thead>\n<tbody>\n"
     for row in rows:
         yield f"<tr>{_cells('td', row)}</tr>\n"
@@ -111,4 +113,5 @@ def _table(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
+    """Return texts, escaped, as HTML elements of that tag."""
     return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)

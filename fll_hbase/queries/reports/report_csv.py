@@ -39,11 +39,13 @@ class Part:
 
 
 def _reached(item: Json) -> Mapping[str, Any]:
+    """Return the cells of a field within reach: its path as one text, `inOrder` only if it is false."""
     in_order = {"inOrder": "false"} if "inOrder" in item else {}
     return {**item, **in_order, "path": " > ".join(map(name_json.text, item["path"]))}
 
 
 def _operation(item: Json) -> Mapping[str, Any]:
+    """Return the cells of an operation, its inputs and its outputs each as one text."""
     return {**item, "inputs": ", ".join(item["inputs"]), "outputs": ", ".join(item["outputs"])}
 
 
@@ -93,7 +95,7 @@ def format_ms(milliseconds: int) -> str:
 
 
 def _text(column: str, value: object) -> str:
-    """Return a value for CSV: False as "", times of known columns in ISO 8601."""
+    """Return a value as the text of a cell: True is `true`, False "", times of known columns are ISO 8601."""
     if isinstance(value, bool):
         return "true" if value else ""
     return format_ms(value) if column in _TIMES and isinstance(value, int) else str(value)

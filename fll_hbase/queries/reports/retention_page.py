@@ -17,7 +17,7 @@ _RUNS_COLUMNS = ("runs", "oldestStart", "newestStart", "newestRun")
 
 
 def _expired_field(item: Json) -> Mapping[str, Any]:
-    """Return an expired field of the report with its path as one text."""
+    """Return the cells of an expired field of the report, with its path as one text."""
     return {**item, "path": " > ".join(map(name_json.text, item["path"]))}
 
 

@@ -65,6 +65,7 @@ def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
 
 
 def _repeated_names(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error for each stage that has the name of an earlier one, at its `name`."""
     first: dict[str, str] = {}
     for stage in pipeline.stages:
         path = first.setdefault(stage.name, stage.path)
@@ -85,6 +86,7 @@ def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
 
 
 def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error for each `from` or `to` of a connection that names an unknown stage."""
     names = {stage.name for stage in pipeline.stages}
     for connection in pipeline.connections:
         for member, name in (("from", connection.origin), ("to", connection.target)):
@@ -94,7 +96,7 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
-    """Yield an error per cycle, at the first of its stages."""
+    """Yield an error per cycle, at that of its stages which is first in the config."""
     # Of stages with the same name the first counts.
     numbers = {stage.name: number for number, stage in reversed([*enumerate(pipeline.stages)])}
     for names in topology.cycles(_origins(pipeline)):
@@ -106,6 +108,7 @@ def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
 
 
 def _missing_ends(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error if there is neither a source nor a READ, and one if neither a sink nor a WRITE."""
     kinds = {operation.kind for stage in pipeline.stages for operation in stage.operations}
     roles = {stage.role for stage in pipeline.stages}
     for role, kind in ((Role.SOURCE, Kind.READ), (Role.SINK, Kind.WRITE)):

@@ -58,9 +58,10 @@ def _flatten(pipeline: Pipeline) -> tuple[list[Operation], ErrorList]:
 
 
 def _read_arguments(arguments: Part) -> dict[str, str]:
-    """Read the arguments of the run, each a text that may be empty; others are left out."""
+    """Return the texts, maybe empty, of the run's arguments by name; warn of others and leave them out."""
 
     def read(item: tuple[str, Part]) -> tuple[str, str] | None:
+        """Return name and text of an argument; None, with a warning, if it is not a string."""
         name, part = item
         value = "" if part.value == "" else part.readable(Part.name)
         return None if value is None else (name, value)

@@ -48,7 +48,7 @@ class FieldFlow:
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Return the cost of a copy."""
+        """Return the cost of a copy: the number of origins, present fields and READs together."""
         return len(self.origins) + len(self.present) + len(self.reads)
 
     def copy(self) -> FieldFlow:
@@ -57,12 +57,12 @@ class FieldFlow:
         return replace(self, origins=dict(self.origins), present=dict(self.present))
 
     def add_field(self, name: str, origins: Origins) -> None:
-        """Add a field, or replace the one of that name."""
+        """Add a present field with its origins, or replace the one of that name."""
         self.origins[name] = origins
         self.present[name] = None
 
     def all_origins(self) -> Origins:
-        """Return the known origins of all fields that are present."""
+        """Return the known origins of all present fields, in the order of these; duplicates are kept."""
         return tuple(origin for name in self.present for origin in self.origins.get(name, ()))
 
 
@@ -127,6 +127,7 @@ class FlattenState:
     """Operations so far, and the fields on their way to stages that are still to come."""
 
     def __init__(self, order: StageOrder) -> None:
+        """Start without operations; the limit of implied inputs grows with the fields that stages declare."""
         # Stages share one schema object if their text is the same; it counts once.
         schemas = {id(stage.schema): stage.schema for stage in order.stages if stage.schema}
         fields = sum(len(schema.types) for schema in schemas.values())
@@ -142,16 +143,16 @@ class FlattenState:
         self._merged: dict[tuple[str, ...], FieldFlow] = {}
 
     def unique_name(self, stage: str, name: str) -> str:
-        """Return `stage.name`, or `stage.name#2` and so on if an operation has that name."""
+        """Reserve and return `stage.name`, or `stage.name#2` and so on if that name is reserved already."""
         return self._names.assign(f"{stage}.{name}")
 
     def add_operation(self, operation: Operation) -> str:
-        """Add an operation with a unique name and return the name."""
+        """Append an operation, whose name the caller got from `unique_name`, and return that name."""
         self._operations.append(operation)
         return operation.name
 
     def mark_schema_unknown(self, read: str) -> None:
-        """Mark a READ whose fields are not known; those requested of it become its outputs."""
+        """Mark a READ, by its name, whose fields are not known; those requested of it become its outputs."""
         self._requested[read] = {}
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
@@ -170,9 +171,9 @@ class FlattenState:
         return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
-        """Return the fields of the preceding stages, which the stage may change.
+        """Merge the flows of the preceding stages into one that this may change: a copy, if others need it.
 
-        Each field that comes from several stages gets a merging operation if `merge`.
+        With `merge` each field that comes from several stages gets a merging operation.
         """
         if len(flows) > 1:
             self.limit.count_copies(sum(map(len, flows.values())))
@@ -186,7 +187,7 @@ class FlattenState:
         return FieldFlow()
 
     def finish_stage(self, stage: Stage, flow: FieldFlow) -> None:
-        """Hand on the fields of a stage, and release those that no later stage needs."""
+        """Keep the fields of a stage if others follow, and release the flows whose last consumer it was."""
         if self.order.following[stage.name]:
             self._flows[stage.name] = flow
         for name in self.order.preceding[stage.name]:
@@ -196,7 +197,7 @@ class FlattenState:
                 del self._flows[name]
 
     def operations(self) -> list[Operation]:
-        """Return all operations, READs with the fields requested of them."""
+        """Return all operations as added; requested fields become further outputs of their READs."""
         return [
             # Only after the last stage is it known which fields of an open READ are named.
             replace(operation, outputs=(*operation.outputs, *map(Field, self._requested[operation.name])))

@@ -81,6 +81,7 @@ class Macros:
         return self._limit("".join(stack[0].text), tuple(unresolved))
 
     def _value(self, key: str, *, depth: int) -> ResolvedText:
+        """Return the value of a macro by its key, from the cache if it was resolved at this depth before."""
         # A value is cached per depth: near DEPTH_MAX it may stay unresolved that resolves elsewhere.
         if (key, depth) not in self._values:
             self._values[key, depth] = self._resolve_key(key, depth=depth)
@@ -146,6 +147,7 @@ class MacroValues:
         return _schema_or_warning(self._schemas[resolved.text], part)
 
     def _parse_object(self, schema: dict[str, Any]) -> Schema | InvalidSchema:
+        """Parse a schema that is an object instead of a text; return the error if it is invalid."""
         try:
             return self._parse(json.dumps(schema))
         except (RecursionError, ValueError, TypeError) as error:
@@ -165,6 +167,7 @@ class MacroValues:
 
 
 def _schema_or_warning(schema: Schema | InvalidSchema, part: Part) -> Schema | None:
+    """Return a schema; for an error None, and add a warning with it at `part`."""
     if isinstance(schema, Schema):
         return schema
     part.warning(f"no schema of a record: {schema}; the fields are not known")
@@ -172,5 +175,6 @@ def _schema_or_warning(schema: Schema | InvalidSchema, part: Part) -> Schema | N
 
 
 def _describe_unresolved(keys: tuple[str, ...]) -> str:
+    """Return the text of a warning that lists macros without a value, cut to _SHOWN_CHARS characters."""
     macros = ", ".join(f"${{{key}}}" for key in keys)
     return f"no argument is given for {macros[:_SHOWN_CHARS]}"

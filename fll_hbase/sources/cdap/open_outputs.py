@@ -92,7 +92,7 @@ class _Resolution:
         return True
 
     def finish(self) -> tuple[StageOperation, ...]:
-        """Return all operations; an open one without any output is left out."""
+        """Return all operations with the outputs found for open ones; one without any is left out."""
         for source in self._open:
             operation = self._resolved[source.number]
             outputs = (*operation.outputs, *map(Field, source.outputs))
@@ -103,7 +103,7 @@ class _Resolution:
         )
 
     def _apply(self, operation: StageOperation) -> None:
-        """Append an operation; remove the fields that it drops, and add its outputs."""
+        """Append an operation; update the present fields by what it drops, retains and outputs."""
         self._resolved.append(operation)
         for name in operation.dropped:
             self._present.pop(name, None)

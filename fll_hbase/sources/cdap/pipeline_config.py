@@ -80,6 +80,7 @@ def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
 
 
 def _read_connection(part: Part) -> Connection:
+    """Read the names in `from` and `to`; `?` with errors for what is missing or invalid."""
     if not part.as_object().is_object:
         return Connection("?", "?", part.path)
     return Connection(part.required("from"), part.required("to"), part.path)

@@ -115,7 +115,7 @@ def _group_by(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _split_outside_brackets(text: str) -> list[str]:
-    """Split a text at the commas that are in no parentheses; without the blanks around each item."""
+    """Return the non-empty items between the commas outside of parentheses, without blanks around them."""
     items, depth, start = [], 0, 0
     for match in _BRACKET_OR_COMMA.finditer(text):
         depth += (match[0] == "(") - (match[0] == ")")
@@ -126,6 +126,7 @@ def _split_outside_brackets(text: str) -> list[str]:
 
 
 def _distinct(properties: Properties) -> Iterator[StageOperation]:
+    """Keep the fields listed in the property `fields`, and drop all others."""
     yield properties.keep(properties.names("fields"))
 
 
@@ -150,7 +151,7 @@ def _denormalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _normalize(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each mapped field, and for the names and values that become rows.
+    """Yield an operation for each renamed field, and for names and values that become rows; keep the outputs.
 
     Raises NotImplied if an output has the name of another input.
     """
@@ -192,6 +193,7 @@ def _xml_parser(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _xml_to_json(properties: Properties) -> Iterator[StageOperation]:
+    """Yield the conversion of `inputField` to `outputField`. Raises NotImplied without either property."""
     if not properties.text("inputField") or not properties.text("outputField"):
         raise NotImplied("without `inputField` and `outputField`")
     yield properties.transform(
@@ -206,6 +208,7 @@ def _value_mapper(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _error_collector(properties: Properties) -> Iterator[StageOperation]:
+    """Yield an operation without inputs for each of the fields of message, code and stage that has a name."""
     for name in ("messageField", "codeField", "stageField"):
         if properties.text(name):
             yield properties.transform("collect", [], [Field(properties.text(name))])
@@ -215,6 +218,7 @@ def _in_place(*names: str) -> Callable[[Properties], Iterator[StageOperation]]:
     """Return the reader of a plugin that changes the fields in properties such as `a:HEX,b:HEX`."""
 
     def read(properties: Properties) -> Iterator[StageOperation]:
+        """Yield an operation for each field listed in the properties `names` of the plugin."""
         for name in names:
             for item in properties.names(name):
                 yield properties.in_place(name, item.partition(":")[0].strip())

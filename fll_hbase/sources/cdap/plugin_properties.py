@@ -51,7 +51,7 @@ class Properties:
         return self._properties.get(name, "").strip()
 
     def names(self, name: str) -> list[str]:
-        """Return the items of a list separated by commas."""
+        """Return the non-empty items, stripped of blanks, of a list separated by commas; [] if missing."""
         return [item.strip() for item in self.text(name).split(",") if item.strip()]
 
     def pairs(self, name: str) -> list[tuple[str, str]]:
@@ -91,25 +91,25 @@ class Properties:
         )
 
     def in_place(self, name: str, field: str, type_name: str = "") -> StageOperation:
-        """Return an operation that changes the values of one field."""
+        """Return an operation that changes the values of one field, with its new type or ""."""
         return self.transform(name, [StageInput(field)], [Field(field, type_name)])
 
     def drop(self, name: str) -> StageOperation:
-        """Return the deletion of a field."""
+        """Return an operation that drops a field."""
         return self.transform(DELETE, [StageInput(name)], [], drops=True)
 
     def rename(self, old: str, new: str) -> StageOperation:
-        """Return the rename of a field."""
+        """Return an operation that renames a field."""
         return rename_operation(old, new, self._path)
 
     def keep(self, names: Sequence[str]) -> StageOperation:
-        """Return the deletion of all fields but these."""
+        """Return an operation that drops all fields but these."""
         return StageOperation(
             Kind.TRANSFORM, KEEP, "", self._path, retained=tuple(names), has_unique_name=False
         )
 
     def change_names(self, name: str, change: NameChange) -> StageOperation:
-        """Return an operation that renames all fields by one rule."""
+        """Return an operation, called `name`, that renames all fields by one rule."""
         return StageOperation(Kind.TRANSFORM, name, "", self._path, name_change=change, has_unique_name=False)
 
 

@@ -52,7 +52,7 @@ class InputResolver:
         return not self._flows
 
     def is_available(self, name: str) -> bool:
-        """Return whether a field reaches the stage; True if that is not known."""
+        """Return whether `field` or `stage.field`, also of a record, reaches the stage; True if unknown."""
         flow, field_name = self._locate(name)
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 
@@ -84,7 +84,7 @@ class InputResolver:
         return self._state.request_field(flow.open_reads, name)
 
     def _locate(self, name: str) -> tuple[FieldFlow, str]:
-        """Return the fields that a name is looked up in, and its name there.
+        """Return the flow that a name is looked up in, and the field's name there.
 
         In a join, a name that begins with a preceding stage is that stage's, whatever outputs have the name.
         """
@@ -108,6 +108,7 @@ class InputResolver:
         return match
 
     def _names_a_stage(self, name: str) -> bool:
+        """Return whether a name is `stage.field` of a preceding stage and not itself an entering field."""
         if self._split_stage(name) is None:
             return False
         return not any(name in flow.present for flow in self._flows.values())
@@ -117,6 +118,7 @@ class StagePropagation:
     """Applies the operations of one stage; `flow` are its fields after the operations applied so far."""
 
     def __init__(self, state: FlattenState, stage: Stage) -> None:
+        """Resolve the fields that enter the stage, which may add merging operations to `state`."""
         self._state = state
         self._stage = stage
         self._inputs = InputResolver(state, stage)
@@ -125,7 +127,10 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply what the stage declares, or what its role implies; then restrict its fields to its schema."""
+        """Apply operations of the stage, and those its role implies; then restrict its fields to its schema.
+
+        A source always reads and a sink always writes; other stages pass fields on if they declare nothing.
+        """
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
@@ -239,13 +244,13 @@ class StagePropagation:
         self._touched.update(dropped)
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
-        """Add fields that an operation outputs; "" for fields of unknown origin."""
+        """Add outputs to the present fields, with `operation` as origin, or without an origin for ""."""
         for field in outputs:
             self.flow.add_field(field.name, (InputField(operation, field.name),) if operation else ())
             self._touched.add(field.name)
 
     def _typed(self, outputs: tuple[Field, ...]) -> tuple[Field, ...]:
-        """Return outputs with the types of the schema; a record becomes the fields inside it."""
+        """Return outputs, types that are missing from the schema; a record becomes the fields inside it."""
         schema = self._stage.schema
         types = schema.types if schema else {}
         records = schema.records if schema else self.flow.records
@@ -330,18 +335,21 @@ class StagePropagation:
         flow.present, flow.is_complete, flow.records = dict.fromkeys(schema.types), True, schema.records
 
     def _unique_name(self, name: str) -> str:
+        """Reserve and return a name of an operation in the run, `stage.name` or `stage.name#2` and so on."""
         return self._state.unique_name(self._stage.name, name)
 
     def _warn(self, detail: str) -> None:
+        """Add a warning at the JSON path of the stage."""
         self._state.warn(self._stage.path, detail)
 
 
 def _fields(schema: Schema) -> tuple[Field, ...]:
+    """Return the fields of a schema with their types, in its order."""
     return tuple(Field(name, type_name) for name, type_name in schema.types.items())
 
 
 def _list(names: Iterable[str]) -> str:
-    """Return the distinct names, quoted, at most _NAMES_SHOWN_MAX of them."""
+    """Return the distinct names, quoted and joined; beyond _NAMES_SHOWN_MAX only how many more there are."""
     unique = [repr(name) for name in dict.fromkeys(names)]
     more = len(unique) - _NAMES_SHOWN_MAX
     return ", ".join(unique[:_NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")

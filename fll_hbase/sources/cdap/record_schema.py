@@ -159,7 +159,7 @@ def _field_name(member: dict[str, Any]) -> str:
 
 
 def _ancestor_paths(path: str) -> Iterator[str]:
-    """Yield the paths in front of each `/` of a path."""
+    """Yield the part of a path before each `/`, the shortest first; none for a path without `/`."""
     slash = path.find("/")
     while slash != -1:
         yield path[:slash]

@@ -92,7 +92,7 @@ class StageOperation:
 
 
 def rename_operation(old: str, new: str, path: str) -> StageOperation:
-    """Return the rename of a field by a stage whose operations are implied."""
+    """Return an operation, implied by a plugin, that renames a field; later stages lose the old name."""
     inputs, outputs = (StageInput(old),), (Field(new),)
     return StageOperation(Kind.TRANSFORM, RENAME, "", path, inputs, outputs, (old,), has_unique_name=False)
 
@@ -110,7 +110,7 @@ class StageLint:
 
 
 def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
-    """Check operations in order; `is_available` returns whether a field reaches the stage.
+    """Return the problems of a stage's operations; `is_available` tells whether a field reaches the stage.
 
     An output that nothing uses is not a problem, nor one that is missing in the schema of the stage: joiners
     create keys and leave them out.
@@ -133,7 +133,7 @@ def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], 
 
 
 def _add_redundant(result: StageLint, name: str, producers: list[str]) -> None:
-    """Add all producers of a field but the last, whose output is the one that is used."""
+    """Add all producers of a field but the last, whose output is used, to `result.redundant_outputs`."""
     if len(producers) > 1:
         result.redundant_outputs.setdefault(name, []).extend(producers[:-1])
 
@@ -172,7 +172,7 @@ def _read_operation(part: Part, namespace: str) -> StageOperation:
 
 
 def _read_input(part: Part) -> StageInput:
-    """Read a field, or an object that also has the influence of the input."""
+    """Read an input: a field, or an object that also has the influence and kind of the input."""
     if "influence" not in part:
         return StageInput(_read_field(part).name)
     part.with_members("name", "type", "influence", "kind")
@@ -209,7 +209,7 @@ def _read_mutation(part: Part) -> StageOperation | None:
 
 
 def _read_one_or_many(mutation: Part, name: str) -> Iterator[Field]:
-    """Read the fields of a member such as `inputField`, then of its plural."""
+    """Yield the field in a member such as `inputField`, if present, then those of the list `inputFields`."""
     if name in mutation:
         yield _read_field(mutation.member(name))
     yield from map(_read_field, mutation.items(f"{name}s"))

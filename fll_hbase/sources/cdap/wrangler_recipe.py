@@ -93,7 +93,7 @@ def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
 
 
 def _split(line: str) -> Iterator[str]:
-    """Split a line at each `;` that is in no quotes and braces."""
+    """Yield the parts of a line between the `;` that are outside of quotes and braces."""
     segments: list[str] = []
     depth = 0
     for segment in _SEGMENT.findall(line):
@@ -188,4 +188,5 @@ def _replacement(old: str, new: str) -> Callable[[str], str]:
 
 
 def _not_known(verb: str) -> NotImplied:
+    """Return the error of a directive whose effect on columns is not known."""
     return NotImplied(f"the directive {verb[:100]!r} is not known to keep or name its fields")

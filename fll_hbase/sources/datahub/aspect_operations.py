@@ -123,6 +123,7 @@ class _Flow:
             self.confidences[name] = derivation.confidence
 
     def _write(self, downstream: DatasetField, inputs: Sequence[InputField]) -> None:
+        """Add inputs of the WRITE of the dataset of `downstream`."""
         self.written.setdefault(downstream.dataset, []).extend(inputs)
 
 
@@ -146,7 +147,7 @@ def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset | None) -> 
 
 
 def _inputs(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
-    """Return distinct inputs, sorted."""
+    """Return the distinct inputs, sorted by name, origin and influence."""
     return tuple(
         sorted(
             # Sorted, since a set has no stable order and the checksum depends on it.

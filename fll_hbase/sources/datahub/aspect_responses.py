@@ -41,4 +41,5 @@ def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
 
 
 def _aspect(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Return an aspect under the name of its class, `kind`, with version 0, as DataHub's API returns it."""
     return {"version": 0, "aspect": {kind: data}}

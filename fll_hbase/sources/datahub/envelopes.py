@@ -36,7 +36,7 @@ class MessageFormat(Enum):
 
 
 def proposals(document: Part, form: MessageFormat) -> Iterator[Proposal]:
-    """Iterate over the proposals of a message in order, with errors of the envelope in their places."""
+    """Yield the proposals of a message in order; errors in the envelope are added as they are reached."""
     return _FORMS[form](document)
 
 
@@ -75,7 +75,7 @@ def _unescaped(proposal: Part) -> Part:
 
 
 def _change(item: Part) -> Iterator[Proposal]:
-    """Yield the proposal of a `MetadataChangeProposal`; none without `aspect`, except for a DELETE."""
+    """Yield the proposal of a `MetadataChangeProposal`; without `aspect` an error, but for a DELETE."""
     data = without_nulls(item)
     if not data.is_object:
         return
@@ -111,12 +111,12 @@ def _parse_aspect(holder: Part) -> Part:
 
 
 def _one_or_several(document: Part) -> Iterator[Part]:
-    """Return the items of an array, or the document itself."""
+    """Return the items of an array, or else the document itself as the only item."""
     return document.listed() if isinstance(document.value, list) else iter([document])
 
 
 def _entities(change: str, document: Part) -> Iterator[Proposal]:
-    """Yield the aspects of one or several entities as proposals of a change."""
+    """Yield the aspects of one or several entities as proposals of a change; refuse unreadable entities."""
     for item in _one_or_several(document):
         yield from _readable(item, partial(_entity, change))
 
@@ -196,7 +196,7 @@ def _file_item(item: Part) -> Iterator[Proposal]:
 
 
 def _observed_ms(holder: Part) -> int:
-    """Return `lastObserved` of the system metadata in epoch ms; 0 if it is absent or invalid."""
+    """Return `lastObserved` of the system metadata in ms since 1970; 0 if absent or (warned) invalid."""
     data = holder.optional_object("systemMetadata")
     if data.get("lastObserved") is None:
         return 0

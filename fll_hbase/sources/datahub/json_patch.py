@@ -68,6 +68,7 @@ class _Operation(NamedTuple):
 
 
 def _operation(item: Part) -> _Operation:
+    """Read a patch operation; add errors for a missing path or unknown `op`."""
     data = without_nulls(item)
     # The path of the whole document is empty, which `required` would refuse.
     path = data.optional("path") if "path" in data else data.required("path")
@@ -76,13 +77,13 @@ def _operation(item: Part) -> _Operation:
 
 
 def _steps(path: str) -> list[str]:
-    """Return the unescaped steps of a JSON pointer; none for the path of the whole document."""
+    """Return the unescaped steps of a JSON pointer; [] for the empty path, that of the whole document."""
     # RFC 6901 requires this order: otherwise `~01` would become a slash.
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
 def _add_edges(aspect: dict[str, Any], operation: _Operation, item: Part) -> None:
-    """Append what an operation adds or replaces to the lists of `aspect`; only `description` is replaced.
+    """Append what an operation adds or replaces to the lists of `aspect`; `description` is replaced.
 
     One whose path leads to no list of edges is ignored.
     """
@@ -123,6 +124,6 @@ def _add_fine_grained(aspect: dict[str, Any], keys: list[str], value: object, it
 
 
 def _urn(key: str) -> str:
-    """Return the urn of a key."""
+    """Return the urn in a step of a path, percent-decoded if the whole urn is encoded."""
     # Emitters of 2023 percent-encode the whole urn.
     return unquote(key) if key.startswith("urn%3A") else key

@@ -44,9 +44,10 @@ class _Upstream(NamedTuple):
 
 
 def _readable_upstreams(data: Part) -> list[_Upstream]:
-    """Return the upstreams whose dataset can be read, each with its members."""
+    """Return the upstreams whose dataset can be read, each with its members; warn of the others."""
 
     def read(item: Part) -> _Upstream:
+        """Return an upstream; adds errors for an invalid dataset."""
         members = without_nulls(item)
         return _Upstream(read_dataset_member(members, "dataset"), members)
 
@@ -57,6 +58,7 @@ def input_fields(aspect: Part, chart: Dataset) -> AspectLineage:
     """Read `inputFields` of a chart: the fields of datasets that it shows, each under its name there."""
 
     def read(item: Part) -> Derivation:
+        """Return the derivation of one field of the chart from a field of a dataset."""
         members = without_nulls(item)
         urn = Part(item.validator, members.required("schemaFieldUrn"), members.path_of("schemaFieldUrn"))
         upstream = read_field(urn)
@@ -81,12 +83,14 @@ def fine_grain_upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage
     for source, upstream in upstreams:
 
         def read_pair(item: Part, source: Dataset = source) -> Derivation:
+            """Return the derivation of a field of the dataset from a field of the upstream."""
             pair = without_nulls(item)
             start = DatasetField(source, _path(pair, "sourceField"))
             target = DatasetField(dataset, _path(pair, "targetField"))
             return Derivation((target,), "", "", (start,), ())
 
         def read_constraint(item: Part, source: Dataset = source) -> DatasetField:
+            """Return the field of the upstream that a constraint names."""
             return DatasetField(source, schema_paths.field_name(item.name()))
 
         pairs += readable(upstream.optional_items("fields"), read_pair)
@@ -145,7 +149,7 @@ def _read_field_set(data: Part, name: str) -> _FieldSet:
 
 
 def _derivations(data: Part) -> tuple[Derivation, ...]:
-    """Read the fine-grained entries; empty ones are ignored."""
+    """Return the fine-grained entries, sorted and merged, without empty and (warned) unreadable ones."""
     entries = list(readable(data.optional_items("fineGrainedLineages"), _derivation))
     return merge_entries(
         entry for entry in entries if entry.downstreams or entry.upstreams or entry.dataset_upstreams
@@ -171,6 +175,7 @@ def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
     """Return the fields and datasets of a list; it is an error if none of its items can be read."""
 
     def read(urn: Part) -> DatasetField | Dataset:
+        """Return the field of a schemaField urn, else the dataset; adds an error for an invalid urn."""
         # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
         if name == "downstreams" or (isinstance(urn.value, str) and urn.value.startswith(_FIELD_URN)):
             return read_field(urn)
@@ -205,7 +210,7 @@ def _edges(data: Part, name: str) -> Iterator[Part]:
 
 
 def _path(pair: Part, name: str) -> str:
-    """Return the field name of a required member with a field path."""
+    """Return the field name of a required member that is a field path; `?` with an error if it is invalid."""
     field_name = schema_paths.field_name(pair.required(name))
     return pair.validator.name(field_name, pair.path_of(name), bytes_max=NAME_BYTES_MAX)
 
@@ -217,9 +222,10 @@ def _queries(upstreams: list[_Upstream], derivations: tuple[Derivation, ...]) ->
 
 
 def _newest_ms(holders: list[Part]) -> int:
-    """Return the newest audit stamp in ms since 1970; 0 if none is set."""
+    """Return the newest audit stamp of all these objects, in ms since 1970; 0 if none is set."""
 
     def read(stamp: Part) -> int:
+        """Return the time of a stamp; 0 if it is not set, or with an error if invalid."""
         # DataHub's own classes write 0 for a stamp that is not set.
         is_set = without_nulls(stamp).get("time", 0) != 0
         return stamp.integer("time", below=START_LIMIT_MS) if is_set else 0

@@ -90,7 +90,7 @@ class _MessageCollector:
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def ingested(self) -> ParsedMessage:
-        """Return the parsed message."""
+        """Return everything collected so far as the parsed message."""
         return ParsedMessage(
             tuple(self.runs.values()),
             tuple(self.schemas),
@@ -159,7 +159,7 @@ class _MessageCollector:
 
 
 def _upserted(proposal: Proposal) -> tuple[Part, int]:
-    """Return the aspect that the proposal adds and the number of removals."""
+    """Return the aspect that a proposal states, for a patch what it adds, and the number of its removals."""
     if proposal.change != PATCH:
         return proposal.value, 0
     patch = apply_patch(proposal.value)
@@ -176,12 +176,13 @@ class _Program:
 
 
 def _dataset(validator: Validator, proposal: Proposal) -> _Program:
+    """Return the dataset of a proposal's urn as a program, its platform as application; `?` with an error."""
     dataset = read_dataset(Part(validator, proposal.urn, proposal.urn_path))
     return _Program(dataset.namespace, urns.platform_and_environment(dataset.namespace)[0], dataset)
 
 
 def _job(validator: Validator, proposal: Proposal) -> _Program:
-    """Return namespace and flow of a job's urn; `?` with an error for any other urn."""
+    """Return namespace and flow of a job's urn as a program; `?` with an error for any other urn."""
     try:
         job = urns.parse_job(proposal.urn)
     except ValueError as error:
@@ -192,6 +193,7 @@ def _job(validator: Validator, proposal: Proposal) -> _Program:
 
 
 def _mentioned_fields(_: Part, dataset: Dataset) -> DatasetMetadata:
+    """Return metadata that states only that the dataset exists."""
     # The key repeats the urn: only the existence of the dataset is new.
     return DatasetMetadata(dataset)
 

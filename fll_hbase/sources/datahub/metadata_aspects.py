@@ -32,16 +32,17 @@ def schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
 
 
 def edited_schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
-    """Read the tags of `editableSchemaMetadata`, which people add to those of the schema."""
+    """Return the tags of `editableSchemaMetadata`, without fields; people add them to those of the schema."""
     fields = _fields(aspect, "editableSchemaFieldInfo")
     tags = dict.fromkeys(tag for _, name, members in fields for tag in _tags(members, name))
     return DatasetMetadata(dataset, tags=tuple(tags))
 
 
 def _fields(aspect: Part, name: str) -> Iterator[tuple[str, str, Part]]:
-    """Yield the fields of a list of an aspect: the path, the name, and the members."""
+    """Yield path, name and members of each field in the list `name`; warn of unreadable ones."""
 
     def read(item: Part) -> tuple[str, str, Part]:
+        """Return path, name and members of a field; adds an error for an invalid path."""
         members = without_nulls(item)
         path = members.required("fieldPath")
         field_name = Part(item.validator, schema_paths.field_name(path), members.path_of("fieldPath"))
@@ -51,7 +52,7 @@ def _fields(aspect: Part, name: str) -> Iterator[tuple[str, str, Part]]:
 
 
 def description(aspect: Part, dataset: Dataset) -> DatasetMetadata:
-    """Read the description of `datasetProperties`; its name is part of the urn."""
+    """Return the description in `datasetProperties`, "" without one; its name is ignored."""
     return DatasetMetadata(dataset, (), without_nulls(aspect).text("description"))
 
 
@@ -70,9 +71,10 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
 
 
 def _tags(members: Part, field: str) -> Iterator[DeclaredTag]:
-    """Return the `globalTags` of a field of a schema, named without `urn:li:tag:`."""
+    """Yield the `globalTags` of a field of a schema, named without `urn:li:tag:`; warn of unreadable ones."""
 
     def read(item: Part) -> DeclaredTag:
+        """Return a tag of the field, put by PRODUCER; adds an error for an invalid name."""
         tag = without_nulls(item)
         urn = Part(item.validator, tag.required("tag").removeprefix(_TAG), tag.path_of("tag"))
         return DeclaredTag(field, urn.name(bytes_max=ID_BYTES_MAX), PRODUCER)
@@ -81,7 +83,7 @@ def _tags(members: Part, field: str) -> Iterator[DeclaredTag]:
 
 
 def _type(members: Part) -> str:
-    """Return the native type, else DataHub's own type name."""
+    """Return the native type of a field, else DataHub's own type name in lower case, else ""."""
     native = members.text("nativeDataType")
     if native:
         return native

@@ -45,7 +45,7 @@ def proposals(document: Part) -> Iterator[Proposal]:
 
 
 def _read_pair(pair: Part) -> _Written:
-    """Return the upstreams of a pair, by the urn of the table that they are written into."""
+    """Return the upstreams of a pair by the urn of the written table; adds errors for missing names."""
     left, right = pair.listed()
     is_table = "Left" in left
     target = without_nulls(left.member("Left" if is_table else "Right"))
@@ -67,7 +67,7 @@ def _read_pair(pair: Part) -> _Written:
 
 
 def _merge_pair(written: _Written, pair_written: _Written) -> None:
-    """Add the upstreams of one pair to `written`, the upstreams of all pairs."""
+    """Add the upstreams of one pair to `written`, those of all pairs, in place."""
     for urn, upstreams in pair_written.items():
         for dataset, members in upstreams.items():
             upstream = written.setdefault(urn, {}).setdefault(dataset, _empty_upstream())
@@ -77,6 +77,7 @@ def _merge_pair(written: _Written, pair_written: _Written) -> None:
 
 
 def _empty_upstream() -> dict[str, Any]:
+    """Return the lists of an upstream table, without fields and constraints yet."""
     return {"fields": [], "constraints": []}
 
 

@@ -42,5 +42,5 @@ def field_path(name: str) -> str:
 
 
 def ends_in_a_name(path: str) -> bool:
-    """Return whether the path ends with a field name, not with a type."""
+    """Return whether a path ends with a field name, as every path of version 1 does, not with a type."""
     return not path.endswith("]") or not path.startswith("[version=")

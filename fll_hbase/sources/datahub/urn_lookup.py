@@ -55,5 +55,6 @@ def _parse_urn(urn: Part, reading: Callable[[str], _T]) -> _T | None:
 
 
 def _check(urn: Part, dataset: Dataset) -> None:
+    """Add an error at the urn if namespace or name of its dataset is empty or longer than allowed."""
     urn.validator.name(dataset.namespace, urn.path, bytes_max=ID_BYTES_MAX)
     urn.validator.name(dataset.name, urn.path, bytes_max=NAME_BYTES_MAX)

@@ -132,7 +132,7 @@ def _namespace(platform: str, environment: str) -> str:
 
 
 def _end_of_urn(text: str) -> int:
-    """Return the index of the comma after a leading urn, outside of its parentheses; -1 if there is none."""
+    """Return the index of the first comma outside of parentheses, which ends a leading urn; -1 if none."""
     depth = 0
     for item_path, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -64,7 +64,7 @@ def read_artifact(document: Part, kind: ArtifactKind) -> Artifact:
 
 
 def _check_version(metadata: Part, kind: ArtifactKind) -> None:
-    """Add an error for another schema or one that is too old, a warning for a newer one."""
+    """Add an error for a missing, other or too old schema, a warning for a newer one."""
     errors_before = metadata.validator.errors.count
     url = metadata.required("dbt_schema_version")
     if metadata.validator.errors.count > errors_before:
@@ -84,9 +84,9 @@ def _check_version(metadata: Part, kind: ArtifactKind) -> None:
 
 
 def read_catalog(artifact: Artifact) -> dict[str, tuple[Field, ...]]:
-    """Return the columns of each node and source as dbt found them in the database; none of them is empty.
+    """Return the columns of nodes and sources, as dbt found them in the database, by unique id.
 
-    They are by unique id, in table order.
+    They are in table order. Tables without readable columns are left out.
     """
     fields: dict[str, tuple[Field, ...]] = {}
     for member in ("nodes", "sources"):
@@ -97,14 +97,14 @@ def read_catalog(artifact: Artifact) -> dict[str, tuple[Field, ...]]:
 
 
 def _fields(columns: Part) -> tuple[Field, ...]:
-    """Return a table's readable columns, sorted by their `index`; the others are left out."""
+    """Return a table's readable columns, sorted by their `index`; the others are left out with a warning."""
     indexed = readable((column for _, column in columns.member_parts()), _indexed_field)
     # `SELECT *` and writes by position depend on the order; JSON objects of adapters may have another.
     return tuple(field for _, field in sorted(indexed, key=lambda item: item[0]))
 
 
 def _indexed_field(column: Part) -> tuple[int, Field]:
-    """Return a column with its ordinal, 0 if the adapter does not write one."""
+    """Return the ordinal of a column, 0 if the adapter does not write one, and the column as a field."""
     name = column.as_object().required("name", bytes_max=NAME_BYTES_MAX)
     index = column.get("index")
     return index if isinstance(index, int) else 0, Field(name, column.text("type"))

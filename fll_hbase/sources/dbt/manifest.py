@@ -119,7 +119,7 @@ def read_manifest(artifact: Artifact) -> Manifest:
 
 
 def _objects(holder: Part) -> Iterator[tuple[str, Part]]:
-    """Yield the unique ids and objects of a member; others are left out."""
+    """Yield unique id and object of each member; others are left out with a warning."""
     for unique_id, part in holder.member_parts():
         errors_before = part.validator.errors.count
         part.as_object().validator.name(unique_id, part.path, bytes_max=ID_BYTES_MAX)
@@ -128,7 +128,7 @@ def _objects(holder: Part) -> Iterator[tuple[str, Part]]:
 
 
 def _read_node(unique_id: str, part: Part) -> Node | str:
-    """Parse a node; return the type of a resource for which dbt writes no relation."""
+    """Return a model, seed or snapshot; of any other resource, which has no relation, only its type."""
     resource_type = part.required("resource_type")
     if resource_type not in BUILT:
         return resource_type
@@ -174,6 +174,7 @@ def _read_source(unique_id: str, part: Part) -> Node:
 
 
 def _dataset_name(part: Part, table: str) -> str:
+    """Return the name of the dataset of a table: database, schema and table; `?` with an error if invalid."""
     name = dataset_name(_identity(part, "database"), _identity(part, "schema"), table)
     return part.validator.name(name, part.path, bytes_max=NAME_BYTES_MAX)
 
@@ -184,7 +185,7 @@ def _identity(part: Part, name: str) -> str:
 
 
 def _application(part: Part, name: str) -> str:
-    """Return a name for an application; "" with a warning if it is too long."""
+    """Return a member that becomes the name of an application; "" if missing or (warned) too long."""
     given = part.text(name)
     if len(given.encode()) <= NAME_BYTES_MAX:
         return given
@@ -193,7 +194,10 @@ def _application(part: Part, name: str) -> str:
 
 
 def _fields(node: Part) -> tuple[Field, ...]:
+    """Return the columns that the project declares for a node; warn of unreadable ones, left out."""
+
     def read(column: Part) -> Field:
+        """Return a column as a field; adds an error for an invalid name."""
         name = column.as_object().required("name", bytes_max=NAME_BYTES_MAX)
         return Field(name, column.text("data_type"))
 
@@ -202,6 +206,7 @@ def _fields(node: Part) -> tuple[Field, ...]:
 
 
 def _snapshot(config: Part) -> SnapshotConfig:
+    """Return the configuration of a snapshot; a unique key may be one name or a list of names."""
     key = config.member("unique_key")
     # A string, or in later versions of dbt a list of them.
     keys = key.value if isinstance(key.value, list) else [key.value] if key.value else []

@@ -82,6 +82,7 @@ def build_tables(
     complete |= {node.name: catalog[node.unique_id] for node in nodes.values() if node.unique_id in catalog}
 
     def lookup(dataset: Dataset) -> Sequence[str] | None:
+        """Return the columns that the project declares, then further ones of the catalogue; None if none."""
         names = [field.name for field in declared.get(dataset.name, ())]
         return list(dict.fromkeys([*names, *(columns(dataset) or ())])) or None
 
@@ -94,10 +95,10 @@ def build_tables(
 
 
 def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """Build the operations of a node from its compiled SQL.
+    """Return the operations of a node: by its SQL `code`, or of a seed by its columns.
 
-    If the SQL cannot be parsed, the operations read and write whole datasets, and a warning gives the reason.
-    Raises StoreUnavailable if a lookup in the store's catalogue fails.
+    For Python, and SQL that is missing or cannot be parsed, they read and write whole datasets, with a
+    warning that gives the reason. Raises StoreUnavailable if a lookup in the store's catalogue fails.
     """
     path = child_path(node.path, "compiled_code")
     if node.type == "seed":
@@ -121,6 +122,7 @@ def _query_operations(project: Project, node: Node, code: str) -> ReadOperations
     """Read a model's SQL; for a snapshot with dbt's version columns, or a warning if these are unknown."""
 
     def read(query: str) -> ReadOperations:
+        """Return the operations of a query that writes the dataset of the node."""
         return sql.read_query(
             query,
             dialect=project.dialect,
@@ -160,7 +162,7 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _opaque_operations(project: Project, node: Node) -> list[Operation]:
-    """Build READs and a WRITE of whole datasets, for SQL that cannot be parsed."""
+    """Return a READ without fields for each dataset that a node depends on, and a WRITE without inputs."""
     steps = islice(_dependencies(project.nodes, node), DEPENDENCIES_MAX)
     sources = {project.dataset(source) for source in steps if source.materialization != EPHEMERAL}
     reads = [Read(f"read {source.name}", "", source, "", ()) for source in sorted(sources)]

@@ -76,6 +76,7 @@ def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
 
 
 def _read_result(result: Part) -> NodeResult:
+    """Return the result of a node whose status is one of _STATES."""
     return NodeResult(
         unique_id=result.get("unique_id"),
         path=result.path,

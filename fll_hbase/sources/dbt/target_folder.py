@@ -71,6 +71,7 @@ def _read_file(path: Path, bytes_max: int) -> Any:
 
 
 def _prune(manifest: Any) -> None:
+    """Remove members without lineage from a manifest and its nodes, in place; ignore other JSON."""
     # Any JSON can be in the file; `read` reports what is no manifest.
     if not isinstance(manifest, dict):
         return

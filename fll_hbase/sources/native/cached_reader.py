@@ -73,12 +73,14 @@ class CachedDocumentReader:
             return b""
 
     def _remember(self, key: tuple[str, bytes], operations: ReadOperations) -> None:
+        """Cache operations by namespace and bytes, unless these are empty; may evict others."""
         if key[1]:
             with self._lock:
                 self._cache[key] = len(key[1]), operations
 
 
 def _if_small(operations: bytes) -> bytes:
+    """Return the bytes, or b"" for more than REMEMBERED_OPERATIONS_BYTES_MAX, which are not cached."""
     return operations if len(operations) <= REMEMBERED_OPERATIONS_BYTES_MAX else b""
 
 

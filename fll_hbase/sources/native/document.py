@@ -103,7 +103,7 @@ def read_operations(
 
 
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
-    """Return the errors of shape in the operations; empty if they have errors of lineage only."""
+    """Return the errors of shape in the operations; empty if they have none, or errors of lineage only."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
         _parse_operations(Part(validator, members), namespace)
@@ -178,10 +178,12 @@ def _operation(part: Part, namespace: str) -> Operation:
 
 
 def _outputs(operation: Part) -> tuple[Field, ...]:
+    """Return the output fields of an operation; adds errors for invalid ones."""
     return tuple(map(read_field, operation.items("outputs")))
 
 
 def _inputs(operation: Part) -> tuple[InputField, ...]:
+    """Return the inputs of an operation; adds errors for invalid ones."""
     return tuple(map(_input, operation.items("inputs")))
 
 

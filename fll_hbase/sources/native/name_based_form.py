@@ -50,6 +50,7 @@ class _Flow:
         return []
 
     def add_outputs(self, origin: str, outputs: tuple[Field, ...]) -> None:
+        """Make `origin` the latest operation that outputs these fields, and the fields alive."""
         for output in outputs:
             self.origins[output.name] = origin
             self.alive[output.name] = None

@@ -12,9 +12,9 @@ _INFLUENCES = [influence.value for influence in Influence]
 def read_dataset(
     holder: Part, name: str, namespace: str, *, also: tuple[str, ...] = ()
 ) -> tuple[Dataset, str]:
-    """Read a dataset and its description; its namespace defaults to the program's.
+    """Read the dataset in the member `name` and its description; without a namespace it is in `namespace`.
 
-    `also` lists further members that are allowed. An invalid dataset adds an error and returns a
+    `also` lists further members that are allowed. A missing or invalid dataset adds an error and returns a
     placeholder.
     """
     part = holder.member(name)
@@ -31,7 +31,7 @@ def read_dataset(
 
 
 def read_field(part: Part) -> Field:
-    """Read an output field: a name, or an object with name and type."""
+    """Read a field: its name, or an object with name and type; `?` with an error if it is invalid."""
     if not part.is_object:
         return Field(part.name(bytes_max=NAME_BYTES_MAX))
     part.with_members("name", "type")

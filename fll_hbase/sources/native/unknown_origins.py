@@ -25,11 +25,13 @@ def refuse_unknown_origins(items: list[Any]) -> None:
 
 
 def _names(items: list[Any]) -> set[str]:
+    """Return the names of all operations."""
     names = (item.get("name") for item in items if isinstance(item, dict))
     return {name for name in names if isinstance(name, str)}
 
 
 def _find_errors(operations: list[dict[str, Any]], names: set[str]) -> Iterator[FieldError]:
+    """Yield an error for each input, by its path, whose origin is a text that is not among `names`."""
     for number, operation in enumerate(operations):
         for index, field in enumerate(_inputs(operation)):
             origin = field.get("origin") if isinstance(field, dict) else None
@@ -38,5 +40,6 @@ def _find_errors(operations: list[dict[str, Any]], names: set[str]) -> Iterator[
 
 
 def _inputs(operation: dict[str, Any]) -> list[Any]:
+    """Return the inputs of an operation as sent, unchecked; [] if they are no list."""
     inputs = operation.get("inputs")
     return inputs if isinstance(inputs, list) else []

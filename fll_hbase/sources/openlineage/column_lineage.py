@@ -83,6 +83,7 @@ def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage
 
 
 def _dataset_input(column: InputColumn) -> InputColumn:
+    """Return an input as an indirect input of the whole dataset; a direct one loses its description."""
     transformation = "" if column.direct else column.transformation
     return InputColumn(column.dataset_index, column.field, False, column.kind, transformation)
 
@@ -122,6 +123,7 @@ def _read_transformation(part: Part, dataset_index: int, field: str) -> InputCol
 
 
 def _describe_field(field: Part) -> str:
+    """Return the description of the transformation that older layouts give at the field; "" without one."""
     type_ = field.text("transformationType")
     description = field.text("transformationDescription")
     masked = type_.upper() == MASKED
@@ -129,7 +131,7 @@ def _describe_field(field: Part) -> str:
 
 
 def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
-    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`."""
+    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`; "" if nothing is known of it."""
     text = f"{subtype}: {description}" if subtype and description else subtype or description
     if not masked:
         return text

@@ -121,7 +121,7 @@ def _run_event(top: Part, datasets: DatasetCollector, time_ms: int) -> tuple[Eve
 def _job_event(
     top: Part, datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
-    """Return the lineage of a job, and its event; None if it names no datasets."""
+    """Return the lineage of a job, and its event; the event is None if the job names no datasets."""
     part = _event_lineage(top, datasets, "")
     # Without datasets the event describes the job only, and there is nothing to record.
     return part, _static_event(part, time_ms, datasets) if part.mentions else None
@@ -130,7 +130,7 @@ def _job_event(
 def _dataset_event(
     top: Part, datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
-    """Convert static lineage of a dataset to a write by a job of the same name.
+    """Return the lineage of a dataset as that of a job of the same name that writes it, and its event.
 
     The event is None if it has only metadata. Raises UnreadableDocument for an unreadable name.
     """
@@ -166,7 +166,7 @@ def _input_statements(
 
 
 def _has_lineage(mentions: Sequence[DatasetMention]) -> bool:
-    """Return whether mentions of one written dataset relate it to anything."""
+    """Return whether a statement, by its mentions of datasets, relates what it writes to anything."""
     return len(mentions) > 1 or any(mention.columns or mention.dataset_inputs for mention in mentions)
 
 

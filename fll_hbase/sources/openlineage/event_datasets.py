@@ -70,11 +70,11 @@ class DatasetCollector:
 
     @property
     def first(self) -> Name | None:
-        """The name of the first dataset; None without any."""
+        """The name of the first dataset added; None without any."""
         return self._listed[0].name if self._listed else None
 
     def add(self, item: Part, *, written: bool) -> None:
-        """Add a dataset of `inputs` or `outputs`; warn of one without readable name, and leave it out."""
+        """Add an item of `inputs` or `outputs`; warn of one without readable name, and leave it out."""
         if not item.is_object:
             item.warn_type("an object")
             return
@@ -101,7 +101,7 @@ class DatasetCollector:
         self._listed.append(dataset)
 
     def add_entry(self, entry: Part) -> None:
-        """Add an output that the `lineage` facet of a job describes."""
+        """Add an output that the `lineage` facet of a job describes; warn of one without readable name."""
         name = self._read_name(entry)
         if name is not None:
             self._listed.append(_ListedDataset(name, True, lineages=[(column_lineage.LINEAGE, entry)]))
@@ -220,6 +220,7 @@ class DatasetCollector:
         return column_lineage.OutputLineage(_merge_columns([columns]), lineage.dataset_inputs)
 
     def _index_of(self, name: Name) -> int:
+        """Return the index of a dataset, which is the next free one if it has none yet."""
         return self._indexes.setdefault(name, len(self._indexes))
 
     def _read_name(self, item: Part, *, doubled: bool = False) -> Name | None:
@@ -242,7 +243,7 @@ class DatasetCollector:
         return namespace, logical
 
     def _namespace_of_job(self, item: Part) -> str:
-        """Return the namespace of datasets without one, as Flink sends them; warn once for each name."""
+        """Return the job's namespace for a dataset whose own is empty, and warn once for each name."""
         name = item.get("name")
         if isinstance(name, str) and name not in self._names_without_namespace:
             self._names_without_namespace.add(name)
@@ -271,6 +272,7 @@ class DatasetCollector:
             yield from self._typed(item, f"{name}/", depth - 1)
 
     def _aliases(self, facets: Part) -> Iterator[Name]:
+        """Yield the readable names in the facet `symlinks`, after name rules; warn of others."""
         for item in facet(facets, "symlinks").optional_items("identifiers"):
             alias = self._read_name(item.as_optional_object())
             if alias is not None:

@@ -59,6 +59,7 @@ class ExportedRun:
 
 
 def _with_id(reference: tuple[str, str, str] | None, run: str) -> tuple[str, str, str] | None:
+    """Return a reference to a job's run with `run` as its run id; unchanged if either of them is empty."""
     return (*reference[:2], run) if reference and run else reference
 
 
@@ -69,10 +70,10 @@ def facet(
     member: str = "",
     member_type: type[dict[str, Any]] | type[list[Any]] = dict,
 ) -> Part:
-    """Return a facet; no object if it is missing, an empty object if it is deleted.
+    """Return a facet; a part that is no object if it is missing, an empty object if it is deleted.
 
-    A facet whose `member` is present and not of `member_type` is left out, too: an empty one would replace
-    that of an earlier event.
+    A facet whose `member` is present and not of `member_type` counts as missing, too, with a warning: an
+    empty one would replace that of an earlier event.
     """
     # Most facets that are looked for are missing, and nothing is ever wrong with what is not there.
     if facets.get(name) is None:
@@ -89,7 +90,7 @@ def facet(
 
 
 def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> EventRunFacts:
-    """Read the facts of a run: parent, nominal time, error message, physical names."""
+    """Return the facts of a run: parent, root, nominal times, error message; and `physical` names, sorted."""
     parent, nominal = facet(run_facets, "parent"), facet(run_facets, "nominalTime")
     return EventRunFacts(
         parent=_reference(parent),
@@ -112,7 +113,7 @@ def sql(job_facets: Part) -> str:
 
 
 def lineage_entries(job_facets: Part) -> Iterator[Part]:
-    """Iterate over the datasets of the `lineage` facet of a job; entries of type JOB have no fields."""
+    """Yield the datasets in the `lineage` facet of a job; other entries, of type JOB, have no fields."""
     data = facet(job_facets, "lineage", member="entries", member_type=list)
     for entry in data.optional_items("entries"):
         if entry.as_optional_object().get("type") == "DATASET":
@@ -120,7 +121,7 @@ def lineage_entries(job_facets: Part) -> Iterator[Part]:
 
 
 def read_exported_run(run_facets: Part) -> ExportedRun | None:
-    """Parse the facet `fll_run`; None if it is missing, or invalid, which is a warning for each error."""
+    """Return the run in the facet `fll_run`; None if it is missing or, with warnings, invalid."""
     part = facet(run_facets, EXPORTED_RUN)
     if not part.members:
         return None
@@ -143,6 +144,7 @@ def read_exported_run(run_facets: Part) -> ExportedRun | None:
 
 
 def _parent_id(run: Part, name: str) -> str:
+    """Return an optional run id of the facet `fll_run`; "" if it is missing or (warned) invalid."""
     if run.get(name, "") == "":
         return ""
     return run.member(name).readable(partial(Part.name, bytes_max=ID_BYTES_MAX)) or ""
@@ -158,7 +160,7 @@ def _error(run_facets: Part) -> str:
 
 
 def _reference(holder: Part) -> tuple[str, str, str] | None:
-    """Read the namespace and name of a job and its run id; None without a run."""
+    """Return the namespace and name of a job and its run id; None without a run or (warned) if unreadable."""
     if not holder.members:
         return None
     run, job = holder.optional_object("run"), holder.optional_object("job")

@@ -89,11 +89,12 @@ def _lacks_columns(mention: DatasetMention) -> bool:
 
 
 def _has_wrong_names(mention: DatasetMention) -> bool:
+    """Return whether columns of a mention are named by numbers, or by names missing in its schema."""
     return run_events.has_numbered_columns(mention) or run_events.has_misnamed_columns(mention)
 
 
 def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
-    """Return whether SQL gives columns missing in the schema, while the event gives named ones.
+    """Return whether derived columns are missing in the schema, while the event names its own.
 
     If the run replaces the table, the schema is that of the table before.
     """

@@ -89,13 +89,12 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
 
 
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
-    """Read the operations of a query whose columns are written into `target`, each under its own name.
+    """Return the operations of one query whose columns are written into `target`, each under its own name.
 
-    A column is spelled as `tables` has it. If all columns of the query are known, in order, and those of the
-    target are not declared, `tables` has them afterwards, for the queries that read the target. `verb`
-    describes the WRITE; `dialect` is one of DIALECTS.
-    Raises UnreadableDocument for a text that is not exactly one query of the dialect, or with names that are
-    too long.
+    `dialect` is one of DIALECTS, `verb` the first word of the WRITE's description. A column is spelled as
+    `tables` has it for the target. Unless `tables` has declared columns of the target, those of the query are
+    declared in it, if all are known in order, for the queries that read the target. Raises UnreadableDocument
+    for a text that is not exactly one query of the dialect, or with names that are too long.
     """
     script = parse_script(sql, dialect)
     state = ScriptState(script, tables)
@@ -193,7 +192,7 @@ def _read_naming(top: Part, namespace: str, dialect: str) -> DatasetNaming:
 
 
 def _only_query(script: Script) -> Statement:
-    """Return the statement of a script that is exactly one query. Raises UnreadableDocument."""
+    """Return the statement of a script that is exactly one query; raise UnreadableDocument for others."""
     errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
     if errors:
         raise UnreadableDocument(errors)
@@ -207,7 +206,7 @@ def _only_query(script: Script) -> Statement:
 
 
 def _to_lineage(state: ScriptState) -> ReadOperations:
-    """Build the operations of all writes.
+    """Return the operations of all writes of a script, with its warnings.
 
     Without any, raises UnreadableDocument with the errors of the parts that were left out, InvalidLineage if
     there were none.

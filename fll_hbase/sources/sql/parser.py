@@ -144,7 +144,7 @@ def parse_script(sql: str, dialect: str) -> Script:
 
 
 def dialects_that_read(statement: str) -> list[str]:
-    """Return the first dialects, SUGGESTED_MAX at most, in which a text is one statement."""
+    """Return the first dialects in SUGGESTED, SUGGESTED_MAX at most, that read a text as one statement."""
     return list(islice((name for name in SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
 
 
@@ -297,7 +297,7 @@ def _plain_tokenizer(dialect: type[Dialect], *, has_quoted_names: bool = False) 
 
 
 def _unclosed_tokens(part: UnclosedPart) -> list[Token]:
-    """Return the statement that stands for an unclosed part: its error as a token, and a `;`."""
+    """Return two tokens in place of an unclosed part: an UNKNOWN one whose text is the error, and a `;`."""
     detail = f"line {part.first_line}: a quote or comment is not closed"
     if part.last_line > part.first_line:
         detail = f"{detail}; left out up to line {part.last_line}"
@@ -306,7 +306,7 @@ def _unclosed_tokens(part: UnclosedPart) -> list[Token]:
 
 
 def _caution(tokens: Sequence[Token]) -> str:
-    """Return a warning if a quoted text of a statement has the start of another one in it."""
+    """Return a warning if a quoted text of a statement has the start of another statement in it, else ""."""
     for token in tokens:
         if token.end - token.start > len(token.text) and ";" in token.text and any(plain_starts(token.text)):
             return f"line {token.line}: a quoted text has a statement in it; a quote may not be closed"
@@ -314,7 +314,7 @@ def _caution(tokens: Sequence[Token]) -> str:
 
 
 def _describe_position(error: ParseError) -> str:
-    """Return line, column and reason of a parse error, else its first line."""
+    """Return line, column, word and reason of a parse error, without a position its first line."""
     details = error.errors[0] if error.errors else {}
     if details.get("line"):
         word = details.get("highlight") or ""
@@ -328,15 +328,17 @@ def _describe_position(error: ParseError) -> str:
 
 
 def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message, at most 300 characters; "" if it has none."""
     return (str(error).splitlines() or [""])[0][:300]
 
 
 def _broken(detail: str) -> BrokenStatement:
+    """Return a broken statement with an error at the member `sql` of the document."""
     return BrokenStatement(FieldError("sql", detail))
 
 
 def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return the error of a statement with `$(name)` of sqlcmd, None without: the parser sees a function."""
+    """Return a statement with `$(name)` of sqlcmd as broken, since the parser reads a function; else None."""
     is_variable = any(
         token.text == "$" and following.token_type is TokenType.L_PAREN
         for token, following in pairwise(tokens)
@@ -345,7 +347,7 @@ def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | 
 
 
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return the error of a statement that is a template or has variables of a client; None for others."""
+    """Return a statement that is a template, or has a variable such as `${name}`, as broken; else None."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
     if (variable := _VARIABLE.search(text)) is not None:
         return _broken(f"line {tokens[0].line}: has a variable, {variable[0]}; send the SQL with its value")
@@ -355,4 +357,5 @@ def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | Non
 
 
 def _sql_error(detail: str) -> UnreadableDocument:
+    """Return an exception with one error, at the member `sql` of the document."""
     return UnreadableDocument([FieldError("sql", detail)])

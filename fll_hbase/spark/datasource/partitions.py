@@ -24,7 +24,7 @@ class KeyRangePartition:
 
 @dataclass(frozen=True, slots=True)
 class IdPartition:
-    """Rows by run id, or by content checksum."""
+    """Rows with these ids: run ids, or for operations checksums of contents."""
 
     ids: tuple[str, ...]
 
@@ -96,7 +96,7 @@ def _reference_directions(request: ReadRequest) -> list[tuple[Direction, Dataset
 
 
 def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
-    """Return the latest horizon of catalogue rows in milliseconds since 1970, 0 without any.
+    """Return the latest horizon of catalogue rows in the ranges in milliseconds since 1970, 0 without any.
 
     Retention deleted references of runs that started before it. Raises CorruptRow.
     """
@@ -124,7 +124,7 @@ def _reference_ranges(
 
 
 def catalogue_range(dataset_filter: DatasetFilter) -> Range:
-    """Return the range of the catalogue rows of the datasets."""
+    """Return the range of the catalogue rows of the datasets that a filter matches."""
     if dataset_filter.dataset is None:
         namespace = dataset_filter.namespace
         return ranges.prefix_range(layout.dataset_prefix(namespace) if namespace else layout.DATASETS)
@@ -133,6 +133,7 @@ def catalogue_range(dataset_filter: DatasetFilter) -> Range:
 
 
 def _id_partitions(ids: list[str]) -> list[Partition]:
+    """Return partitions of at most PARTITION_IDS ids each, in the order of the ids; none for no ids."""
     return [
         IdPartition(tuple(ids[start : start + PARTITION_IDS])) for start in range(0, len(ids), PARTITION_IDS)
     ]

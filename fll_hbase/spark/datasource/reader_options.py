@@ -43,14 +43,14 @@ _NO_WINDOW = {
 
 @dataclass(frozen=True, slots=True)
 class DatasetFilter:
-    """One dataset, all datasets of a namespace, or all datasets where both members are empty."""
+    """One dataset, all datasets of a namespace, or all datasets if the namespace is empty."""
 
     namespace: str = ""
     name: str = ""
 
     @property
     def matches_all(self) -> bool:
-        """Return whether every dataset matches."""
+        """Return whether every dataset matches, which is if the namespace is empty, whatever the name."""
         return not self.namespace
 
     @property
@@ -98,7 +98,7 @@ class ScanBounds:
         return replace(self, window=Window(min(max(self.window.start_ms, start_ms), stop_ms), stop_ms))
 
     def with_ids(self, ids: frozenset[str]) -> ScanBounds:
-        """Narrow to these run ids or checksums."""
+        """Return bounds with only these run ids or checksums, of those that the bounds allow now."""
         return replace(self, ids=ids if self.ids is None else self.ids & ids)
 
 
@@ -113,9 +113,9 @@ class ReadRequest:
 
 
 def parse_options(options: Mapping[str, str]) -> ReadRequest:
-    """Parse the options of a reader; names are case-insensitive.
+    """Return the request that the options of a reader make; names are case-insensitive.
 
-    Raises ConfigurationError, and InvalidQuery for an unreadable time.
+    Without `table`, it reads runs. Raises ConfigurationError, and InvalidQuery for an unreadable time.
     """
     values = {key.lower(): value for key, value in options.items()}
     unknown = sorted(values.keys() - {*OPTIONS, PATH, PATHS})
@@ -152,6 +152,7 @@ def parse_store(options: Mapping[str, str]) -> str | None:
 
 
 def _parse_table(name: str) -> TableName:
+    """Return the table with a name. Raises ConfigurationError with the valid names."""
     try:
         return TableName(name)
     except ValueError as error:

@@ -61,7 +61,7 @@ def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> I
 
 
 def run_columns(committed: CommittedRun) -> Row:
-    """Return a run as the columns of the table `runs`."""
+    """Return a run as the columns of the table `runs`; empty details are None."""
     run = committed.run
     return (
         *(run.run, run.namespace, run.application, run.version, run.type, run.program),
@@ -138,6 +138,7 @@ def edge_columns(edge: FieldEdge) -> Row:
 
 
 def _end_columns(dataset: Dataset | None, field: str | None) -> Row:
+    """Return namespace, name and field of one end of an edge; namespace and name are None without dataset."""
     if dataset is None:
         return None, None, field
     return dataset.namespace, dataset.name, field
@@ -202,7 +203,7 @@ def _content_rows(
 
 
 class EdgeCache:
-    """Columns of edges by key, for one task. For one thread."""
+    """Columns of edges by key, up to CACHED_EDGES_MAX edges, for one task. Not safe for threads."""
 
     def __init__(self) -> None:
         self._rows: LRUCache[Hashable, list[Row]] = LRUCache(
@@ -218,7 +219,7 @@ class EdgeCache:
         return () if computed is None else self._fill(key, computed)
 
     def _fill(self, key: Hashable, computed: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows as they are computed; caches them after the last if they are few."""
+        """Yield the rows as they are computed; cache them after the last if they are few enough."""
         rows: list[Row] = []
         for row in computed:
             if len(rows) <= CACHED_CONTENT_EDGES_MAX:

@@ -59,6 +59,7 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
 
 
 def _committed_runs(store: StoreComponents, rows: Mapping[str, Row], bounds: ScanBounds) -> Iterator[RunHit]:
+    """Yield a hit for each run of the rows, by run id, that is committed and starts in the window."""
     # The start is in the head of the commit record: event bodies are read for runs of the window only.
     in_window = {run: row for run, row in rows.items() if _starts_in_window(run, row, bounds)}
     yield from map(RunHit, store.events.committed_runs(in_window).values())
@@ -76,6 +77,7 @@ def _starts_in_window(run: str, row: Row, bounds: ScanBounds) -> bool:
 def _referenced_runs(
     store: StoreComponents, partition: ReferencePartition, bounds: ScanBounds
 ) -> Iterator[RunHit]:
+    """Yield a hit for each reference in a partition to a run that starts in the window, by dataset."""
     direction = partition.direction
     for dataset in _referenced_datasets(store, partition):
         window = ranges.restrict_window(direction, dataset, bounds.window, partition.key_range)
@@ -116,7 +118,7 @@ def still_has_content(store: StoreComponents, run: str, checksum: str) -> bool:
 
 
 def _referenced_datasets(store: StoreComponents, partition: ReferencePartition) -> Iterator[Dataset]:
-    """Yield the datasets with references in the range of a partition."""
+    """Yield the datasets with references in the key range of a partition, in order, each once."""
     # One call for each, which reads its first reference only, then skips to the end of the dataset.
     start, stop = partition.key_range
     while start < stop and (first := next(store.table.scan(start, stop, limit=1), None)):

@@ -28,7 +28,7 @@ class LineageReader(DataSourceReader):
         return [InputPartition(partition) for partition in partitions or [IdPartition(())]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a partition as Arrow batches in the columns of the table. Raises CorruptRow."""
+        """Yield the rows of a partition as Arrow batches in the columns of the table. Raises CorruptRow."""
         table_rows = row_tuples.read_rows(worker_store(self.request.settings), self.request, partition.value)
         return to_batches(table_rows, schemas.SCHEMAS[self.request.table])
 

@@ -47,7 +47,7 @@ class LineageSource(DataSource):
         return LineageWriter(write_target(self.options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> LineageStreamWriter:  # noqa: N802  # Spark's
-        """Return a writer of a stream of documents. Raises ConfigurationError as `writer` does."""
+        """Return a writer of a stream of documents. Raises ConfigurationError in the cases of `writer`."""
         if overwrite:
             raise ConfigurationError('lineage is append-only: write with outputMode("append")')
         return LineageStreamWriter(write_target(self.options, schema))

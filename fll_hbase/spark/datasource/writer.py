@@ -133,6 +133,7 @@ def _find_column(schema: StructType) -> str | None:
 
 
 def _row_errors(outcome: Mapping[str, object]) -> list[FieldError]:
+    """Return the faults of a rejected row, with its position, partition and first SHOWN_BYTES as the path."""
     value = outcome["value"]
     shown = value[:SHOWN_BYTES].decode(errors="backslashreplace") if isinstance(value, bytes) else ""
     path = f"row {outcome[POSITION]} of partition {outcome[BLOCK]}, {shown!r}"

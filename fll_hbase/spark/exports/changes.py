@@ -53,7 +53,7 @@ def digested_fields(spark: SparkSession, settings: Settings) -> DataFrame:
 def _read_runs(
     table: Table, start: bytes, stop: bytes, *, settings: Settings, since_ms: int
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the runs of a key range committed since `since_ms`, each with its commit."""
+    """Yield, as CHANGED_RUNS, the runs of a key range that were committed at `since_ms` or later."""
     events = worker_store(settings).events
     scan = table.scan(start, stop, columns=(layout.LIGHT,))
     while page := list(islice(scan, run_scan.BATCH_RUNS)):
@@ -70,6 +70,7 @@ def _commit(row: Cells) -> tuple[str, int] | None:
 
 
 def _read_fields(table: Table, start: bytes, stop: bytes, *, settings: Settings) -> Iterator[Row]:
+    """Yield, as CHANGED_FIELDS, the rows of the datasets of a range of catalogue keys."""
     for dataset_rows in row_tuples.dataset_rows(worker_store(settings), (start, stop)):
         dataset_digest = digest(repr(dataset_rows).encode())
         yield from ((*row, dataset_digest) for row in dataset_rows)

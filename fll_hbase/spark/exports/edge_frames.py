@@ -33,10 +33,10 @@ _DISTINCT = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _RUN_COLUMN
 
 
 def run_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
-    """Return a lazy frame of the table `edges` with the edges of the rows of the table `runs`.
+    """Return a lazy frame of the table `edges` with the edges of the runs in a frame of the table `runs`.
 
-    No run row and no reference is read again. With a namespace, only edges with a source or destination in
-    it.
+    Of that frame, `run`, `start_ms` and `checksum` are needed; run rows and references are not read again.
+    With a namespace, only edges with a source or destination in it. Runs purged meanwhile are left out.
     """
     read = partial(_edges_of_runs, settings=settings, bounds=_bounds(namespace))
     return map_rows(runs.select("run", "start_ms", "checksum"), read, SCHEMAS[TableName.EDGES])
@@ -68,12 +68,14 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
 
 
 def _bounds(namespace: str) -> ScanBounds:
+    """Return bounds of edges with an end in the namespace; "" is all edges."""
     return ScanBounds(either_end=DatasetFilter(namespace))
 
 
 def _edges_of_runs(
     runs: Iterator[dict[str, Any]], *, settings: Settings, bounds: ScanBounds
 ) -> Iterator[Row]:
+    """Yield, on a worker, the matching edges of runs as rows of the table `edges`."""
     store, cache = worker_store(settings), EdgeCache()
     for run in runs:
         run_columns = (run["run"], *start_columns(run["start_ms"]), run["checksum"])
@@ -84,6 +86,7 @@ def _edges_of_runs(
 def _edges_of_contents(
     contents: Iterator[dict[str, Any]], *, settings: Settings, bounds: ScanBounds
 ) -> Iterator[Row]:
+    """Yield, on a worker, the matching edges of contents, each with number and starts of its runs."""
     store = worker_store(settings)
     for content in contents:
         run_columns = content["runs"], content["first_ms"], content["last_ms"]

@@ -69,7 +69,7 @@ def partition_by_day(frame: DataFrame) -> DataFrame:
 
 
 def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
-    """Return the frame sorted by start within each file; for Parquet, also partitioned by day."""
+    """Return the frame sorted by start within each file; unless for CSV, also with DAY and spread by day."""
     return frame.sortWithinPartitions("start_ms", "run") if form is Format.CSV else partition_by_day(frame)
 
 
@@ -92,6 +92,7 @@ def count_files(spark: SparkSession, directory: str) -> int:
 
 
 def _write_text(writer: DataFrameWriter, path: str, form: Format, *, rows_max: int) -> None:
+    """Write CSV with a header, or lines of text, in files of at most `rows_max` rows."""
     writer = writer.option("maxRecordsPerFile", rows_max)
     if form is Format.CSV:
         writer.options(**_CSV).csv(path)
@@ -101,6 +102,7 @@ def _write_text(writer: DataFrameWriter, path: str, form: Format, *, rows_max: i
 
 @contextmanager
 def _session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Return a context in which the session has the settings; restores or unsets them at the end."""
     previous: dict[str, str | None] = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)

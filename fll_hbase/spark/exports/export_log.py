@@ -65,7 +65,7 @@ class Batch:
         return f"_seen-{self.number:08d}-{self.attempt}"
 
     def with_counts(self, rows: Mapping[str, int], files: Mapping[str, int]) -> Batch:
-        """Return the batch with the rows and files that were written."""
+        """Return a copy of the batch with the numbers of rows and files, by table, that were written."""
         return replace(self, rows=rows, files=files)
 
 
@@ -84,12 +84,12 @@ class ExportLog:
             )
 
     def identity(self) -> str:
-        """Return the name of the log, which it gets when it is first used."""
+        """Return the random name of the log; the first call ever creates it in the directory."""
         create_file(self._spark, self.path, _IDENTITY, uuid.uuid4().hex)
         return self._directory.read(_IDENTITY).decode()
 
     def last(self) -> Batch | None:
-        """Return the last committed batch; None before the first."""
+        """Return the last batch that was committed when the log was opened; None before the first."""
         numbers = [int(match[1]) for name in self._names if (match := _BATCH.fullmatch(name))]
         return self._read(max(numbers)) if numbers else None
 
@@ -103,14 +103,15 @@ class ExportLog:
             )
 
     def is_published(self, batch: Batch) -> bool:
-        """Return whether a batch that was committed has been published."""
+        """Return whether a batch had been published when the log was opened."""
         return f"batch-{batch.number:08d}.published" in self._names
 
     def set_published(self, batch: Batch) -> None:
-        """Record that a batch was published, which may be repeated."""
+        """Record in the directory that a batch was published; does nothing if that is recorded already."""
         create_file(self._spark, self.path, f"batch-{batch.number:08d}.published", "")
 
     def _read(self, number: int) -> Batch:
+        """Return the committed batch with a number. Raises ConfigurationError for a file of another form."""
         name = f"batch-{number:08d}.json"
         try:
             members = json.loads(self._directory.read(name))

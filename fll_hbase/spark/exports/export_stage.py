@@ -41,13 +41,13 @@ class StagedTables:
         return write_files(frame, self.path(table), Format.PARQUET)
 
     def read(self, table: str) -> DataFrame:
-        """Return the rows of a table, without the column of the day."""
+        """Return a lazy frame of the rows of a table that was written, without the column of the day."""
         schema = _SCHEMA_BY_TABLE[table]
         columns = [column.split()[0] for column in schema.split(", ")]
         return self._spark.read.schema(schema).parquet(self.path(table)).select(*columns)
 
     def count_files(self, table: str) -> int:
-        """Return the number of files of a table."""
+        """Return the number of data files of a table; 0 if it was not written."""
         return count_files(self._spark, self.path(table))
 
 
@@ -58,6 +58,7 @@ class SeenRows:
     """
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
+        """Open the rows that `write_next` of the batch before wrote to a directory; "" is the first batch."""
         self._runs = self._fields = None
         if directory:
             self._runs = spark.read.schema(_SEEN_RUNS).parquet(f"{directory}/runs")

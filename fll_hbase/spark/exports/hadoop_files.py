@@ -32,6 +32,7 @@ class HadoopDirectory:
 
     # PySpark has no public way to Hadoop's file systems, whose credentials and schemes jobs share.
     def __init__(self, spark: SparkSession, root: str) -> None:
+        """Open the file system of `root`, which need not exist. Local checksum files are visible as files."""
         java: Any = spark._jvm
         self._java = java
         self._root = java.org.apache.hadoop.fs.Path(root)
@@ -44,15 +45,15 @@ class HadoopDirectory:
         self.url = str(self._files.makeQualified(self._root).toString())
 
     def create(self, path: str = "") -> None:
-        """Create a directory and those above it; raises nothing if it exists."""
+        """Create a directory and those above it; does nothing if it exists."""
         self._files.mkdirs(self._path(path))
 
     def check_writable(self) -> None:
-        """Raise the error of the file system if files cannot be created in the directory."""
+        """Raise the error of the file system if files cannot be created in the root directory."""
         self._files.access(self._root, self._java.org.apache.hadoop.fs.permission.FsAction.WRITE)
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file or directory."""
+        """Return whether there is a file or directory with this path."""
         return bool(self._files.exists(self._path(path)))
 
     def names(self, path: str = "") -> Iterator[str]:
@@ -77,7 +78,7 @@ class HadoopDirectory:
         return FileStatus(path, int(status.getLen()), int(status.getModificationTime())) if is_file else None
 
     def read(self, path: str) -> bytes:
-        """Return the content of a small file."""
+        """Return the content of a file, which has to fit into memory."""
         stream = self._files.open(self._path(path))
         try:
             return bytes(self._java.org.apache.commons.io.IOUtils.toByteArray(stream))
@@ -111,11 +112,11 @@ class HadoopDirectory:
         self._merge(source, target)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory if it is empty."""
+        """Delete a file, or a directory if it is empty; does nothing if it is absent."""
         self._files.delete(self._path(path), False)
 
     def delete_tree(self, path: str) -> None:
-        """Delete a directory with all files."""
+        """Delete a directory with all that is below it, or a file; does nothing if it is absent."""
         self._files.delete(self._path(path), True)
 
     def _merge(self, source: str, target: str) -> None:
@@ -140,9 +141,11 @@ class HadoopDirectory:
             yield str(status.getPath().getName()), status
 
     def _path(self, path: str) -> Any:
+        """Return Hadoop's path for a path below the root, which may have colons."""
         # As three strings, because a colon in a relative path would be read as a scheme.
         return self._java.org.apache.hadoop.fs.Path(self._root, f"./{path}") if path else self._root
 
 
 def _join(path: str, name: str) -> str:
+    """Return the path of a name in a directory; "" is the root."""
     return f"{path}/{name}" if path else name

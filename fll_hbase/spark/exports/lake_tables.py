@@ -57,7 +57,7 @@ class LakeTables(ABC):
 
     @abstractmethod
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Append the prepared rows of a batch to a table; nothing where that was done before."""
+        """Append the prepared rows of a batch to a table; a repeated call leaves them there once."""
 
 
 class ParquetTables(LakeTables):
@@ -74,7 +74,7 @@ class DeltaTables(LakeTables):
     """Delta tables `<out>/<table>`, with the number of the batch as a column."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Append in one transaction, which Delta skips if it was committed before."""
+        """Append the rows in one transaction, which Delta skips if that of this batch was committed."""
         rows = _published_rows(stage, table, batch)
         writer = rows.write.format("delta").mode("append")
         if DAY in rows.columns:
@@ -149,9 +149,11 @@ def _check_library(spark: SparkSession, form: LakeFormat) -> None:
 
 
 def _published_rows(stage: StagedTables, table: str, batch: Batch) -> DataFrame:
+    """Return the prepared rows of a table in the order of its files, with the batch's number as BATCH."""
     # The literal is typed as the column was when the table was created.
     return sort_rows(stage.read(table), table).withColumn(BATCH, f.lit(batch.number).cast("bigint"))
 
 
 def _quoted(name: str) -> str:
+    """Return a name with each of its parts, between dots, in backticks."""
     return ".".join(f"`{part}`" for part in name.split("."))

@@ -56,6 +56,7 @@ class _Manifest:
     replaces: tuple[str, ...]
 
     def dump(self) -> bytes:
+        """Return the manifest as JSON, in the form that `_read_manifest` parses."""
         members = {
             "version": _VERSION,
             "replaces": self.replaces,
@@ -65,7 +66,7 @@ class _Manifest:
 
     @property
     def names(self) -> list[str]:
-        """The names in the directory that all the files are in or below."""
+        """The sorted names, directly in the directory, that the files have or are below."""
         return sorted({file.path.partition("/")[0] for file in self.files})
 
 
@@ -73,6 +74,7 @@ class OutputDirectory:
     """A directory that belongs to a job. Create it with `claim`."""
 
     def __init__(self, directory: HadoopDirectory, owner: Owner) -> None:
+        """Keep a directory that was claimed for its owner; nothing is read or written."""
         self._directory = directory
         self._owner = owner
 
@@ -80,9 +82,9 @@ class OutputDirectory:
     def replacing(self) -> Iterator[str]:
         """Return a context with the URL of a new directory, whose files replace the last output at the end.
 
-        Spark's writers need mode `append` for the directory itself. After an exception the last output
-        stays. Raises LineageError if somebody put a file into the directory in the meantime: then the new
-        output waits below, and the next job puts it in place after the file was moved.
+        Spark's writers need mode `append` for the directory itself. After an exception the last output stays,
+        and the new one is deleted. Raises LineageError if somebody put a file into the directory in the
+        meantime: then the new output waits below, and the next job puts it in place after the file was moved.
         """
         output = self._begin()
         try:
@@ -95,7 +97,7 @@ class OutputDirectory:
         self._install(output)
 
     def clear(self) -> None:
-        """Remove the last output."""
+        """Remove the last output, by replacing it with none. Raises LineageError as `replacing` does."""
         with self.replacing():
             pass
 
@@ -167,7 +169,7 @@ class OutputDirectory:
         return started is not None and now_ms() - started.modified_ms > ABANDONED_MS
 
     def _discard(self, output: str) -> None:
-        """Delete new output that is not complete, unless it has files that Spark did not write."""
+        """Delete the directory of new output, unless it is complete or has files that Spark did not write."""
         folder = f"{NEW}{output}"
         if not self._directory.exists(f"{folder}/{_COMPLETE}") and all(
             _is_written_by_spark(file.path) for file in self._directory.walk(folder)
@@ -192,7 +194,7 @@ class OutputDirectory:
                 yield file.path
 
     def _listed(self) -> set[FileStatus]:
-        """Return the files of all manifests, also of output that is not in place yet."""
+        """Return the files of all manifests, also of complete output that is not in place yet."""
         waiting = [f"{name}/{_COMPLETE}" for name in self._directory.names() if name.startswith(NEW)]
         present = [path for path in waiting if self._directory.exists(path)]
         manifests = [self._manifest(output) for output in self._manifest_ids()]
@@ -204,6 +206,7 @@ class OutputDirectory:
         return path == self._owner.marker or (path.startswith((MANIFEST, TEMPORARY)) and "/" not in path)
 
     def _check_unchanged(self) -> None:
+        """Raise LineageError with the first foreign file, if there is one."""
         foreign = next(self.foreign_files(), None)
         if foreign is not None:
             raise LineageError(
@@ -212,6 +215,7 @@ class OutputDirectory:
             )
 
     def _manifest_ids(self) -> tuple[str, ...]:
+        """Return the sorted ids of the outputs that have a manifest in place."""
         names = self._directory.names()
         return tuple(name.removeprefix(MANIFEST) for name in sorted(names) if name.startswith(MANIFEST))
 
@@ -278,7 +282,7 @@ def _check_owner(directory: HadoopDirectory, path: str, owner: Owner) -> None:
 
 
 def _marker_source(directory: HadoopDirectory, path: str, marker: str) -> str:
-    """Return the source in a marker. Raises ConfigurationError for another file or a later version."""
+    """Return the source in the marker file. Raises ConfigurationError for another form or a later version."""
     try:
         members = json.loads(directory.read(marker))
         version, source = members["version"], members["source"]
@@ -297,7 +301,7 @@ def _is_written_by_spark(path: str) -> bool:
 
 
 def _delete_empty(directory: HadoopDirectory, folder: str, files: Iterable[FileStatus]) -> None:
-    """Delete the directories of files that were deleted below a folder, and the folder, if they are empty."""
+    """Delete a folder, and the directories below it that the listed files were in, if they are empty."""
     parents = {folder}
     for file in files:
         *names, _ = file.path.split("/")

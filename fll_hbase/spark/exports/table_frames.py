@@ -40,7 +40,7 @@ _SALTS = 256
 def table_frame(
     spark: SparkSession, settings: Settings, table: TableName, *, window: Window = ALWAYS, namespace: str = ""
 ) -> DataFrame:
-    """Return a lazy frame of a table: of runs that start in the window, of a namespace if one is given.
+    """Return a lazy frame of a table: of runs in the window that touch a dataset of `namespace`, if given.
 
     Raises ConfigurationError if there is no store, or one of an earlier release, and StoreUnavailable.
     """
@@ -62,9 +62,9 @@ def read_partitions(spark: SparkSession, request: ReadRequest, planned: Sequence
 
 
 def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFilter) -> int:
-    """Return the latest retention horizon of datasets in milliseconds since 1970, 0 without any.
+    """Return the latest retention horizon of the datasets in milliseconds since 1970, 0 without any.
 
-    The workers read the catalogue: a namespace may have millions of rows there.
+    Runs a job of Spark, in which workers read the catalogue: a namespace may have millions of rows there.
     """
     key_range = partitions.catalogue_range(datasets)
     horizons = range_scan.scan_ranges(
@@ -74,7 +74,7 @@ def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFil
 
 
 def split_at_salts(planned: Sequence[Partition], *, parts: int) -> list[Partition]:
-    """Split ranges of run rows at salts of their keys, where there are fewer than `parts`.
+    """Return partitions with ranges of run rows split at salts of keys, if there are fewer than `parts`.
 
     A region of an engine may have many millions of runs. Other partitions stay as they are.
     """
@@ -92,17 +92,20 @@ def _split_partition(partition: Partition, points: list[bytes]) -> list[Partitio
 
 
 def _is_of_runs(key_range: Range) -> bool:
+    """Return whether a range has keys of run rows only."""
     start, stop = ranges.prefix_range(layout.RUNS)
     return start <= key_range[0] and key_range[1] <= stop
 
 
 def _horizons(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int]]:
+    """Yield one row with the latest horizon in a range of catalogue rows, 0 without any."""
     yield (partitions.latest_horizon_in(table, [(start, stop)]),)
 
 
 def _read_partitions(
     numbers: Iterator[dict[str, int]], *, request: ReadRequest, planned: Sequence[Partition]
 ) -> Iterator[Row]:
+    """Yield, on a worker, the rows of the planned partitions with the numbers in the column `id`."""
     store = worker_store(request.settings)
     for row in numbers:
         yield from row_tuples.read_rows(store, request, planned[row["id"]])

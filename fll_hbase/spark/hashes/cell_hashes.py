@@ -44,7 +44,7 @@ def merge_flags(
 
 
 def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
-    """Return a batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them.
+    """Return a batch of CELL_HASHES from pairs of flags and the unsigned 64-bit hashes that have them.
 
     At least one pair is needed; its hashes may be empty.
     """
@@ -56,20 +56,21 @@ def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch
 
 
 def hash_batch(hashes: Any, flags: Any) -> pa.RecordBatch:
-    """Return a batch of CELL_HASHES from signed hashes and the flags of each."""
+    """Return a batch of CELL_HASHES from signed hashes and, in the same order, the flags of each."""
     return pa.RecordBatch.from_arrays(
         [pa.array(hashes, pa.int64()), pa.array(flags, pa.int64())], ["hash", "flags"]
     )
 
 
 def to_signed(number: int) -> int:
-    """Convert an unsigned 64-bit hash to Spark's signed bigint with the same bits."""
+    """Return an unsigned 64-bit hash as Spark's signed bigint with the same bits."""
     return number - _HASHES if number >= _HASHES // 2 else number
 
 
 def _hash_ranges(
     batches: Iterator[pa.RecordBatch], *, settings: Settings, hash_range: HashRange
 ) -> Iterator[pa.RecordBatch]:
+    """Yield, on a worker, the batches that `hash_range` makes of ranges in columns `start` and `stop`."""
     for batch in batches:
         for split in batch.to_pylist():
             yield from hash_range(worker_table(settings), split["start"], split["stop"])

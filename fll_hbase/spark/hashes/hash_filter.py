@@ -36,11 +36,12 @@ class HashFilter:
     __slots__ = ("_bits", "_mask")
 
     def __init__(self, bits: bytes) -> None:
-        """`bits` are a power of two of bits, the lowest of each byte first."""
+        """Keep a bitmap, whose size is a power of two of bits; the lowest bit of each byte is first."""
         self._bits = bits
         self._mask = 8 * len(bits) - 1
 
     def __contains__(self, number: Any) -> bool:
+        """Return whether a hash, signed or not, may be among those that the filter was built from."""
         position = number & self._mask
         return bool(self._bits[position >> 3] >> (position & 7) & 1)
 
@@ -62,7 +63,7 @@ def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
 
 
 def size_bits(count: int) -> int:
-    """Return the size of the filter of so many hashes: a power of two."""
+    """Return how many bits the filter of `count` hashes has: a power of two from BITS_MIN to BITS_MAX."""
     return min(max(1 << (BITS_PER_HASH * count).bit_length(), BITS_MIN), BITS_MAX)
 
 
@@ -77,6 +78,6 @@ def _build_segments(batches: Iterator[pa.RecordBatch], *, segment_bits: int) -> 
 
 
 def _positions(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int]]:
-    """Yield positions in the bitmap, each with the number of its segment."""
+    """Yield the positions in the bitmap that batches have, each with the number of its segment."""
     for batch in batches:
         yield from zip(batch.column("position").to_pylist(), batch.column("segment").to_pylist(), strict=True)

@@ -25,7 +25,7 @@ ReadRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]
 
 
 def partition_count(spark: SparkSession) -> int:
-    """Return how many partitions a scan has where the engine has no regions of its own."""
+    """Return how many partitions a scan has: PARTITIONS_PER_CORE for each core of the session."""
     return spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
 
 
@@ -58,5 +58,6 @@ def scan_ranges(
 def _read_ranges(
     splits: Iterator[dict[str, Any]], *, settings: Settings, read: ReadRange
 ) -> Iterator[tuple[Any, ...]]:
+    """Yield, on a worker, what `read` yields for each of the ranges."""
     for split in splits:
         yield from read(worker_table(settings), split["start"], split["stop"])

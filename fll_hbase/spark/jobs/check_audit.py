@@ -84,7 +84,7 @@ def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audi
 
 
 def to_findings(findings: DataFrame) -> list[Finding]:
-    """Collect a frame with the columns of `Audit.findings`, sorted by kind and row."""
+    """Return the rows of a frame like `Audit.findings`, collected, and sorted by kind, row and detail."""
     unsorted = [
         Finding(Kind(row["kind"]), bytes(row["row"]), row["detail"], Repair(bytes(row["repair"])))
         for row in findings.collect()
@@ -93,7 +93,7 @@ def to_findings(findings: DataFrame) -> list[Finding]:
 
 
 def _mismatches_and_counts(hashes: DataFrame) -> DataFrame:
-    """Select faults, cells expected but not present or present but not expected, and row counts."""
+    """Return hashes with a fault, those of cells only expected or only present, and the row counts."""
     flags = f.col("flags")
     missing = flags.bitwiseAND(EXPECTED | PRESENT) == EXPECTED
     fault_or_count = flags.bitwiseAND(FAULT | _COUNT) != 0
@@ -101,6 +101,7 @@ def _mismatches_and_counts(hashes: DataFrame) -> DataFrame:
 
 
 def _is_count() -> Column:
+    """Return the condition that a row of CELL_HASHES is a row count."""
     return f.col("flags").bitwiseAND(_COUNT) != 0
 
 
@@ -136,6 +137,7 @@ def _explain(
 
 
 def _wrong_seals(spark: SparkSession, settings: Settings) -> DataFrame:
+    """Return a lazy frame of _FINDING: sealed days of calendars whose number of runs is wrong."""
     key_range = ranges.prefix_range(layout.CALENDARS)
     return range_scan.scan_ranges(spark, settings, [key_range], read=_recount, schema=_FINDING)
 
@@ -148,7 +150,7 @@ def _without_garbage(findings: DataFrame) -> DataFrame:
 
 
 def _examples(findings: DataFrame) -> list[Finding]:
-    """Return the first EXAMPLES findings of each kind."""
+    """Return the first EXAMPLES findings of each kind, by row and detail. Runs a job of Spark."""
     number = f.row_number().over(Window.partitionBy("kind").orderBy("row", "detail"))
     return to_findings(findings.withColumn("number", number).where(f.col("number") <= EXAMPLES))
 
@@ -164,15 +166,17 @@ def _recheck(
 
 
 def _recount(table: Table, start: bytes, stop: bytes) -> Iterator[_FindingRow]:
+    """Yield, on a worker, the wrong seals in a range of calendars as _FINDING."""
     return map(_to_row, wrong_seals(table, table.scan(start, stop)))
 
 
 def _to_row(finding: Finding) -> _FindingRow:
+    """Return a finding as the columns of _FINDING."""
     return finding.repair.row, finding.kind.value, finding.row, finding.detail
 
 
 def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
-    """Yield the facts of the rows of a range as hashes, then the number of rows of each letter."""
+    """Yield, as CELL_HASHES, the facts of the rows of a range, then row counts by first letter of the key."""
     collector, facts = FactCollector(table, once=True), RowFacts()
     letters: Counter[int] = Counter()
     for page in pages(table.scan(start, stop)):
@@ -189,6 +193,7 @@ def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBat
 
 
 def _hash_facts(facts: RowFacts) -> pa.RecordBatch:
+    """Return the facts of rows as a batch of CELL_HASHES."""
     return cell_hashes.flagged_batch(
         [(flag, list(map(text_hash, texts))) for flag, texts in facts.texts_by_flag()]
     )

@@ -35,7 +35,7 @@ class AuditReport:
 
     @property
     def per_second(self) -> float:
-        """Return rows per second."""
+        """Return rows per second of the audit."""
         return self.total / max(self.seconds, 0.001)
 
     def count_errors(self) -> dict[str, int]:
@@ -47,7 +47,7 @@ class AuditReport:
         return self._count(errors=False)
 
     def example_texts(self) -> dict[str, list[str]]:
-        """Return the examples of each kind, as text."""
+        """Return the texts of the examples, at most _TEXT_MAX characters each, by kind."""
         texts: dict[str, list[str]] = {}
         for finding in self.examples:
             texts.setdefault(finding.kind.value, []).append(_describe(finding))
@@ -61,6 +61,7 @@ class AuditReport:
         return list(islice(left, EXAMPLES))
 
     def _count(self, *, errors: bool) -> dict[str, int]:
+        """Return the numbers of findings by kind, in the order of Kind: of all errors, or of all notes."""
         return {
             kind.value: self.counts[kind] for kind in Kind if kind in self.counts and kind.is_error is errors
         }
@@ -83,7 +84,7 @@ class CheckReport:
 
     @property
     def errors_left(self) -> int:
-        """Return the number of errors after repairs."""
+        """Return the number of errors in the last audit, which is after repairs if there were any."""
         return sum(self.last_audit.count_errors().values())
 
     def summary(self) -> dict[str, Any]:
@@ -108,6 +109,7 @@ class CheckReport:
         return members
 
     def __str__(self) -> str:
+        """Return the report as lines of text: numbers, examples, repairs and what is left."""
         audit = self.first_audit
         lines = [f"{audit.total:,} rows in {audit.seconds:.0f} s, {audit.per_second:,.0f} per second"]
         lines += _count_lines("error", audit.count_errors(), audit.example_texts())
@@ -124,11 +126,13 @@ class CheckReport:
 
 
 def _describe(finding: Finding) -> str:
+    """Return key and detail of a finding as text, at most _TEXT_MAX characters."""
     key = finding.row.decode(errors="backslashreplace")
     return f"{key}: {finding.detail}"[:_TEXT_MAX] if finding.detail else key[:_TEXT_MAX]
 
 
 def _describe_refusal(finding: Finding, refusals: Mapping[Repair, str]) -> str:
+    """Return kind, key and detail of a finding, and why it was not repaired if that is known."""
     no_copy = "no other copy" if finding.repair == NO_REPAIR else ""
     reason = refusals.get(finding.repair, no_copy)
     return f"{finding.kind.value}: {_describe(finding)}" + (f" ({reason})" if reason else "")
@@ -137,6 +141,7 @@ def _describe_refusal(finding: Finding, refusals: Mapping[Repair, str]) -> str:
 def _count_lines(
     label: str, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
+    """Yield for each kind a line with its label and number, followed by its examples, indented."""
     for kind, count in counts.items():
         yield f"{label}: {count:,} {kind}"
         yield from (f"    {text}" for text in examples.get(kind, ()))

@@ -70,6 +70,7 @@ class ExportReport:
         return {**members, **self.rows, "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
+        """Return rows by directory, place and duration as one line of text."""
         counts = ", ".join(f"{count:,} in {name}" for name, count in self.rows.items())
         return f"{counts}: {self.out}, {self.seconds:.0f} s"
 
@@ -131,7 +132,7 @@ def _edges(runs: DataFrame, spec: ExportSpec, form: Format) -> DataFrame:
 
 
 def _manifest(spec: ExportSpec, form: Format, started_ms: int, rows: Mapping[str, int]) -> dict[str, Any]:
-    """Return what was written, as JSON members without the files."""
+    """Return what was exported, as JSON members without the numbers of files."""
     window = {"start_ms": spec.window.start_ms, "end_ms": spec.window.stop_ms, "namespace": spec.namespace}
     time_text = datetime.fromtimestamp(started_ms / 1000, UTC).isoformat(timespec="seconds")
     members = {"job": "export", "store": spec.settings.store, "format": form.value, **window}

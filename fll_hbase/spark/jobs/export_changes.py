@@ -50,6 +50,7 @@ class ChangesReport:
         return {**members, **self.batch.rows, **window, "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
+        """Return number of the batch, rows by table, place and duration as one line of text."""
         counts = ", ".join(f"{count:,} in {name}" for name, count in self.batch.rows.items())
         return f"batch {self.batch.number}, {counts}: {self.batch.target.out}, {self.seconds:.0f} s"
 
@@ -66,15 +67,15 @@ class ChangesSpec:
 
     @property
     def target(self) -> ExportTarget:
-        """Return what must be the same in all batches."""
+        """Return store, place and format, which must be the same in all batches of a log."""
         return ExportTarget(self.settings.store, self.out.rstrip("/"), self.form.value)
 
 
 def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
-    """Append the runs and datasets that changed since the last batch of the log; all in the first one.
+    """Append the runs and datasets that changed since the last batch of the log.
 
-    Completes what a process that was killed left. Raises ConfigurationError if the log or the tables are
-    somebody else's, or another process writes the same batch.
+    All of them in the first one. Completes what a process that was killed left. Raises ConfigurationError if
+    the log or the tables are somebody else's, or another process writes the same batch.
     """
     started = time.monotonic()
     _check_directories(spark, spec)
@@ -104,7 +105,7 @@ def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
 
 
 def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the log belongs to another store, place or format."""
+    """Raise ConfigurationError if the last batch went to another store, place or format; not without one."""
     if last and last.target != spec.target:
         raise ConfigurationError(
             f"{spec.log!r} is the state of an export of {last.target.store} to {last.target.out} as"

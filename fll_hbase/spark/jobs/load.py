@@ -25,11 +25,11 @@ TEXT, PARQUET = "text", "parquet"
 def load(
     spark: SparkSession, paths: Sequence[str], target: Target, *, rejects: str, form: str = TEXT
 ) -> LoadReport:
-    """Record all lines of the files, in the order of file names; `form` is TEXT or PARQUET.
+    """Record all lines of the files, in the order of file names; return a report.
 
-    Replaces the output in the directory `rejects` by the rejected lines. Idempotent: after any interruption,
-    running it again produces the same rows. Raises ConfigurationError, before a line is read, for a directory
-    with files that no load wrote, or that the load would read.
+    `form` is TEXT or PARQUET. Replaces the output in the directory `rejects` by the rejected lines.
+    Idempotent: after any interruption, running it again produces the same rows. Raises ConfigurationError,
+    before a line is read, for a directory with files that no load wrote, or that the load would read.
     """
     started = time.monotonic()
     read = line_frames.read_parquet if form == PARQUET else line_frames.read_text
@@ -59,5 +59,5 @@ def load(
 
 
 def partition_count(spark: SparkSession, size_bytes: int) -> int:
-    """Return the number of partitions of the shuffle: one per core, more if they exceed PARTITION_BYTES."""
+    """Return how many partitions of PARTITION_BYTES at most `size_bytes` are, but at least one per core."""
     return max(spark.sparkContext.defaultParallelism, -(-size_bytes // PARTITION_BYTES))

@@ -155,13 +155,14 @@ def _remove_former_indexes(
 
 
 def _seal_range(table: Table, start: bytes, stop: bytes, *, grace_ms: int) -> Iterator[tuple[int]]:
+    """Seal the old days in a range of calendars, on a worker; yield their number."""
     yield (seal_old_days(table, (start, stop), clock=now_ms, grace_ms=grace_ms),)
 
 
 def _collect_garbage(
     spark: SparkSession, collection: Collection, garbage: DataFrame
 ) -> tuple[dict[str, int], int]:
-    """Return the numbers of cells or rows of garbage by kind, and their bytes; delete it, but in a dry run.
+    """Delete garbage, but in a dry run; return its cells or rows by kind, and its bytes.
 
     `garbage` is what `find_garbage` returns. Every kind has a number, 0 if there is none.
     """
@@ -235,7 +236,7 @@ def _read_garbage(
 
 
 def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
-    """Return the numbers of cells or rows by kind, and the bytes of all."""
+    """Return the numbers of cells or rows by kind, 0 for those without, and the bytes of all. Runs a job."""
     prefix = f.substring("row", 1, 2).alias("prefix")
     rows = cells.groupBy(prefix).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(KINDS.values(), 0)
@@ -263,6 +264,7 @@ def _delete(collection: Collection, cells: DataFrame, datasets: DataFrame | None
 
 
 def _write_horizons(batch: pa.RecordBatch, table: Table, collection: Collection) -> Removed:
+    """Write horizon markers to the catalogue rows in the column `row`; return that nothing was removed."""
     keys = batch.column("row").to_pylist()
     garbage_collection.write_horizon_markers(table, keys, collection.policy)
     return NONE_REMOVED
@@ -276,27 +278,32 @@ def _delete_cells(batch: pa.RecordBatch, table: Table, collection: Collection) -
 
 
 def _delete_datasets(batch: pa.RecordBatch, table: Table, collection: Collection) -> Removed:
+    """Delete the catalogue rows in the column `dataset` that are old enough; return what was removed."""
     keys = batch.column("dataset").to_pylist()
     return garbage_collection.remove_datasets(table, keys, until_ms=collection.until_ms)
 
 
 def _delete_rows(batch: pa.RecordBatch, table: Table, collection: Collection) -> Removed:
+    """Delete the rows in the column `row` that are old enough; return what was removed."""
     keys = batch.column("row").to_pylist()
     return garbage_collection.remove_rows(table, keys, until_ms=collection.until_ms)
 
 
 def _run(frame: DataFrame, change: _Change, collection: Collection) -> None:
+    """Apply a change to all batches of a frame on the workers, and wait for the end."""
     _sum(frame.mapInArrow(partial(_change_batches, change=change, collection=collection), REMOVED))
 
 
 def _change_batches(
     batches: Iterable[pa.RecordBatch], *, change: _Change, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
+    """Apply a change to batches, on a worker; yield what each removed, as REMOVED."""
     table = worker_table(collection.settings)
     for batch in batches:
         yield to_batch([change(batch, table, collection)], REMOVED)
 
 
 def _sum(removed: DataFrame) -> Removed:
+    """Return the sums of a frame of REMOVED, 0 without rows. Computes the frame, which may delete."""
     row = removed.agg(f.sum("rows"), f.sum("cells"), f.sum("bytes")).collect()[0]
     return Removed(*(int(number or 0) for number in row))

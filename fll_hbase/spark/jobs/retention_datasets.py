@@ -48,7 +48,7 @@ def unreferenced_datasets(
 
 
 def read_aliases(datasets: DataFrame, settings: Settings) -> DataFrame:
-    """Return the cells of the alias rows of datasets as ALIAS_CELLS."""
+    """Return a lazy frame of ALIAS_CELLS: the cells of alias rows of the datasets in the column `dataset`."""
     return datasets.mapInArrow(partial(_read_aliases, settings=settings), ALIAS_CELLS)
 
 
@@ -60,6 +60,7 @@ def _read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[in
 
 
 def _read_aliases(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Yield, on a worker, the alias cells of the datasets in the column `dataset` as ALIAS_CELLS."""
     table = worker_table(settings)
     for batch in batches:
         cells = garbage_collection.alias_cells(table, batch.column("dataset").to_pylist())

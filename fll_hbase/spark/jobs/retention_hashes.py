@@ -55,7 +55,7 @@ class Collection:
 
 
 def find_garbage(spark: SparkSession, collection: Collection) -> DataFrame:
-    """Return the hashes of old cells that are not live, and of datasets that lose references.
+    """Return a lazy frame of CELL_HASHES: old cells that are not live, and datasets that lose references.
 
     A dry run deletes no expired runs, so it counts their cells as garbage; younger cells have WAITS.
     """
@@ -67,7 +67,7 @@ def find_garbage(spark: SparkSession, collection: Collection) -> DataFrame:
 
 
 def key_ranges(prefixes: Iterable[bytes]) -> list[Range]:
-    """Return the ranges of all keys with the prefixes."""
+    """Return the range of all keys with a prefix, for each of the prefixes."""
     return [ranges.prefix_range(prefix) for prefix in prefixes]
 
 
@@ -114,6 +114,7 @@ def _hash_range(
 def _hash_cells_of_any_age(
     table: Table, start: bytes, stop: bytes, *, flag: int, until_ms: int
 ) -> Iterator[pa.RecordBatch]:
+    """Yield all cells of a range as CELL_HASHES, with `flag`; those put after `until_ms` also have WAITS."""
     for chunk in _chunks(old_cells(table, start, stop, until_ms=ANY_AGE_MS)):
         old: list[int] = []
         young: list[int] = []
@@ -155,5 +156,6 @@ def _take_expired(page: dict[bytes, Row], scanner: LivenessScanner, until_ms: in
 
 
 def _chunks(items: Iterator[T]) -> Iterator[list[T]]:
+    """Yield the items in lists of at most BATCH_HASHES; none for no items."""
     while chunk := list(islice(items, cell_hashes.BATCH_HASHES)):
         yield chunk

@@ -162,7 +162,7 @@ def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
 
 
 def _explain(error: Exception, checkpoint: str) -> Exception:
-    """Return the error, or one that states what to do if two streams met."""
+    """Return the error itself, or if two streams used one checkpoint, one that states what to do."""
     if CONCURRENT not in str(error):
         return error
     return ConfigurationError(
@@ -197,6 +197,7 @@ class _BatchRecorder:
         self.error: Exception | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
+        """Record a micro-batch; keep an error as `error`, and raise it."""
         try:
             self._record(batch, number)
         # Spark wraps errors of a batch in one of its own, without their class: keep the original.
@@ -229,6 +230,7 @@ class _BatchRecorder:
         self.finished.append(BatchReport(number, counts, time.monotonic() - started))
 
     def _outcomes(self, batch: DataFrame, partitions: int) -> DataFrame:
+        """Return a lazy frame of the outcomes of a batch's lines; computing it records them."""
         lines = line_frames.drop_blank(self._source.lines(batch))
         outcomes = ingest_lines(line_frames.group_by_run(lines, partitions=partitions), self._target)
         return outcomes.unionByName(self._source.refused_lines(batch))

@@ -26,7 +26,7 @@ _TYPES = {
 
 
 def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
-    """Convert rows to batches of up to BATCH_ROWS rows; no batch for no rows."""
+    """Yield rows as batches of up to BATCH_ROWS rows, in the columns of `ddl`; no batch for no rows."""
     remaining = iter(rows)
     while chunk := list(islice(remaining, BATCH_ROWS)):
         yield to_batch(chunk, ddl)
@@ -38,11 +38,12 @@ def map_rows(frame: DataFrame, read: ReadRows, ddl: str) -> DataFrame:
 
 
 def _map_rows(batches: Iterator[pa.RecordBatch], *, read: ReadRows, ddl: str) -> Iterator[pa.RecordBatch]:
+    """Yield, on a worker, batches of what `read` makes of all rows of the batches."""
     return to_batches(read(row for batch in batches for row in batch.to_pylist()), ddl)
 
 
 def to_batch(rows: Sequence[Row], ddl: str) -> pa.RecordBatch:
-    """Convert rows, at least one, to one batch."""
+    """Return rows, at least one, as one batch in the columns of `ddl`. Raises ValueError without rows."""
     schema = arrow_schema(ddl)
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

@@ -20,7 +20,7 @@ HEADER_TYPE = "array<struct<key:string,value:binary>>"
 
 
 def check_topic(spark: SparkSession, target: DeadLetterTopic) -> None:
-    """Raise ConfigurationError if the topic does not exist, before any message is read."""
+    """Raise ConfigurationError if the topic does not exist or cannot be reached; reads no message."""
     reader = spark.read.format("kafka").options(**target.client_options)
     try:
         # Planning asks the servers for the partitions, and reads no message.

@@ -37,7 +37,7 @@ def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
     """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
 
-    It has the schema, description, aliases and tags of the dataset; `time_ms` is its event time.
+    It has the schema, description, aliases and tags of the dataset; `time_ms`, since 1970, is its event time.
     """
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
     # The row without a field has the description; sorting makes the event independent of partitions.
@@ -49,6 +49,7 @@ def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> Da
 
 
 def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Yield, on a worker, the events of the runs in the column `run` as lines."""
     store = worker_store(settings)
     cache: LRUCache[str, Content] = LRUCache(CACHED_CONTENTS)
     for batch in batches:
@@ -89,6 +90,7 @@ def _content(
 def _dataset_batches(
     batches: Iterator[pa.RecordBatch], *, settings: Settings, time_ms: int
 ) -> Iterator[pa.RecordBatch]:
+    """Yield, on a worker, the events of datasets, one for each row of the batches, as lines."""
     store = worker_store(settings)
     for batch in batches:
         rows = batch.to_pylist()
@@ -111,11 +113,13 @@ def _tags(tags: TagStore, metadata: DatasetMetadata, has_tags: bool) -> Iterable
 
 
 def _metadata(row: dict[str, Any], aliases: dict[Dataset, list[Dataset]]) -> DatasetMetadata:
+    """Return a dataset's metadata from its row of fields and description, and its aliases."""
     dataset = Dataset(row["namespace"], row["name"])
     fields = tuple(Field(field["field"], field["type"]) for field in row["fields"])
     return DatasetMetadata(dataset, fields, row["description"] or "", tuple(aliases.get(dataset, ())))
 
 
 def _lines(events: Iterable[Json]) -> pa.RecordBatch:
+    """Return events as a batch of compact JSON in the column `value`."""
     lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events]
     return pa.RecordBatch.from_arrays([pa.array(lines, pa.string())], names=["value"])

@@ -55,9 +55,9 @@ def text_bytes(counts: Mapping[str, FileCounts], *, is_compressed: bool = False)
 
 
 def is_read(spark: SparkSession, lines: DataFrame, path: str) -> bool:
-    """Return whether a read of files looks into a directory, because it is, or is below, one of its paths.
+    """Return whether a frame of files reads a directory: it is, or is below, one of the paths of the read.
 
-    The paths are compared in the JVM: there may be as many as files.
+    The directory need not exist. The paths are compared in the JVM: there may be as many as files.
     """
     java: Any = spark._jvm
     roots = lines._jdf.queryExecution().analyzed().collectLeaves().head().relation().location().rootPaths()

@@ -49,7 +49,7 @@ def read_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def file_lines(files: DataFrame, *others: Column) -> DataFrame:
-    """Return the column `value` of files as LINE without POSITION, each with its SIZE, and other columns."""
+    """Return the column `value` of a frame of files as LINE without POSITION, with SIZE and other columns."""
     return files.select(
         f.col("value").cast("binary").alias(VALUE),
         # Of the text as it was read: of the bytes it would be that of a copy.
@@ -62,7 +62,7 @@ def file_lines(files: DataFrame, *others: Column) -> DataFrame:
 
 
 def drop_blank(lines: DataFrame) -> DataFrame:
-    """Drop lines of white space."""
+    """Return the frame without lines that are empty or have white space only."""
     # The first byte of nearly every line decides; the regular expression is the slow way.
     document = f.substring(f.col(VALUE), 1, 1) == f.lit(b"{")
     return lines.where(document | f.col(VALUE).cast("string").rlike(_NOT_BLANK))
@@ -125,9 +125,9 @@ def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
 
 
 def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Regroup batches of a partition of `group_by_run` so that none ends in the middle of a run.
+    """Yield the rows of a partition of `group_by_run` in batches none of which ends in the middle of a run.
 
-    Only a run of more than RUN_BYTES_MAX is split.
+    Only a run of more than RUN_BYTES_MAX is split. Empty batches are left out.
     """
     pending: list[pa.RecordBatch] = []
     for batch in (batch for batch in batches if batch.num_rows):
@@ -143,6 +143,6 @@ def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _concat(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield one batch of all rows; nothing without rows."""
+    """Yield one batch with all rows of the batches; nothing without rows."""
     if any(batch.num_rows for batch in batches):
         yield pa.concat_batches(batches)

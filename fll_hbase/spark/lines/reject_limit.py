@@ -18,7 +18,7 @@ class RejectLimit:
     share: float | None = None
 
     def is_exceeded(self, rejected: int, read: int) -> bool:
-        """Return whether so many rejected lines, of all that were read, are too many."""
+        """Return whether `rejected` lines of the `read` ones are too many; exactly the limit is not."""
         if self.count is not None:
             return rejected > self.count
         return self.share is not None and rejected > self.share * read
@@ -28,6 +28,7 @@ class RejectLimit:
         return (self.count is not None or read >= LINES_MIN) and self.is_exceeded(rejected, read)
 
     def __str__(self) -> str:
+        """Return the limit as text for an error: the share as a fraction, or else the number."""
         return f"{self.share:.6g} of all lines" if self.share is not None else f"{self.count}"
 
 

@@ -31,7 +31,7 @@ def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
 
 
 def rejected_lines(outcomes: DataFrame) -> DataFrame:
-    """Return the outcomes of rejected lines."""
+    """Return the rows of a frame of OUTCOMES that are rejected lines."""
     return outcomes.where(f.col("outcome") == REJECTED)
 
 
@@ -64,7 +64,7 @@ def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") ->
 
 
 def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
-    """Return host or bucket, and the absolute path, of a Hadoop path."""
+    """Return host or bucket, and the absolute path without a slash at its end, of a Hadoop path."""
     java: Any = spark._jvm
     hadoop_path = java.org.apache.hadoop.fs.Path(path)
     file_system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
@@ -72,12 +72,13 @@ def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
 
 
 def _split_uri(uri: str) -> tuple[str, str]:
-    """Return host or bucket, and the path without a slash at its end."""
+    """Return host or bucket, "" without one, and the decoded path of a URI without a slash at its end."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path).rstrip("/")
 
 
 def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
+    """Return whether a file is below, and not itself, a directory; both are pairs as `_split_uri` returns."""
     # With the slash, or `/data/rejects-old` would be below `/data/rejects`.
     return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
 
@@ -88,14 +89,14 @@ def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:
 
 
 def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
-    """Return the lines that `drop_long` drops as OUTCOMES, cut to their first bytes."""
+    """Return the lines that `drop_long` drops as OUTCOMES, rejected, and cut to FIRST_BYTES."""
     fault = f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX"
     long = lines.where(_is_long(bytes_max))
     return refused_outcomes(long, f.substring(VALUE, 1, FIRST_BYTES), f.format_string(fault, f.col(SIZE)))
 
 
 def refused_outcomes(lines: DataFrame, value: Column, fault: Column) -> DataFrame:
-    """Return lines that no worker gets as OUTCOMES, with the value to show and why they are rejected."""
+    """Return lines that no worker gets as rejected OUTCOMES, with the value to show and the fault."""
     return lines.select(
         f.lit(REJECTED).alias("outcome"),
         f.lit(1).cast("bigint").alias("count"),

@@ -94,6 +94,8 @@ def count_outcomes(outcomes: DataFrame) -> LineCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Worker:
+    """The open store of a worker process, and the reader of its documents."""
+
     store: LineageStore
     reader: DocumentReader
 
@@ -109,6 +111,7 @@ def _worker(settings: Settings) -> _Worker:
 
 
 def _ingest_runs(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+    """Record, on a worker, batches of lines regrouped so that a run is in one call; yield OUTCOMES."""
     # The store recognises documents that are sent again by the documents of the same call: a run is one call.
     return ingest_batches(batch_by_run(batches), target=target)
 
@@ -165,6 +168,7 @@ def _read(reader: DocumentReader, line: bytes, time_ms: int, target: Target) -> 
 
 
 def _outcome_batch(batch: pa.RecordBatch, results: Sequence[RecordResult | LineageError]) -> pa.RecordBatch:
+    """Return the results of a batch as OUTCOMES: a row for each outcome, then one for each rejected line."""
     counts = Counter(result.outcome.value for result in results if isinstance(result, RecordResult))
     rows = [{"outcome": outcome, "count": count} for outcome, count in counts.items()]
     for number, result in enumerate(results):

@@ -13,7 +13,7 @@ _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<spark>\d+\.\d+\.\d+).*\.
 
 
 def connector_package(jars: Iterable[str]) -> str:
-    """Return the Maven coordinates of the connector for the Spark with these jars; empty without Spark.
+    """Return the Maven coordinates of the connector for the Spark with these names of jars; "" without Spark.
 
     Vendors append to the version: their Spark 3.5.1-amzn-0 works with the connector of 3.5.1.
     """
@@ -23,7 +23,7 @@ def connector_package(jars: Iterable[str]) -> str:
 
 
 def installed_jars() -> list[str]:
-    """Return the file names of the jars of the installed Spark, in SPARK_HOME or else in PySpark."""
+    """Return the sorted file names of the jars of Spark, in SPARK_HOME or else in PySpark; [] without any."""
     pyspark = find_spec("pyspark")
     homes = [os.environ.get("SPARK_HOME", ""), *(pyspark.submodule_search_locations or () if pyspark else ())]
     home = next((home for home in homes if home), "")
@@ -40,6 +40,6 @@ def missing_packages(packages: tuple[str, ...], jars: tuple[str, ...]) -> tuple[
 
 
 def connector_advice() -> str:
-    """Return what to add to a command that finds no connector."""
+    """Return advice to add to an error about a missing connector; "" if the version of Spark is not known."""
     package = connector_package(installed_jars())
     return f"; add the connector with --package {package}" if package else ""

@@ -23,12 +23,12 @@ _NO_AVRO = (
 
 
 def has_wire_format(value: Column) -> Column:
-    """Return whether a value begins as in Confluent's wire format, which no JSON does."""
+    """Return the condition that a value begins as in Confluent's wire format, which no JSON does."""
     return (f.substring(value, 1, 1) == f.lit(b"\x00")) & (f.octet_length(value) >= HEADER_BYTES)
 
 
 def schema_id(value: Column) -> Column:
-    """Return the schema id of a value in the wire format, as text."""
+    """Return a column with the schema id, in decimal, of a value in the wire format."""
     return f.conv(f.hex(f.substring(value, 2, 4)), 16, 10)
 
 
@@ -50,7 +50,7 @@ def fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
 
 
 def _format_fault(value: Column, value_format: ValueFormat) -> Column:
-    """Return why the bytes of a value do not fit the expected format; null if they do."""
+    """Return a column with why the bytes of a value do not fit the expected format; null if they do."""
     is_wire = has_wire_format(value)
     if value_format is not ValueFormat.CONFLUENT_JSON:
         advice = f"if it is JSON Schema, start with --value-format confluent-json; {_NO_AVRO}"

@@ -23,19 +23,20 @@ class StopFlag:
         return self._event.is_set()
 
     def set(self) -> None:
-        """Stop after the current batch."""
+        """Ask for the end after the current batch; it cannot be taken back."""
         self._event.set()
 
 
 @contextmanager
 def stop_on_signals(stop: StopFlag) -> Iterator[None]:
-    """Set the flag on the first SIGTERM or SIGINT; a second one has the effect of the previous handler.
+    """Return a context in which the first SIGTERM or SIGINT sets the flag.
 
-    Restores the previous handlers at the end. Raises ValueError outside the main thread, which alone may
-    set handlers.
+    A second one of the same signal has the effect of the previous handler. Restores the previous handlers at
+    the end. Raises ValueError outside the main thread, which alone may set handlers.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
+        """Set the flag, and put the previous handler of the signal back."""
         # A second Ctrl-C then interrupts at once.
         signal.signal(number, previous[signal.Signals(number)])
         stop.set()

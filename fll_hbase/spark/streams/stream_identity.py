@@ -45,7 +45,7 @@ class StreamIdentity:
 
     @property
     def owner(self) -> str:
-        """Return the checkpoint in the words of an error about its rejects directory."""
+        """Return a text that identifies the checkpoint, by path and first start, in its rejects directory."""
         return f"the checkpoint {self.checkpoint} begun {self.begun}"
 
 
@@ -77,7 +77,7 @@ def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -
 
 
 def _compare(stored: StreamIdentity, wanted: StreamIdentity, path: str) -> None:
-    """Raise ConfigurationError with the first member that differs."""
+    """Raise ConfigurationError with the first member of _MEMBERS that differs."""
     for member in _MEMBERS:
         first, present = getattr(stored, member), getattr(wanted, member)
         if first != present:
@@ -97,7 +97,7 @@ def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
 
 
 def _read(directory: HadoopDirectory, path: str) -> StreamIdentity | None:
-    """Return the identity in a checkpoint; None without one. Raises ConfigurationError."""
+    """Return the identity in a checkpoint; None without one. Raises ConfigurationError if it is damaged."""
     if not directory.exists(IDENTITY_FILE):
         return None
     try:

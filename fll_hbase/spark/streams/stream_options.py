@@ -124,12 +124,12 @@ class KafkaOptions:
         return f"{KAFKA}{servers}/{self.topic_pattern and '~'}{self.topic_pattern}{topics}"
 
     def client_options(self) -> dict[str, str]:
-        """Return the servers and the options of Kafka's client, such as its security settings."""
+        """Return the servers, and those of `extra` that are options of Kafka's client, such as security."""
         client = {name: value for name, value in self.extra.items() if name.startswith(CLIENT_PREFIX)}
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader."""
+        """Return the options of Spark's reader; those of this class win over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )
@@ -137,7 +137,7 @@ class KafkaOptions:
         return {**self.extra, **self.client_options(), **topics, **bounds, **_starting_options(self.starting)}
 
     def reads_topic(self, topic: str) -> bool:
-        """Return whether a topic is read; patterns of Java that Python does not have are refused before."""
+        """Return whether a topic is read: it is listed, or the whole name matches the pattern."""
         if not self.topic_pattern:
             return topic in self.topics.split(",")
         return re.fullmatch(self.topic_pattern, topic) is not None
@@ -222,6 +222,7 @@ def _parse_url(url: str) -> tuple[str, str]:
 
 
 def _check_pattern(pattern: str) -> None:
+    """Raise ConfigurationError if a pattern is no regular expression of Python; "" is one."""
     try:
         re.compile(pattern)
     except re.error as error:
@@ -231,7 +232,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _check_ending(ending: str) -> None:
-    """Raise ConfigurationError for an ending at the earliest offset of any partition."""
+    """Raise ConfigurationError for an ending at the earliest offset of any partition; "" is accepted."""
     numbers = [offset for partitions in offsets_of(ending).values() for offset in partitions.values()]
     if ending == EARLIEST or _EARLIEST_OFFSET in numbers:
         raise ConfigurationError(f"--ending cannot be {EARLIEST}: nothing would be read")
@@ -258,6 +259,7 @@ def canonical_options(
 
 
 def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
+    """Return the error text for an unknown option, with all valid names, and the closest one if any is."""
     close = get_close_matches(name.lower(), spelling, n=1)
     advice = f" did you mean {spelling[close[0]]}?" if close else ""
     client = f", and those of Kafka's client as {open_prefix}NAME" if open_prefix else ""
@@ -282,7 +284,7 @@ def parse_position(text: str, *, now_ms: int) -> str:
 
 
 def offsets_of(position: str) -> dict[str, dict[str, int]]:
-    """Return the offsets by topic and partition of a position; empty for the other forms."""
+    """Return the offsets by topic and partition of a position of `parse_position`; {} for its other forms."""
     offsets: dict[str, dict[str, int]] = json.loads(position) if position.startswith("{") else {}
     return offsets
 
@@ -300,6 +302,7 @@ def _parse_offsets(text: str) -> dict[str, dict[str, int]]:
 
 
 def _check_offset(offset: Any) -> int:
+    """Return an offset. Raises ValueError unless it is an int of at least -2, the earliest."""
     if type(offset) is not int or offset < _EARLIEST_OFFSET:
         raise ValueError(f"{offset!r} is not an offset (-1 is the latest, -2 the earliest)")
     return offset

@@ -60,6 +60,7 @@ class BatchRejects:
     """
 
     def __init__(self, spark: SparkSession, path: str, checkpoint: str) -> None:
+        """Claim the directory for a checkpoint, named as `StreamIdentity.owner`; create it if absent."""
         self._spark = spark
         self._path = path
         self._owner = Owner(REJECTS, "stream", checkpoint)
@@ -81,7 +82,7 @@ class BatchRejects:
 
 
 def _columns(rejected: DataFrame) -> list[Column]:
-    """Return the columns of the written lines; key and headers only of messages."""
+    """Return the columns of the written lines; key and headers only if the lines are messages."""
     columns = [f.col("file"), f.col("line")]
     if MESSAGE_KEY in rejected.columns:
         columns += [*text_columns(f.col(MESSAGE_KEY), "key", "keyBytes"), _header_texts().alias(HEADERS)]
@@ -89,6 +90,7 @@ def _columns(rejected: DataFrame) -> list[Column]:
 
 
 def _header_texts() -> Column:
+    """Return a column with the headers of a message, their values as text, or base64 if not UTF-8."""
     return f.transform(
         HEADERS, lambda header: f.struct(header["key"].alias("key"), *text_columns(header["value"]))
     )

@@ -41,12 +41,12 @@ class FolderSource:
         return line_frames.file_lines(_load(spark, "text", self.options.reader_options()))
 
     def name(self, spark: SparkSession) -> str:
-        """Return the qualified path. Raises ConfigurationError."""
+        """Return the qualified path of the folder, which identifies the source."""
         return HadoopDirectory(spark, self.options.path).url
 
     @property
     def ending(self) -> str:
-        """Return an empty text."""
+        """Return "": a folder has no end."""
         return ""
 
     def reads(self, spark: SparkSession, path: str) -> bool:
@@ -54,21 +54,22 @@ class FolderSource:
         return is_subdirectory(spark, path, self.options.path)
 
     def check_first(self, batch: DataFrame) -> None:
-        """Raise nothing: each line is judged by itself."""
+        """Accept any batch: each line is judged by itself."""
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """Return the lines of a batch with their positions, without those above the size limit."""
         return drop_long(self._positioned(batch), bytes_max=self.bytes_max)
 
     def refused_lines(self, batch: DataFrame) -> DataFrame:
-        """Return the lines above the size limit, with their first bytes."""
+        """Return the lines of a batch above the size limit as rejected OUTCOMES, with their first bytes."""
         return long_lines(self._positioned(batch), bytes_max=self.bytes_max)
 
     def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
-        """Add the number of the line in its file, from 1."""
+        """Return rejected lines of a batch with `line` added: the number of the line in its file, from 1."""
         return line_frames.with_line_numbers(rejected, self._positioned(batch))
 
     def _positioned(self, batch: DataFrame) -> DataFrame:
+        """Return a batch with POSITION added, which grows from line to line."""
         # Not in `load`: Spark refuses monotonically_increasing_id() on a streaming frame.
         return batch.withColumn(POSITION, f.monotonically_increasing_id())
 
@@ -98,12 +99,12 @@ class KafkaSource:
         )
 
     def name(self, spark: SparkSession) -> str:
-        """Return the URL with sorted servers and topics, or the pattern of topics."""
+        """Return the URL with sorted servers and topics, or their pattern, which identifies the source."""
         return self.options.name
 
     @property
     def ending(self) -> str:
-        """Return the end in the form of `parse_position`."""
+        """Return the end in the form of `parse_position`; "" is no end."""
         return self.options.ending
 
     def reads(self, spark: SparkSession, path: str) -> bool:
@@ -125,7 +126,7 @@ class KafkaSource:
             )
 
     def lines(self, batch: DataFrame) -> DataFrame:
-        """Return the documents of messages without fault; offsets are the positions."""
+        """Return the documents of a batch's messages without fault as LINE; offsets are the positions."""
         value = kafka_messages.document(f.col(MESSAGE), self.options.value_format)
         readable = batch.where(self._fault().isNull())
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
@@ -148,6 +149,7 @@ class KafkaSource:
         return joined.withColumn("line", f.col(POSITION))
 
     def _fault(self) -> Column:
+        """Return a column with why a message cannot be a document; null if it can."""
         return kafka_messages.fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
 
 

@@ -28,17 +28,17 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
     is_complete: bool = False
 
     def moved_to(self, kind: str, key: bytes) -> Progress:
-        """Return the progress after a row."""
+        """Return the progress after the row with this key, of this kind, is copied."""
         return msgspec.structs.replace(self, kind=kind, last_key=escape_bytes(key).decode())
 
     @property
     def last(self) -> bytes:
-        """Return the key of the last row that is copied."""
+        """Return the unescaped key of the last row that is copied, b"" before the first one."""
         return unescape_bytes(self.last_key.encode())
 
 
 def put_of(progress: Progress) -> Put:
-    """Return the cell of the progress."""
+    """Return the cell to put into the target of a copy as its progress."""
     return Put(ROW, COLUMN, msgspec.json.encode(progress))
 
 
@@ -52,7 +52,7 @@ def read_progress(table: Table) -> Progress | None:
 
 
 def decode_progress(value: bytes) -> Progress:
-    """Decode the value of the cell. Raises CorruptRow."""
+    """Return the progress that a cell's value encodes. Raises CorruptRow."""
     try:
         return msgspec.json.decode(value, type=Progress)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -60,7 +60,7 @@ def decode_progress(value: bytes) -> Progress:
 
 
 def check_not_copying(table: Table) -> None:
-    """Raise ConfigurationError for the target of a copy that is not complete: its runs follow later."""
+    """Raise ConfigurationError if a table is the target of a copy that is not complete."""
     progress = read_progress(table)
     if progress is not None and not progress.is_complete:
         raise ConfigurationError(

@@ -62,17 +62,17 @@ class Difference:
 
 
 def keeps_stamps(key: bytes) -> bool:
-    """Return whether the cells of a row have the timestamps of the source in a copy."""
+    """Return whether the row with this key has the source's timestamps in a copy: catalogue rows only."""
     # Of several types or descriptions that a dataset has under its names, readers use the newest. The cells
     # of all other rows are stamped by the target, so that the grace period protects them (decision 47).
     return key.startswith(layout.DATASETS)
 
 
 def copied_cells(key: bytes, row: Row) -> Row:
-    """Return the cells of a row that a copy has, too; of tokens without the value.
+    """Return the cells of a row that a copy has: all, but of a calendar only its tokens, without values.
 
-    Seals are left out: they are read at another moment than the run rows that they count. A target has
-    tokens of its own, which a copy replaces for each day whose runs it changes.
+    Seals are left out: they are read at another moment than the run rows that they count. A target has tokens
+    of its own, which a copy replaces for each day whose runs it changes.
     """
     if not key.startswith(layout.CALENDARS):
         return row
@@ -119,11 +119,12 @@ class Mark:
     hash: int = 0
 
     def __add__(self, other: Mark) -> Mark:
+        """Return the mark of the rows of both, which are different rows."""
         return Mark(self.rows + other.rows, self.cells + other.cells, (self.hash + other.hash) % _MARKS)
 
 
 def mark_row(key: bytes, row: Row) -> Mark:
-    """Return the mark of one row."""
+    """Return the mark of one row: 1 row, its cells, and the sum of their hashes."""
     return Mark(
         1, len(row), sum(_cell_hash(key, column, cell.value) for column, cell in row.items()) % _MARKS
     )
@@ -170,10 +171,10 @@ class CopyPass:
         self._rows = 0
 
     def run(self, begin: Progress) -> dict[str, KindResult]:
-        """Compare everything after `begin`, put and delete; return the results by kind of row.
+        """Put what the target lacks and then delete what it has in excess, from `begin` on.
 
-        Raises StoreUnavailable, or CorruptRow for a run that was recorded just now and cannot be read. After
-        either, a new pass can go on from the progress in the target.
+        Return results by kind. Raises StoreUnavailable, or CorruptRow for a run that was recorded just now
+        and cannot be read. After either, a new pass can go on from the progress in the target.
         """
         # Before all others: stated later, a property is true of rows that this pass may not have read.
         properties = set(self._read_all(self._source, _PROPERTIES))
@@ -240,7 +241,7 @@ class CopyPass:
                 self._put(compare_rows(self._source.rows(chunk), self._target.rows(chunk)).puts)
 
     def _delete_kind(self, kind: RowKind) -> None:
-        """Delete the cells of a kind that the source does not have."""
+        """Compare all rows of a kind, and delete the cells that the target has and the source does not."""
         for start, stop in kind.key_ranges:
             for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
                 difference = compare_rows(rows, copies)
@@ -250,7 +251,7 @@ class CopyPass:
                     self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
 
     def _touch(self, runs: Iterable[Row]) -> None:
-        """Put new tokens of the days of these runs into the target, so that no seal of them holds."""
+        """Put new tokens of the days of these run rows into the target, so that no seal of them holds."""
         touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
 
     def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
@@ -292,11 +293,12 @@ class CopyPass:
 
 
 def _copied(key: bytes, row: Row) -> Row:
-    """Return the cells of a row that a copy has; none for the progress of a copy."""
+    """Return the cells of a row that a copy has, see `copied_cells`; {} for the row of a copy's progress."""
     return {} if key == ROW else copied_cells(key, row)
 
 
 def _page_rows(kind: RowKind) -> int:
+    """Return how many rows of a kind are compared together: fewer where rows may have megabytes."""
     return HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
 
 
@@ -309,7 +311,7 @@ def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
 def _add_page(
     result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
 ) -> KindResult:
-    """Return a result with the marks and the changes of one page added."""
+    """Return a new result: `result` with the marks of both sides of a page and its changes added."""
     marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
     return KindResult(
         result.source + marks[0],

@@ -58,4 +58,5 @@ def touch_days(
 
 
 def _is_commit(column: bytes) -> bool:
+    """Return whether a column of a run row is that of a commit record."""
     return column.startswith(layout.COMMIT)

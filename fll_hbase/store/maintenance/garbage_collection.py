@@ -63,6 +63,7 @@ class Removed(NamedTuple):
     bytes: int
 
     def __add__(self, other: object) -> Removed:
+        """Return the sums of both, number by number; NotImplemented for another type."""
         if not isinstance(other, Removed):
             return NotImplemented
         return Removed(self.rows + other.rows, self.cells + other.cells, self.bytes + other.bytes)
@@ -156,9 +157,9 @@ def find_garbage(
 def _needed_cells(
     table: Table, policy: RetentionPolicy, until_ms: int, purge_until_ms: int | None
 ) -> tuple[set[int], set[bytes]]:
-    """Return the hashes of the cells that runs need, and the catalogue rows of datasets that lose references.
+    """Return the hashes of the cells that runs need, and the catalogue keys of datasets that lose references.
 
-    Two cells with one hash keep each other (decision 16).
+    With `purge_until_ms` expired runs are left out. Two cells with one hash keep each other (decision 16).
     """
     scanner = LivenessScanner(table, policy)
     needed: set[int] = set()
@@ -174,6 +175,7 @@ def _needed_cells(
 
 
 def _hash(cell: CellKey) -> int:
+    """Return the 64-bit hash of row and column of a cell."""
     return xxhash.xxh3_64_intdigest(cell.row + b"\0" + cell.column)
 
 
@@ -185,7 +187,7 @@ class AliasCell(NamedTuple):
 
 
 def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[AliasCell]:
-    """Yield the aliases of datasets; `keys` are their catalogue rows."""
+    """Yield each alias cell of the datasets with these catalogue keys, and the catalogue key of the alias."""
     for batch in _batches([layout.alias_row(ranges.dataset_of(key)) for key in keys]):
         for key, row in table.rows(batch).items():
             for alias in layout.aliases_in(row):
@@ -193,7 +195,7 @@ def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[AliasCell]:
 
 
 def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
-    """Return the keys of the catalogue rows of all aliases of datasets; `keys` are their catalogue rows."""
+    """Return the catalogue keys of all aliases of the datasets whose catalogue keys are `keys`."""
     return {alias for _, alias in alias_cells(table, keys)}
 
 
@@ -228,7 +230,7 @@ def remove_runs(
     """Delete run rows, except those with a cell put after `until_ms` or changed in the meantime.
 
     Returns the numbers of those deleted. The days of the runs are touched first, see `touch_days`, which
-    defines `grace_ms` and `clock`.
+    defines `grace_ms` and `clock` and raises StoreUnavailable.
     """
     touch = partial(touch_days, table, grace_ms=grace_ms, clock=clock)
     removed = NONE_REMOVED
@@ -244,7 +246,7 @@ def remove_runs(
 
 
 def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> None:
-    """Delete cells of hints and aliases, unless they were put again after `until_ms`."""
+    """Delete cells one by one, in batches, unless they were put again after `until_ms`."""
     for batch in _batches(cells):
         table.delete(batch, until_ms=until_ms)
 
@@ -291,9 +293,9 @@ def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Re
 
 
 def former_index_ranges(table: Table) -> list[Range]:
-    """Return the ranges of `layout.INDEXES_BEFORE_CALENDARS` that have rows, none of a table without a mark.
+    """Return the key ranges of `layout.INDEXES_BEFORE_CALENDARS` that have rows; [] if the table has no mark.
 
-    Servers of an earlier release may still read them there.
+    Without the mark servers of an earlier release may still read these rows.
     """
     if not calendar_mark.is_marked(table):
         return []
@@ -348,19 +350,22 @@ def _delete_columns(
 
 
 def _older_rows(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[bytes, Row]:
+    """Return the stored rows with these keys, by key, if none of their cells was put after `until_ms`."""
     return {key: row for key, row in table.rows(keys).items() if liveness.is_older_than(row, until_ms)}
 
 
 def size_of(rows: Mapping[bytes, Row]) -> Removed:
-    """Return the numbers of rows and cells, and their approximate size in bytes."""
+    """Return the numbers of rows and of their cells, and the approximate size of all in bytes."""
     sizes = [size_bytes(key, column, cell.value) for key, row in rows.items() for column, cell in row.items()]
     return Removed(len(rows), len(sizes), sum(sizes))
 
 
 def _cells(rows: Mapping[bytes, Row]) -> list[CellKey]:
+    """Return the keys of all cells of rows."""
     return [CellKey(key, column) for key, row in rows.items() for column in row]
 
 
 def _batches(keys: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield consecutive parts of a sequence, of PAGE_ROWS items each, the last one of fewer."""
     for start in range(0, len(keys), PAGE_ROWS):
         yield keys[start : start + PAGE_ROWS]

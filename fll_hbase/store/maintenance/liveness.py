@@ -140,10 +140,12 @@ class LivenessScanner:
         }
 
     def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
+        """Return the cut-off of each dataset by the policy, in milliseconds since 1970."""
         return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
 
 
 def _day_of(head: CommittedHead) -> ContentDay:
+    """Return the content and the day of the start of a committed run."""
     return ContentDay(head.checksum, day_of(head.start_ms))
 
 
@@ -218,6 +220,7 @@ def run_index_cell(tail: bytes) -> CellKey:
 
 
 def _is_horizon(key: bytes, column: bytes) -> bool:
+    """Return whether the cell is a horizon in a row beside the ways; one in the catalogue is not."""
     return key.startswith(layout.WAYS) and column.startswith(layout.HORIZON)
 
 
@@ -236,7 +239,7 @@ def _require(
 
 
 def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
-    """Decode the head of a commit value, None for None. Raises CorruptRow with the key."""
+    """Return the head of a commit value, None for None. Raises CorruptRow, which names the row `key`."""
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:

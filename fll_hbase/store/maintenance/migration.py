@@ -55,6 +55,7 @@ class MigrationReport:
         }
 
     def __str__(self) -> str:
+        """Return the report as text of one line, with a second line if runs are unreadable."""
         if self.was_marked:
             return "nothing to do: the store has its calendars"
         if not self.runs:
@@ -150,7 +151,7 @@ class _Migration:
                 self.done.unreadable += 1
 
     def _endpoints(self, checksums: Iterable[str]) -> dict[str, ContentEndpoints]:
-        """Return the endpoints of those contents that exist and can be read."""
+        """Return by checksum the endpoints of those contents that exist and can be read, in one call."""
         read = read_endpoints(self.table, [layout.content_row(checksum) for checksum in sorted(checksums)])
         return {
             endpoints.checksum: endpoints
@@ -159,5 +160,6 @@ class _Migration:
         }
 
     def _write(self, puts: list[Put]) -> None:
+        """Write cells, not yet durably (`Sync.LATER`); nothing for an empty list."""
         if puts:
             self.table.write([puts], sync=Sync.LATER)

@@ -61,10 +61,11 @@ class RetentionReport:
     seconds: float = 0.0
 
     def summary(self) -> dict[str, Any]:
-        """Return the report as JSON members."""
+        """Return the report as JSON members, with `job`, and `seconds` rounded to tenths."""
         return {"job": "retention", **asdict(self), "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
+        """Return the report as one line: what was or would be deleted, its size in MiB, and the seconds."""
         verb = "would delete" if self.dry_run else "deleted"
         size = f"about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
         waiting = f"; in the grace period: {_describe(self.waiting)}" if any(self.waiting.values()) else ""
@@ -72,6 +73,7 @@ class RetentionReport:
 
 
 def _describe(counts: dict[str, int]) -> str:
+    """Return the counts that are not 0 as text, such as "3 runs, 1 datasets"; "nothing" if all are 0."""
     texts = [f"{count:,} {_LABELS.get(kind, kind)}" for kind, count in counts.items() if count]
     return ", ".join(texts) or "nothing"
 

@@ -98,7 +98,7 @@ class HitCollector:
 
     @property
     def count(self) -> int:
-        """Return the number of hits of the rank at which the scan began, at most one more than the limit."""
+        """Return the number of collected hits of the rank at which the scan began: `limit` + 1 at most."""
         return len(self._by_rank[self._start.rank])
 
     @property
@@ -178,13 +178,13 @@ class Catalogue:
         self._table = table
 
     def namespaces(self, *, start_after: str = "") -> Iterator[str]:
-        """Yield all namespaces after `start_after`, in order."""
+        """Yield all namespaces after `start_after` (excluded), in order."""
         return list_names(namespace_names(self._table), start_after=start_after.encode())
 
     def datasets(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[CatalogueDataset]:
-        """Yield the datasets of a namespace whose names begin with `prefix`, after `start_after`."""
+        """Yield in order the datasets of a namespace whose names begin with `prefix`, after `start_after`."""
         for dataset, row in self._rows(namespace, prefix=prefix, start_after=start_after):
             yield CatalogueDataset(dataset, _latest_description(row))
 
@@ -284,7 +284,7 @@ class Catalogue:
         raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it; {advice}")
 
     def require_field(self, field: DatasetField) -> None:
-        """Raise NotFound for a field that was never recorded."""
+        """Raise NotFound for a field that no name of its dataset has, or whose dataset was never recorded."""
         names = self.field_names(field.dataset)
         if names is None:
             self.require_dataset(field.dataset)
@@ -294,7 +294,7 @@ class Catalogue:
             )
 
     def names(self, dataset: Dataset) -> list[Dataset]:
-        """Return the dataset and its aliases."""
+        """Return the dataset, followed by its sorted aliases."""
         return [dataset, *self.aliases([dataset]).get(dataset, ())]
 
     def aliases(self, datasets: Collection[Dataset]) -> dict[Dataset, list[Dataset]]:
@@ -339,10 +339,10 @@ class Catalogue:
             start = SearchPosition(MatchRank(start.rank + 1), BEFORE_ALL)
 
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
-        """Yield each dataset with its catalogue row, in order, from the dataset of `start_after` on.
+        """Yield each dataset with its catalogue row, in order, the dataset of `start_after` first.
 
-        None begins at the first dataset. That of `start_after` is included, since it may have further fields.
-        A row is empty if it is deleted during the scan.
+        It may have further fields. None begins at the first dataset. A row is empty if it is deleted during
+        the scan; the dataset of `start_after` is then left out.
         """
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None and (row := self._table.get(layout.dataset_row(first))):
@@ -388,6 +388,7 @@ def _fields(*rows: Row) -> list[CatalogueField]:
 
 
 def _latest_description(row: Row) -> str:
+    """Return the latest description in a catalogue row, "" without one. Raises CorruptRow."""
     return _latest_text([cell for column, cell in row.items() if column.startswith(layout.DESCRIPTION)])
 
 

@@ -121,19 +121,19 @@ class ContentCache:
         self._lock = threading.Lock()
 
     def field_map(self, checksum: str) -> FieldMap:
-        """Return the field map of a content."""
+        """Return the field map of a content, from the cache or read with one call."""
         return self.cached(("map", checksum), lambda: self._read_field_map(checksum))
 
     def find_missing(self, checksums: Iterable[str]) -> set[str]:
-        """Return the checksums whose field maps are not cached."""
+        """Return those of the checksums whose field maps are not cached; reads nothing."""
         with self._lock:
             return {checksum for checksum in checksums if ("map", checksum) not in self._cache}
 
     def load(self, checksums: Iterable[str]) -> None:
-        """Read field maps that are not cached, several in a call; contents without one are left out.
+        """Read field maps that are not cached into the cache, several in a call.
 
-        Calls are of a bounded size: FIRST_MAPS, then as many as LOAD_BYTES take if they are as large as the
-        field maps of the call before, at most twice as many and LOAD_MAX.
+        Missing contents are skipped. Calls are of a bounded size: FIRST_MAPS, then as many as LOAD_BYTES take
+        if they are as large as the field maps of the call before, at most twice as many and LOAD_MAX.
         """
         missing = sorted(self.find_missing(checksums))
         keys = {layout.content_row(checksum): checksum for checksum in missing}
@@ -170,7 +170,7 @@ class ContentCache:
     def iter_operations(
         self, contents: Sequence[FieldOfContent], direction: Direction
     ) -> Iterator[tuple[Operation, ...]]:
-        """Yield the operations upstream (backward) or downstream of the field of each content.
+        """Yield for each content, in order, the operations upstream (backward) or downstream of its field.
 
         Each content must mention its field. Those that are not cached are read when they are needed: first
         FIRST_OPERATIONS in two calls, then as many as `load` would.
@@ -187,7 +187,7 @@ class ContentCache:
     ) -> Iterator[tuple[Operation, ...]]:
         """Yield for each content what `iter_operations` does, () if it does not mention its field.
 
-        Raises DeadlineExceeded.
+        Field maps of all contents are loaded first. Raises DeadlineExceeded.
         """
         self.load(content.checksum for content in contents)
         touching = {content for content in contents if self.mentions_field(content, direction)}
@@ -198,9 +198,9 @@ class ContentCache:
             yield next(stored) if content in touching else ()
 
     def iter_all_operations(self, checksums: Sequence[str]) -> Iterator[dict[str, Operation]]:
-        """Yield all operations of each content by name, read as by `iter_operations`.
+        """Yield for each content, in order, all its operations by name, read as by `iter_operations`.
 
-        With outputs added that only other operations mention as inputs.
+        Outputs that an operation lacks, but other operations mention as inputs from it, are added.
         """
         return self._iter_cached(
             checksums,
@@ -212,9 +212,9 @@ class ContentCache:
     def derivation_digests(
         self, contents: Sequence[DatasetOfContent], *, indirect: bool
     ) -> Iterator[dict[str, str]]:
-        """Yield for each content the digests of how it derives the fields of a dataset, by field.
+        """Yield for each content the digests of how it derives the fields of its dataset, by name of field.
 
-        Contents are read as by `iter_operations`.
+        Without `indirect`, indirect inputs do not matter. Contents are read as by `iter_operations`.
         """
         return self._iter_cached(
             contents,
@@ -224,11 +224,11 @@ class ContentCache:
         )
 
     def content(self, checksum: str) -> Content:
-        """Return a whole content."""
+        """Return a whole content; see `contents`."""
         return self.contents([checksum])[checksum]
 
     def contents(self, checksums: Iterable[str]) -> dict[str, Content]:
-        """Return whole contents, read as by `iter_operations`."""
+        """Return whole contents by checksum, each once, read as by `iter_operations`."""
         distinct = list(dict.fromkeys(checksums))
         self.load(distinct)
         operations = self._iter_cached(
@@ -300,6 +300,7 @@ class ContentCache:
             )
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
+        """Read one field map from the table; return its size in bytes in the cache, and the map."""
         return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
     def _iter_cached(
@@ -359,7 +360,7 @@ class ContentCache:
         return [dict(page[0][1]) if page else {} for page in self._table.scan_many(scans)]
 
     def _operation_cells(self, checksums: Sequence[str]) -> dict[str, Row]:
-        """Read all operation cells of contents, in one call."""
+        """Return all operation cells of contents, by checksum, in one call. Raises ContentMissing."""
         keys = {checksum: layout.content_row(checksum) for checksum in checksums}
         rows = self._table.rows(list(keys.values()), columns=(layout.HEAVY,))
         for checksum, key in keys.items():
@@ -367,17 +368,19 @@ class ContentCache:
         return {checksum: _operations_only(rows[key]) for checksum, key in keys.items()}
 
     def _cells_of_datasets(self, contents: Sequence[DatasetOfContent]) -> dict[DatasetOfContent, Row]:
+        """Return all operation cells of the content of each item, in one call. Raises ContentMissing."""
         cells = self._operation_cells(list(dict.fromkeys(content.checksum for content in contents)))
         return {content: cells[content.checksum] for content in contents}
 
     def _row(self, checksum: str, columns: Sequence[bytes]) -> Row:
+        """Return these columns of a content row. Raises ContentMissing if it has none of them."""
         row = self._table.get(layout.content_row(checksum), columns=columns)
         _check_exists(checksum, row, columns)
         return row
 
 
 def _check_exists(checksum: str, row: Row | None, columns: Sequence[bytes]) -> None:
-    """Raise ContentMissing if a content row has none of the columns."""
+    """Raise ContentMissing if `row`, which was read with these columns, is None or empty."""
     if not row:
         raise ContentMissing(f"c|{checksum}: a run refers to this content row, which has none of {columns!r}")
 
@@ -408,6 +411,7 @@ def _checked_cells(checksum: str, row: Row, columns: Sequence[bytes]) -> Row:
 
 
 def _operations_only(row: Row) -> Row:
+    """Return the cells of a row that are operations."""
     # The family also has graph cells and the list of names.
     return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
 
@@ -452,4 +456,5 @@ def _decode_digests(content: DatasetOfContent, cells: Row, *, indirect: bool) ->
 
 
 def _stored_bytes(cells: Row) -> int:
+    """Return the size of the values of cells, without keys."""
     return sum(len(cell.value) for cell in cells.values())

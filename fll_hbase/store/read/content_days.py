@@ -79,10 +79,10 @@ def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
 
 
 def in_turns(ways: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield the way of the newest period of each content, then those that follow it.
+    """Yield lists of ways: the newest way of each content, then its next two, its next four and so on.
 
-    That is its next two, its next four and so on: who asks for one run of each content need not read on. At
-    most WAYS_MAX at a time.
+    `ways` has the newest period first; a list has WAYS_MAX ways at most. Who asks for one run of each content
+    need not read on.
     """
     by_content: dict[bytes, list[bytes]] = {}
     for way in ways:
@@ -113,6 +113,7 @@ def read_days(query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]
 
 
 def _columns(first_day: int, last_day: int) -> tuple[bytes, ...]:
+    """Return the columns of token and seal of each day, or for more than NAMED_DAYS_MAX days their family."""
     if last_day - first_day >= NAMED_DAYS_MAX:
         return (layout.LIGHT,)
     return tuple(
@@ -142,7 +143,7 @@ def _add(days: ContentDays, key: bytes, row: Row, period: int, first_day: int, l
 
 
 def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
-    """Yield the runs that count: without failed ones unless `failed`."""
+    """Yield the runs in order: all with `failed`, else only those that did not fail."""
     return (day_runs for day_runs in runs if failed or not day_runs.failed)
 
 
@@ -163,6 +164,7 @@ def cut(runs: DayRuns, window: Window) -> DayRuns | None:
 
 
 def _descending(run: SealedRun) -> int:
+    """Return the sort key of a run by which lists that are newest first ascend."""
     return -run.start_ms
 
 
@@ -190,18 +192,18 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
 
 
 def newest_tail(runs: Iterable[DayRuns]) -> bytes:
-    """Return the reference tail of the newest run; tails sort newest first."""
+    """Return the reference tail of the newest run; tails sort newest first. Needs at least one run."""
     newest = [day_runs.runs[0] for day_runs in runs]
     return min(layout.reference_tail(run.start_ms, run.run) for run in newest)
 
 
 def overlap(window: Window, other: Window) -> Window:
-    """Return the part of both windows, which overlap."""
+    """Return the part that two windows have in common; they must overlap."""
     return Window(max(window.start_ms, other.start_ms), min(window.stop_ms, other.stop_ms))
 
 
 def by_day(contents: Mapping[str, Collection[int]]) -> list[tuple[int, set[str]]]:
-    """Return days with the contents that have them, newest first."""
+    """Invert contents with their days: return days with the contents that have them, newest day first."""
     days: dict[int, set[str]] = {}
     for checksum, listed in contents.items():
         for day in listed:

@@ -50,7 +50,7 @@ class _WindowUnion:
         self._sources |= parts.sources
 
     def build(self) -> DerivationParts:
-        """Return the parts of all contents that were added."""
+        """Return the union of the parts of all contents that were added."""
         return DerivationParts(frozenset(self._operations), frozenset(self._edges), frozenset(self._sources))
 
 
@@ -121,9 +121,9 @@ class FieldDiffReader(FieldGraphReader):
         return _compare(*unions)
 
     def diffs(self, fields: Sequence[ContentsOfWindows], *, indirect: bool) -> Iterator[FieldDiff]:
-        """Yield for each field what differs between its windows; each content is read once, whole.
+        """Yield for each field, in order, what differs between its two windows, up to the limits it names.
 
-        Raises DeadlineExceeded.
+        Contents are read whole, mostly once. Raises DeadlineExceeded.
         """
         by_field = [(window, base, sorted(window | base)) for window, base in fields]
         checksums = dict.fromkeys(content.checksum for *_, listed in by_field for content in listed)
@@ -149,7 +149,7 @@ class FieldDiffReader(FieldGraphReader):
     def _derivations(
         self, contents: Sequence[FieldOfContent], *, indirect: bool
     ) -> Iterator[tuple[FieldOfContent, ContentDerivations]]:
-        """Yield each content with the derivation of its field. Raises DeadlineExceeded."""
+        """Yield each content, in order, with the derivation of its field. Raises DeadlineExceeded."""
         operations = self._contents.iter_operations(contents, Direction.BACKWARD)
         for content, listed in zip(contents, operations, strict=True):
             deadline.check()

@@ -77,7 +77,7 @@ class EventMerger:
         return MergedRun(CommittedRun(merged.info.checksum, program_run), merged.info)
 
     def merged_head(self, events: Sequence[RunEvent]) -> bytes:
-        """Return the commit value of all events merged, without reading their facts bodies."""
+        """Return the commit value of all events merged; only their lineage bodies are read."""
         bodies = self.bodies(event.lineage_digest for event in events)
         merged = self._merge_lineage(events, bodies)
         start_ms, state = run_events.start_and_state(events)
@@ -151,7 +151,7 @@ class EventMerger:
         return bodies
 
     def _lineage_and_facts(self, events: Sequence[RunEvent]) -> tuple[EventLineage, list[EventRunFacts]]:
-        """Return the merged lineage of stored events, and the facts of each."""
+        """Return the merged lineage of stored events, and the facts of each, in their order."""
         bodies = self._with_stored(events, {})
         facts = [self._decode_facts(bodies[event.facts_digest]) for event in events]
         return self._merge_lineage(events, bodies).part, facts
@@ -184,11 +184,12 @@ class EventMerger:
 
 
 def _digests(events: Iterable[RunEvent]) -> list[str]:
+    """Return the digests of the lineage and the facts body of each event, repeated ones included."""
     return [digest for event in events for digest in (event.lineage_digest, event.facts_digest)]
 
 
 def _events(run: str, row: Row) -> list[RunEvent]:
-    """Decode the events of a run row, sorted. Raises CorruptRow, which names the row, if there are none."""
+    """Return the events of a run row, sorted. Raises CorruptRow, which names the row, if there are none."""
     with in_row(layout.run_row(run)):
         events = run_rows.decode_events(row)
         if not events:

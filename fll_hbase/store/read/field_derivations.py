@@ -37,7 +37,7 @@ class _Way:
         self.contents: list[tuple[FieldOfContent, RunTimes]] = []
 
     def days(self) -> Iterator[tuple[int, list[tuple[FieldOfContent, DayRuns]]]]:
-        """Yield the runs by day, the newest day first; runs within a day are unordered."""
+        """Yield each day with its runs, by content, the newest day first; within a day they are unordered."""
         by_day: dict[int, list[tuple[FieldOfContent, DayRuns]]] = {}
         for content, times in self.contents:
             for runs in times.runs:
@@ -45,9 +45,9 @@ class _Way:
         yield from sorted(by_day.items(), key=itemgetter(0), reverse=True)
 
     def newest(self, count: int) -> list[SealedRun]:
-        """Return the `count` newest runs in the order of their references.
+        """Return the `count` newest runs in the order of their references, fewer if there are not so many.
 
-        Of a day that is not complete its newest run alone, and none that is older.
+        At the first day of which not all runs are known the list ends with the newest run of that day.
         """
         newest: list[SealedRun] = []
         for _, listed in self.days():
@@ -63,7 +63,7 @@ class _Way:
         return newest[:count]
 
     def incomplete(self, count: int) -> Iterator[tuple[int, FieldOfContent, DayRuns]]:
-        """Yield what is not complete of the days of the `count` newest runs: day, content and runs."""
+        """Yield day, content and runs where not all are known, of the days of the `count` newest runs."""
         total = 0
         for day, listed in self.days():
             if total >= count:
@@ -74,7 +74,7 @@ class _Way:
                     yield day, content, runs
 
     def build(self, run_ids: Iterable[str]) -> Derivation:
-        """Return the derivation with these ids of its runs."""
+        """Return the derivation with these ids of its runs; counts and starts are those of all runs."""
         listed = [runs for _, times in self.contents for runs in times.runs]
         return Derivation(
             self.operations,

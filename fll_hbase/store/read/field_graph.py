@@ -71,7 +71,7 @@ class FieldGraph:
         self._lock = threading.Lock()
 
     def node(self, field: DatasetField) -> Node:
-        """Return the node of a field: the same one as long as anything refers to it."""
+        """Return the node of a field: the same one as long as anything refers to it, a new one otherwise."""
         node = self.nodes.get(field)
         if node is None:
             dataset_node = None
@@ -135,13 +135,13 @@ class FieldGraph:
 
 
 def _one_by_one(edges: Iterable[_Edge]) -> Iterator[tuple[Node, Steps]]:
-    """Yield each edge as a step of its own."""
+    """Yield each edge as a step of its own, so that a field may come several times."""
     for near, *edge in edges:
         yield near, _steps([edge])
 
 
 def _grouped(edges: Iterable[_Edge], nodes: Iterable[Node]) -> dict[Node, Steps]:
-    """Return the edges by their near field, with an empty entry for each of `nodes` without edges."""
+    """Return the edges by their near field; nodes among `nodes` that have no edge get `_NO_STEPS`."""
     by_node: dict[Node, list[Any]] = {node: [] for node in nodes}
     for near, *edge in edges:
         by_node.setdefault(near, []).append(edge)
@@ -159,6 +159,6 @@ def _steps(edges: Sequence[Sequence[Any]]) -> Steps:
 
 
 def _size(cached: _CachedSteps) -> int:
-    """Return an estimate of the size in memory, in bytes."""
+    """Return an estimate of the size of cached edges in memory, in bytes."""
     edges = sum(len(steps.direct) + len(steps.indirect) for steps in cached.by_node.values())
     return _BYTES_PER_FIELD * (len(cached.by_node) + 1) + _BYTES_PER_EDGE * edges

@@ -93,6 +93,7 @@ class FieldGraphReader(Reader):
     def _touching(
         self, direction: Direction, field: DatasetField, checksums: frozenset[str]
     ) -> list[FieldOfContent]:
+        """Return those contents that write (backward) or read (forward) a field. Raises DeadlineExceeded."""
         touching = []
         for content in (FieldOfContent(checksum, field) for checksum in checksums):
             # Here, because contents that are all cached never wait for the store.

@@ -73,6 +73,7 @@ class _OpenStretch:
         self.missing += missing
 
     def build(self) -> Stretch:
+        """Return the stretch as an answer has it."""
         first, last = self.first.oldest, self.last.newest
         return Stretch(
             self.last.checksum,
@@ -100,10 +101,10 @@ class StretchUnion:
         return self._missing
 
     def add(self, group: RunGroup, derivation: str) -> bool:
-        """Add runs that are older than those before; return False if their stretch has no room.
+        """Add runs that are older than those before; return False if they begin one stretch too many.
 
         `derivation` is equal for runs that derived the field in the same way, and empty if these wrote the
-        dataset without the field.
+        dataset without the field: they are counted as missing.
         """
         if not derivation:
             self._missing += group.total
@@ -184,7 +185,7 @@ class FieldHistoryReader(Reader):
                 yield single
 
     def _complete(self, query: WindowQuery, contents: _Contents, day: int, listed: _Day) -> _Day:
-        """Return all runs of a day."""
+        """Return all runs of a day, read again; `listed` has the runs that were known of it, by content."""
         query = replace(query, window=overlap(query.window, calendars.day_window(day)))
         by_name: dict[Dataset, dict[str, list[DayRuns]]] = {}
         for checksum, runs in listed:

@@ -16,7 +16,7 @@ FieldPath = tuple[DatasetField, ...]
 def next_fields(
     reach: Reach, origin: DatasetField, direction: Direction
 ) -> Mapping[DatasetField, DatasetField]:
-    """Return for each field within reach the next one on a shortest path to `origin`, itself left out.
+    """Return for each field within reach the next one on a shortest path to `origin`, which is left out.
 
     Of several shortest paths the one with the smallest names counts, so that an answer is the same each time.
     """

@@ -82,7 +82,7 @@ class FieldProgramReader(Reader):
 def _newest_first(
     programs: Mapping[_Operations, Mapping[tuple[str, ...], ProgramRun]],
 ) -> tuple[PerformedOperations, ...]:
-    """Return operations with the last runs of their programs, both newest first."""
+    """Return operations with the last runs of their programs, both in the order of the newest run first."""
     items = [
         PerformedOperations(operations, tuple(sorted(runs.values(), key=newest_first_key)))
         for operations, runs in programs.items()
@@ -91,4 +91,5 @@ def _newest_first(
 
 
 def _program(run: ProgramRun) -> tuple[str, ...]:
+    """Return what identifies the program of a run: namespace, application, version, type and name."""
     return run.namespace, run.application, run.version, run.type, run.program

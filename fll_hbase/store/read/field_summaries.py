@@ -95,7 +95,7 @@ class FieldSummaryReader(Reader):
         return DatasetSummary(fields, incoming, outgoing, lineage.truncated_by)
 
     def _count_fields(self, datasets: Sequence[Dataset], window: Window) -> dict[Dataset, int]:
-        """Return how many fields runs of the window read of each dataset or wrote to it."""
+        """Return how many distinct fields of each dataset runs of the window read or wrote."""
         counts: dict[Dataset, int] = {}
         for begin in range(0, len(datasets), DATASETS_PER_READ):
             chunk = datasets[begin : begin + DATASETS_PER_READ]
@@ -155,5 +155,5 @@ def _related_datasets(
 
 
 def _pairs(pairs: Iterable[tuple[str | None, str | None]]) -> tuple[tuple[str, str], ...]:
-    """Return, sorted, the pairs in which no field is generated or dropped."""
+    """Return the pairs without a None, which stands for a generated or dropped field, sorted."""
     return tuple(sorted((first, last) for first, last in pairs if first is not None and last is not None))

@@ -95,7 +95,7 @@ class FieldWriteReader(Reader):
         return listed
 
     def _listed(self, dataset: Dataset, fields: Sequence[CatalogueField]) -> list[ListedField]:
-        """Return fields of a dataset with their last writes."""
+        """Return `fields` of a dataset in their order, with their last writes."""
         newest = self._newest(self._catalogue.names(dataset))
         starts = self._starts(dataset, newest, {field.name for field in fields if field.written})
         schema = self._schema(newest)
@@ -161,7 +161,7 @@ class FieldWriteReader(Reader):
         return starts
 
     def _schema(self, newest: _Writes) -> _Schema | None:
-        """Return the schema that the newest of the runs reported; None if none of them did."""
+        """Return the schema that the newest of those runs reported that did so; None if none of them did."""
         details = self._events.run_details([run.run.run for run, _ in newest])
         for run, name in newest:
             run_details = details.get(run.run.run)

@@ -30,7 +30,7 @@ class LastNames:
         self._column = column
 
     def scan(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
-        """Return escaped names from `start` (included) to `stop` (excluded), in key order."""
+        """Return at most `limit` escaped names from `start` (included) to `stop` (excluded), in key order."""
         prefix = self._prefix
         rows = self._table.scan(prefix + start, prefix + stop, columns=(self._column,), limit=limit)
         return [key[len(prefix) :] for key, _ in rows]
@@ -68,12 +68,12 @@ class MiddleNames:
 
 
 def dataset_names(table: Table, namespace: str) -> LastNames:
-    """Return the dataset names of one namespace."""
+    """Return a reader of the dataset names of one namespace; reads nothing yet."""
     return LastNames(table, layout.dataset_prefix(namespace), column=layout.EXISTS)
 
 
 def namespace_names(table: Table) -> MiddleNames:
-    """Return all namespaces."""
+    """Return a reader of all namespaces; reads nothing yet."""
     return MiddleNames(table, layout.DATASETS, column=layout.EXISTS)
 
 
@@ -111,6 +111,6 @@ def _next_bytes(names: LastNames | MiddleNames, prefix: bytes) -> list[bytes]:
 
 
 def batch_names(names: Iterator[str]) -> Iterator[list[str]]:
-    """Group names into lists of at most BATCH_NAMES."""
+    """Yield names in lists of BATCH_NAMES, the last one of fewer, never empty."""
     while batch := list(islice(names, BATCH_NAMES)):
         yield batch

@@ -118,7 +118,7 @@ class NamespaceRunReader(Reader):
             size = min(limit + 1 - len(page.runs) if all_match else 2 * size, BATCH_RUNS)
 
     def _confirm(self, query: RunsQuery, hints: Sequence[_Hint]) -> dict[bytes, CommittedRun]:
-        """Return the committed runs of those hints that match, by key tail, in their order."""
+        """Return the committed runs of those hints that match the query, by key tail, in their order."""
         references = {hint.tail: layout.parse_run_index_tail(hint.tail) for hint in hints}
         rows = run_rows.read_run_rows(self._table, (run for _, run in references.values()))
         matching = {
@@ -178,6 +178,7 @@ class NamespaceRunReader(Reader):
             start = ranges.prefix_end(layout.RUN_INDEX + namespace + b"|")
 
     def _require_known(self, namespace: str) -> None:
+        """Raise NotFound if the run index has no run of a namespace, at any time."""
         prefix = layout.run_index_prefix(namespace)
         if not list(self._table.scan(*ranges.prefix_range(prefix), limit=1)):
             raise NotFound(
@@ -187,6 +188,7 @@ class NamespaceRunReader(Reader):
 
 
 def _range(namespace: bytes, start: bytes, stop: bytes) -> layout.Range:
+    """Return the key range of the run index of an escaped namespace, from one tail to another."""
     prefix = layout.RUN_INDEX + namespace + b"|"
     return prefix + start, prefix + stop
 

@@ -128,16 +128,16 @@ class ReachWalk:
 
     @property
     def has_next(self) -> bool:
-        """Whether the last level reached fields that are not expanded."""
+        """Return whether the last level reached fields that are not expanded."""
         return bool(self._next)
 
     @property
     def has_edges(self) -> bool:
-        """Whether an edge was added."""
+        """Return whether an edge was added."""
         return self._edge_count > 0
 
     def in_order(self) -> InOrder:
-        """Return what a walk in the order of the runs has reached."""
+        """Return the fields and edges that this walk, which is in the order of the runs, has reached."""
         return InOrder({self._start, *_ends(self.edges)}, self.edges)
 
     def next_expansions(self) -> list[Expansion]:
@@ -153,7 +153,7 @@ class ReachWalk:
         return [Expansion(*key, self._expanded_nodes(listed)) for key, listed in sorted(nodes.items())]
 
     def _expanded_nodes(self, nodes: list[Node]) -> tuple[Node, ...] | None:
-        """Return fields of a dataset with the dataset as a whole; None for all fields."""
+        """Return these nodes and the dataset as a whole; forward, from that, None for all fields."""
         dataset_node = nodes[0].dataset_node
         if not self._backward and dataset_node in nodes:
             # Forward, an influence on a dataset leads to all fields of it.
@@ -178,7 +178,7 @@ class ReachWalk:
         return first_name
 
     def expand(self, dataset: Dataset, expansion: Expansion) -> None:
-        """Note that the fields of an expansion are expanded under the name `dataset`."""
+        """Note that the fields of an expansion are expanded under the name `dataset`, before their `add`."""
         self._near_paths = self._level_paths[expansion.dataset]
         dataset_node = self._graph.node(DatasetField(dataset, WHOLE_DATASET))
         nodes = self.nodes(expansion, dataset)
@@ -224,7 +224,7 @@ class ReachWalk:
         """Return all that was reached, with every dataset under the name by which it was reached first.
 
         `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of
-        the runs allows of it, None if that is not known.
+        the runs allows of it, None if that is not known. Spans are None if the query does not count.
         """
         merged: dict[tuple[Node, Node], ReachEdge] = {}
         spans = _Spans(self.query.direction, times, self._names) if self.query.counts else None
@@ -265,7 +265,7 @@ class ReachWalk:
         return Path(near.field, self._near_paths[other])
 
     def _visit(self, near: Node, reached: Node, bound: int) -> None:
-        """Note a field for the next level, unless it was reached with the same or a greater bound."""
+        """Note a field reached from `near` for the next level, unless its bound was as great before."""
         path = self._paths.get(reached)
         if path is None:
             self._hops.setdefault(reached, self._level)
@@ -276,7 +276,7 @@ class ReachWalk:
             self._admit(reached, path, bound)
 
     def _admit(self, reached: Node, path: Path, bound: int) -> None:
-        """Note a field for the next level with a greater bound than before."""
+        """Note a field (backward also its dataset) for the next level with a greater bound than before."""
         self._bounds[reached] = bound
         self._next[reached] = _Visit(path, bound)
         if self._backward and bound > self._bounds.get(reached.dataset_node, _UNBOUNDED):
@@ -311,28 +311,33 @@ class ReachWalk:
         }
 
     def _renamed(self, node: Node) -> Node:
+        """Return the node of the same field under the canonical name of its dataset."""
         dataset = node.field.dataset
         name = self._canonical.get(dataset, dataset)
         return node if name is dataset else self._graph.node(DatasetField(name, node.field.name))
 
     def _renamed_steps(self, steps: Steps) -> Steps:
+        """Return the steps with direct and indirect far fields under canonical names."""
         return steps._replace(
             direct=tuple(map(self._renamed, steps.direct)), indirect=tuple(map(self._renamed, steps.indirect))
         )
 
     def _named_paths(self) -> dict[DatasetField, Path]:
+        """Return the shortest path to each field, with all datasets under canonical names."""
         if not self._has_aliases:
             # Most datasets have one name; then paths stay shared.
             return {node.field: path for node, path in self._paths.items()}
         return {self._renamed(node).field: self._renamed_path(path) for node, path in self._paths.items()}
 
     def _renamed_path(self, path: Path) -> Path:
+        """Return a copy of a path with all datasets under canonical names."""
         previous = None
         for end in path.fields():
             previous = Path(self._renamed(self._graph.node(end)).field, previous)
         return previous or path
 
     def _name(self, node: Node) -> Dataset:
+        """Return the canonical name of the dataset of a node."""
         return self._renamed(node).field.dataset
 
 
@@ -365,7 +370,7 @@ class _Spans:
 
 
 def _times_by_content(times_by_name: Iterable[Mapping[str, RunTimes]]) -> dict[str, RunTimes]:
-    """Return when contents ran, each under one name: under another its runs may have been purged."""
+    """Return when contents ran, each under that name with most of its runs: others may be purged."""
     contents: dict[str, RunTimes] = {}
     for times in times_by_name:
         for checksum, runs in times.items():
@@ -376,14 +381,14 @@ def _times_by_content(times_by_name: Iterable[Mapping[str, RunTimes]]) -> dict[s
 
 
 def first_bound(query: ReachQuery) -> int:
-    """Return the bound that admits every run of the window."""
+    """Return the bound that admits every run of the window, in the direction of the query."""
     window = query.window
     is_backward = query.direction is Direction.BACKWARD
     return bound_of(query.direction, window.stop_ms - 1 if is_backward else window.start_ms)
 
 
 def _sorted(edges: Mapping[tuple[Node, Node], ReachEdge]) -> tuple[ReachEdge, ...]:
-    """Return edges by the names of their sources, then of their destinations."""
+    """Return the edges, sorted by the names of their sources, then of their destinations."""
     # Names of fields are compared once for all edges at them.
     nodes = {end for key in edges for end in key}
     positions = {node: position for position, node in enumerate(sorted(nodes, key=_names))}
@@ -391,23 +396,27 @@ def _sorted(edges: Mapping[tuple[Node, Node], ReachEdge]) -> tuple[ReachEdge, ..
 
 
 def edge_key(edge: ReachEdge) -> tuple[str, ...]:
-    """Return the order of an edge among others: by source, then by destination."""
+    """Return the sort key of an edge: names of its source, then of its destination."""
     return *_field_names(edge.source), *_field_names(edge.destination)
 
 
 def _ends(edges: Edges) -> Iterator[Node]:
+    """Yield both ends of all edges, repeated ones included."""
     return (end for near, listed in edges.items() if listed for end in (near, *listed))
 
 
 def _name(node: Node) -> str:
+    """Return the name of the field of a node."""
     return node.field.name
 
 
 def _names(node: Node) -> tuple[str, str, str]:
+    """Return the sort key of a node: namespace and name of its dataset, and name of its field."""
     return _field_names(node.field)
 
 
 def _field_names(field: DatasetField) -> tuple[str, str, str]:
+    """Return the sort key of a field: namespace and name of its dataset, and its own name."""
     # Text compares several times faster than the datasets do.
     return field.dataset.namespace, field.dataset.name, field.name
 
@@ -436,8 +445,8 @@ class ReachReader:
     def fields_within(self, query: ReachQuery) -> Reach:
         """Return all that is within reach, up to the limits that `truncated_by` names.
 
-        At the deadline the walk ends where it is; then it is not known what is in order. Raises
-        DeadlineExceeded if it passes before the first edge.
+        No edges for an unknown field. At the deadline the walk ends where it is; then it is not known what is
+        in order. Raises DeadlineExceeded if it passes before the first edge.
         """
         walked = _Walked(self._components, query)
         walk = ReachWalk(query, self._components.graph, edges_max=self._settings.connections_max)
@@ -535,5 +544,6 @@ class _Walked(Reader):
         return self._graph.steps(checksum, self._query.direction, name, nodes)
 
     def _window_query(self, dataset: Dataset) -> WindowQuery:
+        """Return the query for the runs of a dataset, with direction, window and `failed` of the walk."""
         query = self._query
         return WindowQuery(query.direction, dataset, query.window, query.failed)

@@ -39,7 +39,7 @@ class Page(NamedTuple):
 
 
 def first_page(query: WindowQuery, day: int) -> Page:
-    """Return the first page of the references of a day within the window."""
+    """Return the first page, of one reference, of the references of a day within the window."""
     # The first reference usually confirms its content, so pages start at one row and double.
     return Page(
         *layout.window_range(query.direction, query.dataset, restrict_to_day(query.window, day)), limit=1

@@ -30,7 +30,7 @@ class Horizons:
         return max(self.default_ms, self.datasets_ms.get(dataset, NEVER_MS))
 
     def merged_with(self, policy: RetentionPolicy) -> RetentionPolicy:
-        """Return the policy with these times where they are later than its own."""
+        """Return a policy whose cut-offs are the later ones of `policy` and of these times."""
         datasets = self.datasets_ms.keys() | policy.datasets_ms.keys()
         return RetentionPolicy(
             max(policy.default_ms, self.default_ms),
@@ -40,7 +40,7 @@ class Horizons:
 
 
 def decode_horizons(row: Row) -> Horizons:
-    """Decode the row of retention requests. Raises CorruptRow."""
+    """Return the latest requests in the row of retention requests. Raises CorruptRow, which names the row."""
     default_ms = NEVER_MS
     datasets_ms: dict[Dataset, int] = {}
     with in_row(REQUESTS_ROW):
@@ -88,7 +88,7 @@ class RequestedHorizons:
         return horizons
 
     def forget(self) -> None:
-        """Read the row again for the next query: this process has written it."""
+        """Have the next query read the row again: this process has written it."""
         with self._lock:
             self._read = self._read[0], 0
 

@@ -94,7 +94,7 @@ class WriterUnion:
         self._runs: dict[DatasetField, dict[tuple[str, str, str, str], ProgramRuns]] = {}
 
     def add(self, run: ProgramRun, fields: Collection[DatasetField]) -> None:
-        """Count a run as a writer of fields."""
+        """Count a run as a writer of each of these fields; a run that is added twice counts twice."""
         program = run.namespace, run.application, run.program, run.type
         for field in fields:
             programs = self._runs.setdefault(field, {})
@@ -109,6 +109,7 @@ class WriterUnion:
 
 
 def _with_run(runs: ProgramRuns | None, run: ProgramRun) -> ProgramRuns:
+    """Return the runs of a program with one more; None has no runs yet."""
     if runs is None:
         return ProgramRuns(1, run, run)
     oldest = min(runs.oldest, run, key=_start_and_id)
@@ -116,11 +117,12 @@ def _with_run(runs: ProgramRuns | None, run: ProgramRun) -> ProgramRuns:
 
 
 def _start_and_id(run: ProgramRun) -> tuple[int, str]:
+    """Return the sort key of a run: by start, then by id."""
     return run.start_ms, run.run
 
 
 def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
-    """Return whether a field is one of the fields, alone or as a part of its whole dataset."""
+    """Return whether a field, or the whole dataset that it is a part of, is one of the fields."""
     return source in fields or DatasetField(source.dataset, WHOLE_DATASET) in fields
 
 
@@ -154,9 +156,9 @@ class RetentionReporter(Reader):
         self._writers = WriterReader(components)
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
-        """Return the fields that runs of the window wrote from the policy's fields, these included.
+        """Return the fields that runs of the window wrote from the policy's fields, and these if written.
 
-        `truncated_by` names the limits, and the deadline, that cut it.
+        `truncated_by` names the limits, and the deadline, that cut it. Raises DeadlineExceeded.
         """
         truncated_by: set[str] = set()
         origins = self._origins(query.policy, truncated_by)

@@ -46,7 +46,7 @@ class RunBudget:
         return False
 
     def end_at_limit(self, tail: bytes) -> None:
-        """Note that `runs_max` ended reading, see `end_at_deadline`."""
+        """Note that `runs_max` ended reading: runs whose reference tails are `tail` or above are unknown."""
         self._end(f"runs_max={self._runs_max}", tail)
 
     def _end(self, limit: str, tail: bytes) -> None:

@@ -113,7 +113,7 @@ class BucketCounts:
 
     @property
     def total(self) -> int:
-        """How many runs were counted."""
+        """Return how many runs were counted."""
         return sum(self._complete) + sum(self._failed)
 
     def is_cut(self, runs: DayRuns) -> bool:
@@ -161,10 +161,10 @@ class _ContentTimes(NamedTuple):
     directions: frozenset[Direction]
 
     def merged(self, other: _ContentTimes | None) -> _ContentTimes:
-        """Return the content as found by both queries.
+        """Return the content as found by both queries: both directions, and the times with more runs.
 
         It ran once, in whichever directions and under whichever names it uses the dataset; of one name its
-        runs may have been purged.
+        runs may have been purged. Itself for None.
         """
         if other is None:
             return self
@@ -193,8 +193,8 @@ class RunReader(Reader):
     ) -> RunsPage:
         """Return at most `limit` runs of the window, newest first, after the reference tail `start_after`.
 
-        That is the `next_after` of the previous page, and b"" for the first one. A `program` or `state` that
-        is not empty selects runs; those that it leaves out are read, too.
+        That is the `next_after` of the previous page, and b"" for the first one; it is b"" on the last page.
+        A `program` or `state` that is not empty selects runs; those that it leaves out are read, too.
         """
         listed: list[ListedRun] = []
         # One more than the page has, which shows whether there is a next page without a second scan.
@@ -261,7 +261,7 @@ class RunReader(Reader):
         return RunCounts(counts.build(), tuple(sorted(budget.limits)))
 
     def _completed(self, content: _ContentTimes, counts: BucketCounts) -> RunTimes:
-        """Return the times of a content, with all runs of the days that a bucket cuts."""
+        """Read all runs of the days of a content that a bucket cuts; return its times, which are changed."""
         cut = {day_of(runs.runs[0].start_ms) for runs in content.times.runs if counts.is_cut(runs)}
         if cut:
             self._times.complete_days(
@@ -333,6 +333,7 @@ class RunReader(Reader):
                 yield reference_tail_of(committed), committed, query.direction
 
     def _require_known(self, dataset: Dataset, field: str) -> None:
+        """Raise NotFound for a dataset, or a field of it unless "", that was never recorded."""
         if field:
             self._catalogue.require_field(DatasetField(dataset, field))
         else:
@@ -406,10 +407,12 @@ class RunBoundsReader(Reader):
 
 
 def _range(query: WindowQuery, window: Window) -> layout.Range:
+    """Return the key range of the references that a query has in a window."""
     return layout.window_range(query.direction, query.dataset, window)
 
 
 def _scan(query: WindowQuery, window: Window, *, limit: int) -> Scan:
+    """Return the scan of the newest `limit` references that a query has in a window."""
     return Scan(*_range(query, window), limit=limit)
 
 

@@ -47,12 +47,12 @@ class RunTimes:
 
     @property
     def runs(self) -> Sequence[DayRuns]:
-        """The runs by day, program and whether they failed, the newest day first."""
+        """Return the runs by day, program and whether they failed, the newest first; not a copy."""
         return self._newest_first
 
     @property
     def total(self) -> int:
-        """How many runs there are."""
+        """Return how many runs there are, also those that are only counted."""
         return sum(runs.total for runs in self._newest_first)
 
     def latest_bound(self, direction: Direction, bound: int) -> int | None:
@@ -82,7 +82,7 @@ class RunTimes:
         }
 
     def replace_day(self, day: int, runs: Iterable[DayRuns]) -> None:
-        """Set the runs of one day."""
+        """Replace the runs of one day by `runs`, each part with a run; none removes the day."""
         others = (part for part in self._newest_first if day_of(part.runs[0].start_ms) != day)
         self._newest_first = _sorted((*others, *runs))
         self._spans.clear()
@@ -180,7 +180,7 @@ class RunTimesReader:
         self._runs_max = runs_max
 
     def budget(self, *, until_deadline: bool = False) -> RunBudget:
-        """Return the runs that one query may read from references: `runs_max`."""
+        """Return a new budget of `runs_max` runs that one query may read from references."""
         return RunBudget(self._runs_max, until_deadline=until_deadline)
 
     def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
@@ -210,7 +210,7 @@ class RunTimesReader:
         }
 
     def _shared(self, queries: Sequence[WindowQuery]) -> dict[WindowQuery, TimesByName]:
-        """Return the results that an earlier read of this request kept, by query."""
+        """Return the results of `times` that an earlier read of this request shared, by query."""
         shared = shared_reads.lookup([("times", query) for query in queries])
         return {query: value for (_, query), value in shared.items()}
 
@@ -252,7 +252,7 @@ class RunTimesReader:
     def _complete_days(
         self, query: WindowQuery, times: Mapping[str, RunTimes], unsettled: Mapping[str, Collection[int]]
     ) -> Reads[None]:
-        """Replace days of `times` that are not complete by all their runs, without a limit."""
+        """Replace the days `unsettled` of `times`, by content, by all their runs, read without a limit."""
         query = yield from self._windows.restricted(query)
         contents = yield from self._windows.days(query)
         days, unknown = yield from _read_starts(query, contents, unsettled)
@@ -410,7 +410,7 @@ def _count(
 
 
 def _column(head: CommittedHead) -> bytes:
-    """Return the column of the references to a run."""
+    """Return the column of the references to a run with this head."""
     return run_rows.reference_column(head.checksum, failed=head.state.failed)
 
 

@@ -49,7 +49,7 @@ def add(values: Mapping[Any, Collection[Any]], *, size: int) -> None:
 
 
 def forget() -> None:
-    """Forget all values: the next query reads what is stored now."""
+    """Forget all shared values, so that the next query reads what is stored now."""
     current = _current.get()
     if current is not None:
         current.values.clear()

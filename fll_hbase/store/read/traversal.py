@@ -129,6 +129,7 @@ def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
 
 
 def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
+    """Return the sort key of an entry, see `sort_entries`."""
     relation = entry.relation
     return (
         entry.level,
@@ -139,6 +140,7 @@ def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
 
 
 def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
+    """Return the sort key of a dataset, by namespace and name; None sorts before all."""
     return () if dataset is None else (dataset.namespace, dataset.name)
 
 

@@ -41,10 +41,10 @@ class Sealer(Protocol):
     """Seals days that are old enough, after the answer that found them unsealed."""
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
-        """Note the unsealed days of contents of the dataset of a query."""
+        """Note the unsealed days of contents of the dataset of a query, to be sealed later if old enough."""
 
     def close(self) -> None:
-        """Seal nothing more."""
+        """Stop: seal nothing more."""
 
 
 class WindowReader:
@@ -154,7 +154,7 @@ class WindowReader:
         return (yield from self._days(query, (yield from content_days.read_ways(query))))
 
     def _days(self, query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
-        """Read the days of contents, and offer those without a seal to the sealer."""
+        """Return the days of contents in the periods of these ways, and offer them to the sealer, if any."""
         contents = yield from content_days.read_days(query, ways)
         if self._sealer is not None:
             self._sealer.offer(query, contents)
@@ -235,7 +235,7 @@ class WindowReader:
     def referenced_heads(
         self, query: WindowQuery, tails: Iterable[bytes]
     ) -> Reads[dict[bytes, CommittedHead]]:
-        """Return the committed heads of the matching runs among these, by reference tail in their order.
+        """Return by reference tail, in order, the committed heads of the runs of these tails that match.
 
         Without runs whose start is another one by now: these have another reference.
         """
@@ -263,7 +263,7 @@ class WindowReader:
         return {tail: head for tail, head in heads.items() if self._has_dataset(query, head)}
 
     def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
-        """Return whether a commit record is in the window, and its content has the dataset."""
+        """Return whether start and state of a commit record match the query, and its content its dataset."""
         return _in_window(query, head) and self._has_dataset(query, head)
 
     def _has_dataset(self, query: WindowQuery, head: CommittedHead) -> bool:
@@ -272,14 +272,14 @@ class WindowReader:
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
     def committed_runs(self, runs: Collection[str]) -> dict[str, CommittedRun]:
-        """Return runs by id; those that are not committed are left out."""
+        """Return committed runs by id; those that are not recorded or not committed are left out."""
         return self._events.committed_runs(run_rows.read_run_rows(self._table, runs))
 
     def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
-        """Yield counted runs, of one program each, with the newest of them; sealed days first.
+        """Yield counted runs, of one program each, with the newest of them; sealed days first, in order.
 
-        Seals contain programs; for other days run rows are read. Raises DeadlineExceeded; what was yielded
-        until then is valid.
+        Seals contain programs; for other days run rows are read, and each run is yielded alone, unless purged
+        meanwhile. Raises DeadlineExceeded; what was yielded until then is valid.
         """
         for day_runs in counted:
             if day_runs.program:
@@ -315,12 +315,12 @@ class WindowReader:
 
 
 def _with(checksums: Collection[bytes], ways: Iterable[bytes]) -> list[bytes]:
-    """Return the ways of these contents."""
+    """Return the ways of these contents, in order."""
     return [way for way in ways if calendars.split_way(way)[1] in checksums]
 
 
 def _without(checksums: Collection[str], ways: Sequence[bytes]) -> Sequence[bytes]:
-    """Return the ways of other contents than these."""
+    """Return the ways of all contents but these, in order; the given list itself for no contents."""
     if not checksums:
         return ways
     return [way for way in ways if calendars.split_way(way)[1].decode() not in checksums]
@@ -332,7 +332,7 @@ def reference_tail_of(committed: CommittedRun) -> bytes:
 
 
 def _in_window(query: WindowQuery, head: CommittedHead) -> bool:
-    """Return whether start and state of a run match the query."""
+    """Return whether a run starts in the window of the query, and did not fail unless such runs count."""
     return head.start_ms in query.window and (query.failed or not head.state.failed)
 
 

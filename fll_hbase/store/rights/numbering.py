@@ -69,12 +69,12 @@ _ROUNDS_MAX = 4
 
 
 def begin_answer() -> None:
-    """Forget the numbers of this thread: the next result is the first one of another answer."""
+    """Forget the numbers given in this thread: the next result is the first one of another answer."""
     _names.set({})
 
 
 def number_hidden(result: T) -> T:
-    """Return a result with each label of a hidden name replaced by `hidden <number>`.
+    """Return a result with each label of a hidden name replaced by `hidden <number>`; itself if it has none.
 
     Labels of datasets and of programs are numbered apart, from 1, by what the result shows of them. Those
     that earlier results of the same answer have keep their numbers.
@@ -102,7 +102,7 @@ class _Contexts:
         """What the parts with one label show of it, which no rank changes."""
 
     def add(self, value: object) -> None:
-        """Add the parts of a value: the members of its collections, or the value itself."""
+        """Note each part of a result that has labels, with the labels in it; see `_parts`."""
         for part in _parts(value):
             marked = [text for text in _texts(part) if MARK in text]
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
@@ -113,7 +113,7 @@ class _Contexts:
                     self.labels.setdefault(label, []).append(len(self._parts) - 1)
 
     def number(self, names: dict[str, str]) -> None:
-        """Add the shown name of each label that has none yet."""
+        """Add to `names` the shown name, `hidden <number>`, of each label that has none in it yet."""
         ranks = {label: _number(names.get(label, "")) for label in self.labels}
         for _ in range(_ROUNDS_MAX):
             refined = self._refine(ranks)
@@ -154,7 +154,7 @@ class _Contexts:
 
 
 def _number(name: str) -> int:
-    """Return n of the shown name `hidden n`, 0 for an empty name."""
+    """Return the number in the shown name `hidden <number>`, 0 for an empty name."""
     return int(name.rpartition(" ")[2]) if name else 0
 
 
@@ -164,6 +164,7 @@ def _kind(label: str) -> str:
 
 
 def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str, ...]]:
+    """Return a signature that can be a key: its list of texts as a tuple."""
     kind, rank, texts = signature
     return kind, rank, tuple(texts)
 
@@ -218,7 +219,7 @@ def _names_of_members(kind: Any) -> tuple[str, ...] | None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield all texts in a value."""
+    """Yield all texts in a value and, recursively, in its members."""
     if isinstance(value, str):
         yield value
         return
@@ -230,10 +231,10 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _normal(value: object, label: str, ranks: Mapping[str, int]) -> tuple[object, bool]:
-    """Return a value with labels replaced by ranks, and whether it has any.
+    """Return a value for comparison, with labels replaced by ranks, and whether it has any label.
 
-    The members of sets and mappings are sorted, and those members of a sequence that have labels stand behind
-    the others, sorted: they may be in the order of their labels.
+    `label` is replaced by `self`. The members of sets and mappings are sorted, and those members of a
+    sequence that have labels stand behind the others, sorted: they may be in the order of their labels.
     """
     if type(value) is str:
         return (_with_ranks(value, label, ranks), True) if MARK in value else (value, False)
@@ -258,6 +259,7 @@ def _normal(value: object, label: str, ranks: Mapping[str, int]) -> tuple[object
 
 
 def _with_ranks(text: str, label: str, ranks: Mapping[str, int]) -> str:
+    """Return a text with `label` replaced by `self`, and other labels by `other <rank>`."""
     return _LABEL.sub(lambda match: "self" if match[0] == label else f"other {ranks[match[0]]}", text)
 
 
@@ -284,6 +286,7 @@ def _replaced(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _replaced_text(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with its labels replaced by names, between marks unless the whole text is a label."""
     # The name of an operation keeps the mark, by which it is known to be hidden.
     if text in names:
         return names[text]
@@ -291,7 +294,7 @@ def _replaced_text(text: str, names: Mapping[str, str]) -> str:
 
 
 def _replaced_lineage(lineage: DatasetLineage, names: Mapping[str, str]) -> DatasetLineage:
-    """Return the lineage between two datasets; without its fields if one of them is hidden."""
+    """Return the lineage with labels of its datasets replaced; without fields if either is hidden."""
     ends = _replaced(lineage.source, names), _replaced(lineage.destination, names)
     if is_hidden(lineage.source) or is_hidden(lineage.destination):
         return DatasetLineage(*ends)

@@ -98,6 +98,7 @@ class NumberedProgramReader(FieldProgramReader):
 
 
 def _sorted(related: tuple[RelatedDataset, ...]) -> tuple[RelatedDataset, ...]:
+    """Return related datasets sorted by dataset."""
     return tuple(sorted(related, key=lambda item: item.dataset))
 
 
@@ -197,7 +198,7 @@ class StoreView(LineageStore):
         return listed
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata of the datasets that the principal may record."""
+        """Put metadata of the datasets that the principal may describe; leave out others silently."""
         self._base.put_metadata(self._rights.check_metadata(metadata))
 
     def may_tag(self, dataset: Dataset) -> bool:
@@ -229,7 +230,7 @@ class StoreView(LineageStore):
         return replace(result, edges=edges, unknown=tuple(sorted(result.unknown)))
 
     def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
-        """Return the stretches of runs that derived the field in the same way."""
+        """Return the stretches of runs that derived the field in the same way, with public checksums."""
         result = super().history(field, window, **query)
         checksums = self._visible.public_checksums(stretch.checksum for stretch in result.stretches)
         stretches = (replace(item, checksum=checksums[item.checksum]) for item in result.stretches)
@@ -244,15 +245,15 @@ class StoreView(LineageStore):
         return self._shown(super().dataset_diff(dataset, window, base, **query))
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
-        """Return a page of the runs of a dataset, without the programs of hidden namespaces."""
+        """Return a page of the runs of a dataset; hidden programs are numbered instead of named."""
         return self._numbered_page(super().runs(dataset, window, **query))
 
     def namespace_runs(self, query: RunsQuery, **page: Any) -> RunsPage:
-        """Return a page of the runs of a namespace's programs, or of all visible ones."""
+        """Return a page of the runs of the programs of one namespace, or of all that may be read."""
         return self._numbered_page(super().namespace_runs(query, **page))
 
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
-        """Return the programs of a dataset; hidden ones without their names."""
+        """Return the programs of a dataset; hidden ones are numbered instead of named."""
         return self._numbered(super().programs(dataset, window, **query))
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
@@ -272,7 +273,7 @@ class StoreView(LineageStore):
         return self._with_public_checksum(numbered), content
 
     def content(self, checksum: str) -> Content:
-        """Return a content without hidden parts. Raises NotFound for any other."""
+        """Return a content by its checksum. Raises NotFound unless it is visible as a whole."""
         content = super().content(checksum)
         if self._visible.public_checksum(checksum) != checksum:
             raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
@@ -284,10 +285,10 @@ class StoreView(LineageStore):
         return [(self._with_public_checksum(details), content) for details, content in shown]
 
     def close(self) -> None:
-        """Leave the store open that this is a view of."""
+        """Change nothing: the store that this is a view of stays open."""
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
-        """Return the runs as they may be recorded, with one read for the owners of all run ids."""
+        """Return each run as it may be recorded, or its error; one read for the owners of all run ids."""
         stored = run_rows.read_run_rows(self._base.table, map(run_id_of, runs))
         owners = self._events_of_base.committed_runs(stored)
         return [
@@ -308,7 +309,7 @@ class StoreView(LineageStore):
         return number_hidden(result) if has_hidden else result
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
-        """Return a page with numbers for hidden programs and the checksums that may be shown."""
+        """Return a page with numbers for hidden programs, and the checksums that contents are shown with."""
         checksums = self._visible.public_checksums({listed.checksum for listed in page.runs})
         # Nothing but the program of a listed run may be hidden.
         has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)
@@ -322,21 +323,23 @@ class StoreView(LineageStore):
         return replace(page, runs=tuple(runs))
 
     def _with_public_checksum(self, details: RunDetails) -> RunDetails:
+        """Return a run with the checksum that its content is shown with."""
         checksum = self._visible.public_checksum(details.committed.checksum)
         return replace(details, committed=details.committed._replace(checksum=checksum))
 
 
 def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
-    """Return whether the principal has a role in a namespace, None for in all of them."""
+    """Return whether the principal has a role in a namespace; with None, in all namespaces."""
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
 
 
 def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
+    """Return an item of a retention report with its programs sorted by the id of the program."""
     programs = sorted(item.written.programs, key=lambda program: program.newest.program_id)
     return replace(item, written=WrittenField(tuple(programs)))
 
 
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
-    """Return a result without the name of the program that owns the run id."""
+    """Return a result; a RunIdConflict is replaced by one that does not name the owner of the run id."""
     # Of a run that was stored since its owner was looked up.
     return run_id_in_use(run_id_of(run)) if isinstance(result, RunIdConflict) else result

@@ -52,7 +52,7 @@ class VisibleRuns(EventMerger):
         }
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run with its program hidden where its namespace is."""
+        """Return a run as it is, or without program and details if its namespace may not be read."""
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
@@ -82,7 +82,7 @@ class VisibleRuns(EventMerger):
         )
 
     def _decode_facts(self, body: bytes) -> EventRunFacts:
-        """Decode the facts of an event, without jobs of hidden namespaces, whose names runs may have."""
+        """Return the facts of an event, without a parent or root job in a hidden namespace."""
         facts = super()._decode_facts(body)
         hidden = {
             name: None
@@ -92,9 +92,9 @@ class VisibleRuns(EventMerger):
         return msgspec.structs.replace(facts, **hidden) if hidden else facts
 
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
-        """Return by checksum whether any and all datasets are visible: both if it has none.
+        """Return by checksum whether any, and whether all datasets of a content are visible; cached.
 
-        Raises CorruptRow.
+        (False, True) for a content without datasets, (False, False) for a missing content. Raises CorruptRow.
         """
         with self._lock:
             visibility = {checksum: self._seen.get(checksum) for checksum in checksums}
@@ -121,7 +121,7 @@ def _has_hidden_program(run: ProgramRun) -> bool:
 
 
 def _state_details(run: ProgramRun) -> str:
-    """Return the one detail that the state of a run is decided by."""
+    """Return the details of a run, as JSON text, with nothing but the time of its last event."""
     details = json.loads(run.details) if run.details else {}
     return encode_details(lastEventTime=details.get("lastEventTime"))
 

@@ -74,11 +74,11 @@ class VisibleTable:
         """Whether any content was masked: before, no answer can have a label of a dataset."""
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the visible cells of one row."""
+        """Return the visible cells of one row; {} for a hidden one."""
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        """Return the visible cells of several rows."""
+        """Return the visible cells of several rows by key, contents masked; hidden rows are left out."""
         kinds = {key[:2] for key in keys}
         if kinds <= _SHOWN_AS_THEY_ARE:
             return self._table.rows(keys, columns=columns)
@@ -101,7 +101,7 @@ class VisibleTable:
         return self._table.scan(start, stop, columns=columns, limit=limit) if visible else iter(())
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Return the visible rows of each scan."""
+        """Return the visible rows of each scan, in the order of `scans`."""
         results: list[list[tuple[bytes, Row]]] = [[] for _ in scans]
         # A range within one namespace is read as it is, many in a call; others have to be sought through.
         plain = {number: scan for number, scan in enumerate(scans) if _is_plain(scan.start, scan.stop)}
@@ -116,7 +116,7 @@ class VisibleTable:
         return results
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return no split points: jobs that divide ranges do not run on behalf of a principal."""
+        """Return []: jobs that divide ranges do not run on behalf of a principal."""
         return []
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
@@ -130,15 +130,15 @@ class VisibleTable:
         self._table.write(checked, sync=sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Raise Forbidden: copies of a store do not run on behalf of a principal."""
+        """Raise Forbidden always: copies of a store do not run on behalf of a principal."""
         raise Forbidden("a store is copied by `fll store copy` alone")
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Raise Forbidden: nothing is deleted through a view."""
+        """Raise Forbidden always: nothing is deleted through a view."""
         raise Forbidden("rows are deleted by jobs of the store alone")
 
     def close(self) -> None:
-        """Leave the table open: it belongs to the store that this is a view of."""
+        """Change nothing: the table belongs to the store that this is a view of."""
 
     def public_checksum(self, checksum: str) -> str:
         """Return the checksum that a content is shown with, see `public_checksums`."""
@@ -208,7 +208,7 @@ class VisibleTable:
             start = next_start
 
     def _shows_alias(self, column: bytes) -> bool:
-        """Return whether the caller may read the namespace of the dataset in an alias column."""
+        """Return whether a column of an alias row may be shown: no alias, or one in a readable namespace."""
         if not column.startswith(layout.ALIAS):
             return True
         return self._may_read(layout.parse_alias(column).namespace)
@@ -245,6 +245,7 @@ class VisibleTable:
         return _selected(cached.row, columns)
 
     def _sees_all(self, endpoints: ContentEndpoints) -> bool:
+        """Return whether all datasets that a content reads and writes are visible."""
         datasets = (*endpoints.sources, *endpoints.destinations)
         return all(map(self._may_read, {dataset.namespace for dataset in datasets}))
 
@@ -282,14 +283,14 @@ def _encode(info: FieldLineageInfo) -> Row:
 
 
 def _with_endpoints(columns: Columns) -> Columns:
-    """Return columns with those of the endpoints, unless all of them are selected already."""
+    """Return columns with those of a content's endpoints added, unless `columns` selects these already."""
     if not columns or layout.LIGHT in columns:
         return columns
     return (*columns, *_ENDPOINTS)
 
 
 def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
-    """Return the cells of the columns, which are full names or families, as a table selects them."""
+    """Return the cells of a row that `columns` selects: full names, or `family:`; all if it is empty."""
     if not columns:
         return dict(row)
     families = {column for column in columns if column.endswith(b":")}

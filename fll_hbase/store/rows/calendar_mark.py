@@ -17,13 +17,13 @@ def mark(table: Table) -> bool:
 
 
 def mark_complete(table: Table) -> None:
-    """Mark the table, unless it is marked: each committed run has its ways and its day."""
+    """Mark a table, unless it is marked: each committed run has its ways and its calendar day."""
     if not table.get(calendars.MARK_ROW):
         table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
 
 
 def is_marked(table: Table) -> bool:
-    """Return whether the calendars of a table are complete, as they are without any references."""
+    """Return whether a table has the mark of complete calendars, or needs none as it has no references."""
     if table.get(calendars.MARK_ROW):
         return True
     # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.

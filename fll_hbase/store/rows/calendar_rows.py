@@ -38,7 +38,7 @@ class ContentDay(NamedTuple):
 
     @property
     def row(self) -> bytes:
-        """The key of the calendar that has the day."""
+        """Return the key of the calendar that has the day."""
         return calendars.calendar_row(self.checksum, calendars.period_of(self.day))
 
 
@@ -63,11 +63,13 @@ class DayRuns(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Return whether `runs` are all."""
+        """Return whether `runs` are all, not only the newest and the oldest one of many."""
         return len(self.runs) == self.total
 
 
 class _Part(msgspec.Struct, array_like=True, frozen=True):
+    """Runs of one program, failed or not, in a seal; `count` is 0 if `runs` are all."""
+
     program: str
     failed: int
     runs: list[tuple[int, str]]
@@ -75,6 +77,8 @@ class _Part(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Cell(msgspec.Struct, array_like=True, frozen=True):
+    """The value of a seal: the token that it was put with, and runs by program."""
+
     token: str
     parts: list[_Part]
 
@@ -91,12 +95,12 @@ def new_token() -> bytes:
 
 
 def day_of_run(committed: CommittedRun) -> ContentDay:
-    """Return the content of a run with the day of its start."""
+    """Return the content of a run and the day on which it started."""
     return ContentDay(committed.checksum, day_of(committed.run.start_ms))
 
 
 def touch_puts(days: Collection[ContentDay], token: bytes) -> list[Put]:
-    """Return the puts of a new token of each of the days."""
+    """Return the puts that give each of the days this token, so that no earlier seal of them holds."""
     return [Put(key.row, calendars.day_column(calendars.TOKEN, key.day), token) for key in days]
 
 
@@ -109,16 +113,17 @@ def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterato
 
 @lru_cache(maxsize=4_096)
 def _way_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
+    """Return the key prefixes of a content's ways, one for each dataset that it writes or reads; cached."""
     return tuple(calendars.ways_prefix(direction, dataset) for direction, dataset in endpoints.by_direction())
 
 
 def day_cells(key: ContentDay) -> list[CellKey]:
-    """Return the cells that a content may have about a day."""
+    """Return the keys of the cells that a content's calendar may have for a day: token, seal and starts."""
     return [CellKey(key.row, calendars.day_column(kind, key.day)) for kind in calendars.DAY_COLUMNS]
 
 
 def encode_program(run: ProgramRun) -> bytes:
-    """Encode the program of a run with its namespace: its names, escaped."""
+    """Return the five names of a run's program, namespace first, escaped and joined; without id and start."""
     names = (run.namespace, run.application, run.version, run.type, run.program)
     return SEPARATOR.join(map(escape, names))
 
@@ -168,12 +173,12 @@ def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
 
 
 def reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
-    """Return the sort key of a run, given its start and id: the order of references."""
+    """Return the key by which (start, id) of runs sort as references do: newest first, then by escaped id."""
     return -run[0], escape(run[1])
 
 
 def token_of(row: Row, day: int) -> bytes | None:
-    """Return the token of a day in a row of a calendar; None without any: no run of the day is confirmed."""
+    """Return the token of a day in a calendar row; None without any: then no run of the day is confirmed."""
     cell = row.get(calendars.day_column(calendars.TOKEN, day))
     return None if cell is None else cell.value
 
@@ -196,7 +201,7 @@ def has_token(seal: bytes, token: bytes) -> bool:
 
 
 def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
-    """Return the runs of a day by program, from a seal. Raises CorruptRow."""
+    """Return the runs of a day by program from the value of a seal, whatever its token. Raises CorruptRow."""
     try:
         cell = _decoder.decode(value)
     except msgspec.MsgspecError as error:

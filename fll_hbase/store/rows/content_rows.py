@@ -40,7 +40,7 @@ class EncodedContent:
 
 
 def encode_content(info: FieldLineageInfo) -> EncodedContent:
-    """Encode the rows shared by all runs with these operations. Raises TooLarge naming the cell."""
+    """Return the cells that all runs with these operations share. Raises TooLarge naming the cell."""
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
     data = tuple(_data_puts(info))
     return EncodedContent(endpoints, tuple(catalogue_puts(info)), data)
@@ -120,7 +120,7 @@ def has_same_operations(row: Row, content: EncodedContent) -> bool:
 
 
 def decode_operation(cell: Cell) -> Operation:
-    """Decode the operation of one cell. Raises CorruptRow."""
+    """Return the operation in one cell. Raises CorruptRow."""
     try:
         return checksums.operation_from_json(cell.value)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -128,7 +128,7 @@ def decode_operation(cell: Cell) -> Operation:
 
 
 def decode_operation_names(cell: Cell) -> list[str]:
-    """Decode the sorted operation names of a content row. Raises CorruptRow."""
+    """Return the sorted operation names in a cell of a content row. Raises CorruptRow."""
     try:
         return [str(name) for name in json.loads(cell.value)]
     except (ValueError, TypeError, RecursionError) as error:
@@ -145,7 +145,7 @@ def decode_ranges(cell: Cell) -> Iterator[int]:
 
 
 def encode_ranges(bits: int) -> bytes:
-    """Encode a set of bit numbers: `0-2,7` for bits 0, 1, 2 and 7."""
+    """Return the numbers of the bits that are set as ranges: `0-2,7` for bits 0, 1, 2 and 7; b"" for 0."""
     # By a pattern over the binary digits: shifting a number of n bits n times would cost the square of n.
     digits = bin(bits)[:1:-1]
     spans = (match.span() for match in re.finditer("1+", digits))
@@ -155,6 +155,7 @@ def encode_ranges(bits: int) -> bytes:
 
 
 def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str, set[str]]) -> Iterator[Put]:
+    """Yield the catalogue cells of fields that are written (backward) or read (forward), with their types."""
     row = layout.dataset_row(dataset)
     for field, types in types_by_field.items():
         column = layout.field_column(direction, field)
@@ -164,6 +165,7 @@ def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str
 
 
 def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> Iterator[Put]:
+    """Yield the catalogue cell of a field's type; none for an empty one. Raises TooLarge."""
     if type_:
         typed_column = layout.typed_value_column(column, checksums.digest(type_.encode()))
         label = f"the type of field {field.name!r} of {field.dataset}"
@@ -171,6 +173,7 @@ def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> It
 
 
 def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
+    """Yield the catalogue cell of a dataset's description; none for an empty one. Raises TooLarge."""
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
         label = f"the description of {dataset}"
@@ -237,8 +240,10 @@ def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction
 
 
 def _count_spans(bits: int) -> int:
+    """Return the number of runs of successive bits that are set."""
     return (bits & ~(bits << 1)).bit_count()
 
 
 def _json(value: Any) -> bytes:
+    """Return a value as compact UTF-8 JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

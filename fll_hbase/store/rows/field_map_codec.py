@@ -29,7 +29,7 @@ _SPANS = re.compile(r"([0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)?")
 
 
 def decode_field_map(row: Row) -> FieldMap:
-    """Decode the field map of a content row, of either form. Raises CorruptRow."""
+    """Return the field map of a content row, of either form. Raises CorruptRow, also without that cell."""
     try:
         data = json.loads(row[layout.FIELD_MAP].value)
         return _from_form_1(data) if isinstance(data["dropped"], list) else _from_json(data)
@@ -38,12 +38,12 @@ def decode_field_map(row: Row) -> FieldMap:
 
 
 def encode_field_map(field_map: FieldMap) -> bytes:
-    """Encode a field map in the newest form."""
+    """Return a field map as JSON in the newest form."""
     return json.dumps(_to_json(field_map), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def encode_positions(positions: Sequence[int]) -> str:
-    """Encode positions in their order, each run of successive ones as a span: `5-7,0` is 5, 6, 7, 0."""
+    """Return positions in their order as text, successive ones as a span: `5-7,0` is 5, 6, 7, 0."""
     spans: list[list[int]] = []
     for position in positions:
         if spans and spans[-1][1] + 1 == position:
@@ -54,9 +54,9 @@ def encode_positions(positions: Sequence[int]) -> str:
 
 
 def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
-    """Decode at most `count_max` positions.
+    """Return the positions in a text of `encode_positions`, in their order; () for an empty text.
 
-    Raises ValueError if any is not below `stop`, if there are more, or if the text has another form.
+    Raises ValueError if any is not below `stop`, if there are more than `count_max`, or for another form.
     """
     if not _SPANS.fullmatch(text):
         raise ValueError(f"{text[:200]!r} is not a list of positions")
@@ -78,7 +78,7 @@ def _iter_positions(text: str, stop: int) -> Iterator[int]:
 
 
 def _to_json(field_map: FieldMap) -> dict[str, Any]:
-    """Return the JSON of a field map: datasets and fields by position, sets by number."""
+    """Return the JSON object of a field map: datasets and fields by position, sets by number."""
     fields: dict[Dataset, list[str]] = {source: [] for source in field_map.sources}
     for field in field_map.fields:
         fields[field.dataset].append(field.name)
@@ -105,7 +105,7 @@ def _to_json(field_map: FieldMap) -> dict[str, Any]:
 
 
 def _set_to_json(field_set: FieldSet) -> list[str]:
-    """Return the four members of a set as positions, without empty ones at the end."""
+    """Return the four members of a set as texts of positions, without empty ones at the end."""
     members = (field_set.direct, field_set.indirect, field_set.direct_sets, field_set.indirect_sets)
     texts = [encode_positions(positions) for positions in members]
     while texts and not texts[-1]:
@@ -161,7 +161,7 @@ def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
 
 
 def _checked_number(number: Any, sets: Sequence[FieldSet]) -> int:
-    """Return the number of a set. Raises IndexError if the set does not exist."""
+    """Return `number` as it is. Raises IndexError if there is no set of this number."""
     _item(sets, number)
     return int(number)
 
@@ -173,21 +173,24 @@ def _check_names(names: Sequence[object]) -> None:
 
 
 def _item(items: Sequence[T], index: int) -> T:
-    """Return an item. Raises IndexError beyond the end, and for a negative index, which Python permits."""
+    """Return `items[index]`. Raises IndexError beyond the end, and for a negative index."""
     if index < 0:
         raise IndexError(f"{index} is not an index")
     return items[index]
 
 
 def _sources(data: dict[str, Any]) -> tuple[Dataset, ...]:
+    """Return the source datasets of a JSON object of either form, in order."""
     return tuple(Dataset(namespace, name) for namespace, name, _ in data["sources"])
 
 
 def _destinations(data: dict[str, Any]) -> tuple[Dataset, ...]:
+    """Return the destination datasets of a JSON object of either form, in order."""
     return tuple(Dataset(namespace, name) for namespace, name in data["destinations"])
 
 
 def _fields(data: dict[str, Any]) -> tuple[DatasetField, ...]:
+    """Return the fields of all sources of a JSON object, in the order of positions. Raises ValueError."""
     for _, _, names in data["sources"]:
         _check_names(names)
     return tuple(
@@ -198,6 +201,7 @@ def _fields(data: dict[str, Any]) -> tuple[DatasetField, ...]:
 
 
 def _generated(data: dict[str, Any], destinations: Sequence[Dataset]) -> tuple[DatasetField, ...]:
+    """Return the fields that are made of no field, by destination. Raises IndexError."""
     return tuple(
         DatasetField(_item(destinations, index), name) for index, names in data["generated"] for name in names
     )
@@ -210,6 +214,7 @@ def _from_form_1(data: dict[str, Any]) -> FieldMap:
     sets: dict[FieldSet, int] = {}
 
     def number_of(direct: str, indirect: str) -> int:
+        """Return the number of the set of these direct and indirect fields; add it if it is new."""
         field_set = FieldSet(_bit_positions(direct, len(fields)), _bit_positions(indirect, len(fields)))
         return sets.setdefault(field_set, len(sets))
 

@@ -72,7 +72,7 @@ def to_text(key: bytes) -> str:
 
 
 def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
-    """Return a cell decoded and cut; if it cannot be decoded, its bytes as written in Python."""
+    """Return a cell with its value decoded and cut; if that fails, with its bytes as Python writes them."""
     heads = _VALUES.get(key[:2], {})
     decode = next((heads[head] for head in heads if column.startswith(head)), _text)
     is_readable = True
@@ -84,22 +84,27 @@ def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
 
 
 def _cut(text: str) -> str:
+    """Return a text, cut to VALUE_CHARACTERS_MAX characters with an ellipsis at the end if it is longer."""
     return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
 
 
 def _dataset(dataset: Dataset) -> Parts:
+    """Return namespace and name of a dataset."""
     return {"namespace": dataset.namespace, "name": dataset.name}
 
 
 def _content(key: bytes) -> Parts:
+    """Return the checksum in a content row's key. Raises CorruptRow."""
     return {"checksum": ranges.checksum_of(key)}
 
 
 def _run(key: bytes) -> Parts:
+    """Return the run id in a run row's key. Raises CorruptRow."""
     return {"run": ranges.run_of(key)}
 
 
 def _reference(key: bytes) -> Parts:
+    """Return dataset, start and run id in the key of a reference. Raises CorruptRow."""
     segments = _segments(key, 5)
     tail = layout.parse_reference_tail(SEPARATOR.join(segments[3:]))
     return {**_dataset(ranges.dataset_of(key)), "startMs": tail.start_ms, "run": tail.run}
@@ -127,49 +132,58 @@ def _way(key: bytes) -> Parts:
 
 
 def _calendar(key: bytes) -> Parts:
+    """Return checksum and begin of the period in the key of a calendar. Raises CorruptRow."""
     checksum, period = calendars.parse_calendar(key)
     return {"checksum": checksum, "periodMs": _period_ms(period)}
 
 
 def _period_ms(period: int) -> int:
+    """Return the begin of a period in milliseconds since 1970."""
     return period * calendars.PERIOD_DAYS * DAY_MS
 
 
 def _run_index(key: bytes) -> Parts:
+    """Return namespace, start and run id in a key of the run index. Raises CorruptRow."""
     namespace, tail = layout.split_run_index_key(key)
     reference = layout.parse_run_index_tail(tail)
     return {"namespace": unescape(namespace), "startMs": reference.start_ms, "run": reference.run}
 
 
 def _catalogue(key: bytes) -> Parts:
+    """Return the dataset in the key of a catalogue row or an alias row. Raises CorruptRow."""
     _segments(key, 3)
     return _dataset(ranges.dataset_of(key))
 
 
 def _tags(key: bytes) -> Parts:
+    """Return the field in the key of a row of tags. Raises CorruptRow."""
     field = layout.parse_tagged_field(key)
     return {**_dataset(field.dataset), "field": field.name}
 
 
 def _tag_index(key: bytes) -> Parts:
+    """Return the tag and the field in a key of the tag index. Raises CorruptRow."""
     tag, field = layout.parse_tag_index(key)
     return {"tag": tag, **_dataset(field.dataset), "field": field.name}
 
 
 def _policy(key: bytes) -> Parts:
+    """Return the name in the key of a policy. Raises CorruptRow."""
     return {"policy": layout.parse_policy(key)}
 
 
 def _digest(key: bytes) -> Parts:
+    """Return the digest in the key of an event body. Raises CorruptRow."""
     return {"digest": layout.decode_checksum(_segments(key, 2)[1])}
 
 
 def _property(key: bytes) -> Parts:
+    """Return the name in the key of a property of the store. Raises CorruptRow."""
     return {"property": unescape(_segments(key, 2)[1])}
 
 
 def _other(key: bytes) -> Parts:
-    """Raise CorruptRow: the prefix of this key is unknown."""
+    """Raise CorruptRow always: keys with this prefix are unknown."""
     raise CorruptRow("this release knows no row of this kind")
 
 
@@ -198,16 +212,17 @@ _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
 
 
 def _text(value: bytes) -> str:
+    """Return a value that is text. Raises ValueError if it is not UTF-8."""
     return value.decode()
 
 
 def _names(value: bytes) -> str:
-    """Decode escaped names of a program: application, version, type, program."""
+    """Return escaped names of a program, joined by `|`, as text with spaces; "" for no names."""
     return " ".join(unescape(name) for name in value.split(SEPARATOR)) if value else ""
 
 
 def _commit(value: bytes) -> str:
-    """Decode the value of a document or of a commit record."""
+    """Return a document or commit record as text: checksum, start, state, then program and details if any."""
     head = run_rows.decode_head(value)
     shown = f"{head.checksum} start {head.start_ms} {head.state.value}"
     if run_rows.is_head_only(value):
@@ -218,7 +233,7 @@ def _commit(value: bytes) -> str:
 
 
 def _seal(value: bytes) -> str:
-    """Decode a seal: the number of runs of each program, and the ids that it lists."""
+    """Return a seal as text: for each program the number of runs, and the ids that it lists."""
     texts = []
     # Starts are shown nowhere, so that any day will do.
     for part in calendar_rows.decode_seal(value, 0):
@@ -228,7 +243,7 @@ def _seal(value: bytes) -> str:
 
 
 def _json(value: bytes) -> str:
-    """Check that a value is JSON; return it as it is stored."""
+    """Return a value as it is stored. Raises CorruptRow if it is not JSON."""
     try:
         msgspec.json.decode(value)
     except msgspec.DecodeError as error:

@@ -50,12 +50,12 @@ class LatestDocument(NamedTuple):
 
 
 def head_of(committed: CommittedRun) -> CommittedHead:
-    """Return the head of a committed run."""
+    """Return checksum, start and state of a committed run."""
     return CommittedHead(committed.checksum, committed.run.start_ms, committed.run.state)
 
 
 def encode_head(head: CommittedHead) -> bytes:
-    """Encode the commit value of a run recorded by events; its program is read from its events."""
+    """Return the commit value of a run recorded by events: without names, which are read from its events."""
     # With names in each commit record and reference a run would need half as much space again (decision 12).
     return b"%b|%d|%b" % (head.checksum.encode(), head.start_ms, head.state.value.encode())
 
@@ -144,7 +144,7 @@ def stored_document(key: bytes, row: Row, value: bytes) -> Put:
 
 
 def document_values(row: Row) -> list[bytes]:
-    """Return the values of all documents of a run row, oldest first."""
+    """Return the values of all documents of a run row, the lowest number first."""
     return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]
 
 
@@ -154,7 +154,7 @@ def input_count(row: Row) -> int:
 
 
 def commit_count(row: Row, value: bytes) -> int:
-    """Return the count under which `value` becomes the valid commit record.
+    """Return the count under which `value` becomes the valid commit record of a run row.
 
     That is the number of inputs. If a record has that count or a greater one, it is the greatest count of all
     records, or one more if a record of that count has another value.
@@ -172,6 +172,7 @@ def commit_count(row: Row, value: bytes) -> int:
 
 
 def _count_in(column: bytes) -> int:
+    """Return the count in the column of a commit record. Raises ValueError for a column without one."""
     return int(column[len(layout.COMMIT) :][:8], 16)
 
 
@@ -184,14 +185,14 @@ def event_put(row: bytes, event: RunEvent) -> Put:
 
 
 def decode_events(row: Row) -> list[RunEvent]:
-    """Decode the events of a run row, sorted. Raises CorruptRow."""
+    """Return the events of a run row, sorted; [] without any. Raises CorruptRow."""
     return sort_events(
         _decode_event(column, cell) for column, cell in row.items() if column.startswith(layout.EVENT)
     )
 
 
 def event_body_put(digest: str, body: bytes) -> Put:
-    """Return the cell of one event body. Raises TooLarge."""
+    """Return the cell of one event body, given its digest. Raises TooLarge above CELL_BYTES_MAX."""
     return checked_put(layout.event_body_row(digest), layout.EVENT_BODY, body, "the lineage of the event")
 
 
@@ -225,23 +226,24 @@ def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, prog
 
 @lru_cache(maxsize=4_096)
 def _reference_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
+    """Return the key prefixes of a content's references, one for each dataset it writes or reads; cached."""
     return tuple(
         layout.reference_prefix(direction, dataset) for direction, dataset in endpoints.by_direction()
     )
 
 
 def reference_column(checksum: str, *, failed: bool) -> bytes:
-    """Return the column of a content in the references of a run that failed or did not."""
+    """Return the column that a run's references have: of its content, and of failed or other runs."""
     return (layout.FAILED_REFERENCE if failed else layout.REFERENCE) + checksum.encode()
 
 
 def encode_program(run: ProgramRun) -> bytes:
-    """Encode the value of the references of a run that a document describes."""
+    """Return application, version, type and program of a run, escaped and joined: the value of references."""
     return SEPARATOR.join(map(escape, (run.application, run.version, run.type, run.program)))
 
 
 def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
-    """Return the length in bytes of the longest reference key of a content without its tail."""
+    """Return the length in bytes of the longest prefix of a content's references; 0 without datasets."""
     return max(map(len, _reference_prefixes(endpoints)), default=0)
 
 
@@ -254,10 +256,12 @@ def run_index_put(committed: CommittedRun) -> Put:
 
 @lru_cache(maxsize=4_096)
 def _run_index_parts(namespace: str, program: str) -> tuple[bytes, bytes]:
+    """Return the key prefix and the column of a program in the run index; cached."""
     return layout.run_index_prefix(namespace), layout.run_index_column(program)
 
 
 def _decode_event(column: bytes, cell: Cell) -> RunEvent:
+    """Return the event in a cell of a run row. Raises CorruptRow."""
     try:
         event_type, lineage_digest, facts_digest = cell.value.decode().split("|")
         return RunEvent(layout.event_time_ms(column), EventType(event_type), lineage_digest, facts_digest)
@@ -266,12 +270,12 @@ def _decode_event(column: bytes, cell: Cell) -> RunEvent:
 
 
 def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
-    """Return the cell. Raises TooLarge, naming what `label` says, if it exceeds CELL_BYTES_MAX."""
+    """Return the cell. Raises TooLarge, with `label` as the name of the value, above CELL_BYTES_MAX."""
     if len(value) > CELL_BYTES_MAX:
         raise TooLarge(f"{label} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
     return Put(row, column, value)
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
-    """Return one put for each cell: the last one."""
+    """Return one put for each cell, the last one of it; in the order in which cells first appear."""
     return list({(put.row, put.column): put for put in puts}.values())

@@ -34,17 +34,17 @@ def tag_batches(tags: list[FieldTag]) -> list[Batch]:
 
 
 def index_put(tag: FieldTag) -> Put:
-    """Return the cell that lists a field by its tag."""
+    """Return the cell of the index that lists the field of a tag under this tag."""
     return Put(layout.tag_index_row(tag.tag, tag.field), layout.TAGGED, b"")
 
 
 def removal(field: DatasetField, tag: str) -> Put:
-    """Return the cell that marks a tag as removed."""
+    """Return the cell that marks a tag of a field as removed."""
     return Put(layout.tags_row(field), layout.tag_column(tag), REMOVED)
 
 
 def decode_tags(key: bytes, row: Row) -> Iterator[FieldTag]:
-    """Yield the tags of a row that are not removed. Raises CorruptRow."""
+    """Yield the tags of a row that are not removed; ignore columns of another kind. Raises CorruptRow."""
     with in_row(key):
         field = layout.parse_tagged_field(key)
         for column, cell in row.items():
@@ -54,7 +54,7 @@ def decode_tags(key: bytes, row: Row) -> Iterator[FieldTag]:
 
 
 def decode_tag(field: DatasetField, column: bytes, cell: Cell) -> FieldTag | None:
-    """Decode one tag; return None for a removed one. Raises CorruptRow."""
+    """Return the tag of a field in one cell; None for a removed one. Raises CorruptRow."""
     tag = layout.parse_tag(column)
     if cell.value == REMOVED:
         return None
@@ -66,6 +66,7 @@ def decode_tag(field: DatasetField, column: bytes, cell: Cell) -> FieldTag | Non
 
 
 def _tag_put(tag: FieldTag) -> Put:
+    """Return the cell of a tag in the row of its field. Raises TooLarge."""
     value = msgspec.json.encode(_Value(tag.at_ms, tag.note.by, tag.note.description))
     label = f"tag {tag.tag!r} of field {tag.field.name!r} of {tag.field.dataset}"
     return checked_put(layout.tags_row(tag.field), layout.tag_column(tag.tag), value, label)

@@ -52,7 +52,7 @@ class DocumentSequence:
         return any(start >= self.offset.index + self.position for start in starts)
 
     def _suffix_starts(self, stored: Sequence[bytes]) -> list[int]:
-        """Return the indexes from which the stored documents are this one and some of its followers."""
+        """Return the indexes in `stored` from which to its end it equals this document and its followers."""
         following = self.values[self.position :]
         lengths = range(1, min(len(stored), len(following)) + 1)
         return [
@@ -78,12 +78,12 @@ class RunBatch:
 
 
 def single_batch(run_input: RunInput) -> RunBatch:
-    """Return the batch of the only input of a call."""
+    """Return the batch for the only input of a call."""
     return RunBatch(run_id_of(run_input), [0], [run_input], None)
 
 
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
-    """Yield rounds that contain no run twice; each has to end before the next one begins.
+    """Yield rounds, lists of batches that contain no run twice; each has to end before the next one begins.
 
     Documents of one run are in consecutive rounds, in order. Events of one run are in one batch, unless a
     document of that run is between them.
@@ -151,7 +151,7 @@ def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequ
 
 
 def _document_value(document: RecordedRun) -> bytes:
-    """Return the stored value of a document, or nothing for one that no cell can hold."""
+    """Return the value of a document in its cell; b"" for one that is too large for a cell."""
     try:
         return run_rows.encode_run(CommittedRun(document.info.checksum, document.run))
     except TooLarge:
@@ -159,5 +159,5 @@ def _document_value(document: RecordedRun) -> bytes:
 
 
 def run_id_of(run_input: RunInput) -> str:
-    """Return the id of the run that is recorded."""
+    """Return the run id of a document or event."""
     return run_input.run.run if isinstance(run_input, RecordedRun) else run_input.run

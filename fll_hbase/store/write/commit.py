@@ -82,9 +82,9 @@ class RunCommitter:
         return [results[position] for position in range(len(inputs))]
 
     def recommit(self, runs: Sequence[str]) -> Rejections:
-        """Put ways, days, references and commit records of run ids again, computed from their rows.
+        """Put ways, days, references and commit records of runs again, computed from their rows, by run id.
 
-        Returns the errors of runs where that is impossible. Raises StoreUnavailable.
+        Returns the errors, by run id, of runs where that is impossible. Raises StoreUnavailable.
         """
         rejections: Rejections = {}
         self._ways.forget()
@@ -152,7 +152,7 @@ class RunCommitter:
         )
 
     def _read_current_state(self, runs: Sequence[PendingRun], rejections: Rejections) -> list[PendingRun]:
-        """Step 1: read the run rows and set `cells` of each run to those that its row does not have yet.
+        """Read the run rows (step 1) and set `cells` of each run to those that its row does not have yet.
 
         Adds a rejection for a run whose row cannot be read, whose input is too large, or that is of another
         program. Returns the runs without a rejection, in their order.
@@ -171,9 +171,9 @@ class RunCommitter:
         bodies: Mapping[str, bytes],
         began_ms: int,
     ) -> None:
-        """Step 3: put catalogue, contents, event bodies and the cells of the run rows, in this order.
+        """Put catalogue, contents, event bodies and the cells of the run rows, in this order (step 3).
 
-        Raises _DeadlineExceeded; batches that were put before it stay.
+        Then no `cells` are left in the runs. Raises _DeadlineExceeded; batches that were put before it stay.
         """
         batches: list[Batch] = []
         if contents or bodies:
@@ -229,7 +229,7 @@ class RunCommitter:
         return again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Step 4: read the run rows again and set the commit record of each run.
+        """Read the run rows again and set commit record and former day of each run (step 4).
 
         Adds a rejection for a run whose row cannot be read or whose record is too large to store.
         """
@@ -271,9 +271,9 @@ class RunCommitter:
         return endpoints
 
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:
-        """Step 6: return the runs that start over: with new inputs or a deleted content.
+        """Return those of the runs that start over: with new inputs or a deleted content (step 6).
 
-        All of them if the pass took more than half of the grace period.
+        All of them if the pass took more than half of the grace period. Missing contents count as not fresh.
         """
         content_keys = {
             layout.content_row(run.committed.checksum): run.committed.checksum
@@ -312,7 +312,7 @@ class RunCommitter:
         return self._clock() - began_ms > self._pass_max_ms
 
     def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
-        """Yield runs with their stored row, empty for a new run; the rows are read in one call."""
+        """Yield each run with its stored row, {} for a new run; the rows are read in one call."""
         pending = list(pending)
         # One call for all runs of the pass, not a round trip for each.
         rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
@@ -339,9 +339,9 @@ def _restrict_to(
 def _split_by_content(
     pending: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints], rejections: Rejections
 ) -> tuple[list[PendingRun], list[PendingRun]]:
-    """Return the runs to commit, and those that start over because the latest content was deleted.
+    """Return the runs to commit, and those that start over because their latest content was deleted.
 
-    Adds a rejection for each run that has no document to put again.
+    The latter get their own document in `cells` once more; one that has none is added to `rejections`.
     """
     ready: list[PendingRun] = []
     again: list[PendingRun] = []
@@ -360,7 +360,7 @@ def _split_by_content(
 
 
 def _committed_day(row: Row) -> ContentDay | None:
-    """Return what the valid commit record of a run row counts for; None without one that can be read."""
+    """Return the content and day that a run row counts for; None without a commit record that can be read."""
     value = run_rows.commit_value(row)
     if value is None:
         return None
@@ -373,7 +373,7 @@ def _committed_day(row: Row) -> ContentDay | None:
 
 
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> list[Put]:
-    """Return the references of the committed runs, and their rows in the run index."""
+    """Return the references of the committed runs, and their rows in the run index. Raises TooLarge."""
     puts: list[Put] = []
     for run in ready:
         if run.committed:
@@ -386,7 +386,7 @@ def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, Content
 def _content_batches(
     contents: Sequence[EncodedContent], catalogue_of_events: Iterable[Put] = ()
 ) -> list[Batch]:
-    """Return the catalogue cells of contents, with further ones, and then the cells of the contents."""
+    """Return two batches: catalogue cells of the contents and of events, each once; then the content rows."""
     # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
     # them. Contents and bodies name the same datasets again and again: one put for each cell.
     catalogue = [put for content in contents for put in content.catalogue]
@@ -397,7 +397,7 @@ def _content_batches(
 
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:
-    """Yield the catalogue cells of new event bodies."""
+    """Yield the catalogue cells of the events of these runs whose bodies are to be put."""
     if not bodies:
         return
     # From each body alone, not from the merged run: cells that depend on the order of arrival would differ

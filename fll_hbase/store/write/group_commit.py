@@ -32,6 +32,7 @@ class _CommitRequest:
     done: bool = False
 
     def finish(self, result: CommitResult | BaseException) -> None:
+        """Note the result, or the error to raise, and this thread; the request is done then."""
         self.result = result
         self.thread_id = threading.get_ident()
         # Last: the thread of the request looks at nothing else before it.

@@ -73,15 +73,15 @@ class PendingRun(ABC):
 
     @abstractmethod
     def load(self, row: Row, events: EventMerger) -> None:
-        """Step 1: set `cells` to what the current run row lacks of the input, none for a resend.
+        """Set `cells` to what the current run row lacks of the input, none for a resend (step 1).
 
         Raises TooLarge, CorruptRow, or RunIdConflict for a run of another program.
         """
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Step 4: compute the commit record of the row, whoever wrote its documents.
+        """Set the commit record to that of the latest document of the row, whoever wrote it (step 4).
 
-        Raises StoreUnavailable if a cell that was put is not in the row, or CorruptRow.
+        Raises StoreUnavailable if the row has no document, though one was put, or CorruptRow.
         """
         # Whoever wrote it: a writer that died between steps 3 and 5 is completed by the next one.
         latest = run_rows.latest_document(row)
@@ -95,13 +95,13 @@ class PendingRun(ABC):
         self._count(row)
 
     def _count(self, row: Row) -> None:
-        """Take the counts of documents, events and commits from the stored run row."""
+        """Set `input_count` to that of the run row, and `commit_count` to the one for `commit_value`."""
         self.input_count = run_rows.input_count(row)
         self.commit_count = run_rows.commit_count(row, self.commit_value)
 
     @abstractmethod
     def put_again(self) -> None:
-        """Add input that the row had to `cells`: a pass took so long that it may be deleted by now."""
+        """Add the input that the row had already to `cells`: after a slow pass it may be deleted by now."""
 
     @abstractmethod
     def append_again(self) -> None:
@@ -133,9 +133,9 @@ class PendingDocument(PendingRun):
     overtaken_by: bytes | None = None
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the document under the next number; empty if the last documents are just resent.
+        """Set `cells` to the document under the next number; none if the last documents are just resent.
 
-        Raises RunIdConflict if the run id belongs to another program.
+        Raises RunIdConflict if the run id belongs to another program, and CorruptRow.
         """
         self.previous_value = run_rows.commit_value(row)
         # Before any cell is put. The usual resend equals the commit record, which then needs no decoding.
@@ -169,7 +169,7 @@ class PendingDocument(PendingRun):
         self.number = latest.number if latest else self.number
 
     def put_again(self) -> None:
-        """Add the cell of the document to `cells`, with its number.
+        """Set `cells` to the cell that the document has, under the same number.
 
         With the next number, this put could land after the same call was sent again, and after a later
         document of it took that number.
@@ -182,7 +182,7 @@ class PendingDocument(PendingRun):
         self._append(self.value if self.overtaken_by is None else self.overtaken_by)
 
     def _append(self, value: bytes) -> None:
-        """Set the cell that this document is put into: a new one of the next number."""
+        """Set `cells` to a new cell for this value under the present number."""
         self.cell = run_rows.document_put(self.key, self.number, value)
         self.cells = [self.cell]
 
@@ -289,7 +289,7 @@ class PendingRecommit(PendingEvents):
 
 
 def recommit_of(run: str) -> PendingRecommit:
-    """Return the re-commit of a stored run."""
+    """Return a stored run, by id, as one in flight whose commit record and index rows are put again."""
     return PendingRecommit(run=run, key=layout.run_row(run), incoming=())
 
 

@@ -38,12 +38,12 @@ class FreshnessCache(Generic[K]):
         self._lock = threading.Lock()
 
     def is_fresh(self, name: K, now_ms: int) -> bool:
-        """Return whether a name was added with a time after `now_ms`."""
+        """Return whether a name was added with a time after `now_ms`; False for one that was never added."""
         with self._lock:
             return now_ms < self._until_ms.get(name, now_ms)
 
     def add(self, name: K, until_ms: int) -> None:
-        """Add a name that can be relied on before `until_ms`."""
+        """Add a name that can be relied on before `until_ms`, in place of its former time."""
         with self._lock:
             self._until_ms[name] = until_ms
 
@@ -73,7 +73,7 @@ class ContentRefresher:
     def contents_to_put(
         self, infos: Mapping[str, FieldLineageInfo | None], now_ms: int, rejections: Rejections
     ) -> list[EncodedContent]:
-        """Return the contents, given by run id, that are missing or old.
+        """Return those of the contents, given by run id, that are missing or too old to rely on, each once.
 
         Adds a ChecksumConflict or TooLarge to `rejections` for each run whose content cannot be stored.
         """
@@ -99,7 +99,7 @@ class ContentRefresher:
     def bodies_to_put(
         self, pending: Sequence[PendingRun], now_ms: int, rejections: Rejections
     ) -> dict[str, bytes]:
-        """Return the event bodies by digest that are missing or old.
+        """Return those of the runs' event bodies, by digest, that are not stored or too old to rely on.
 
         Adds a ChecksumConflict to `rejections` for each run whose digest belongs to another body.
         """
@@ -151,6 +151,7 @@ class ContentRefresher:
         return self._is_young(checksum, oldest_ms, now_ms)
 
     def _is_young(self, name: str, stamp_ms: int, now_ms: int) -> bool:
+        """Return whether `name`, put at `stamp_ms`, can be relied on at `now_ms`; cache until when it can."""
         # From the timestamp of the cell: counted from the time of this read it would be trusted too long.
         self._cache.add(name, stamp_ms + self._lifetime_ms)
         return self._cache.is_fresh(name, now_ms)
@@ -186,12 +187,12 @@ class WayWriter:
             self._fresh.add(way, began_ms + self._lifetime_ms)
 
     def forget(self) -> None:
-        """Put all ways again, whenever they were put, and the mark."""
+        """Make the next passes put all ways, and the mark, again, whenever they were put."""
         self._fresh.clear()
         self._is_mark_old = True
 
 
 def way_puts(ways: Iterable[_Way], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
-    """Yield the rows of ways."""
+    """Yield the cells of ways, given by checksum and period; `endpoints` are by checksum."""
     for checksum, period in ways:
         yield from calendar_rows.way_puts(checksum, period, endpoints[checksum])

@@ -69,9 +69,9 @@ class DaySealer:
         self._age_ms = GRACES * grace_ms
 
     def seal(self, requests: Iterable[SealRequest]) -> int:
-        """Seal the requested days that are old enough and unsealed; return how many were.
+        """Seal the requested days that are old enough and unsealed; return the number of seals that were put.
 
-        Raises StoreUnavailable and CorruptRow.
+        Raises StoreUnavailable and CorruptRow; what was sealed before stays.
         """
         count = 0
         requests = iter(requests)
@@ -104,11 +104,11 @@ class DaySealer:
         }
 
     def is_old(self, stamp_ms: int) -> bool:
-        """Return whether a token that was put at that time may be sealed."""
+        """Return whether a token put at `stamp_ms` (ms since 1970) is older than GRACES grace periods."""
         return self._clock() - stamp_ms > self._age_ms
 
     def _old_tokens(self, request: SealRequest) -> dict[str, bytes]:
-        """Return the tokens of the days that may be sealed and are not, by content."""
+        """Return by checksum the tokens of requested days that are old enough, and not sealed with them."""
         keys = {ContentDay(checksum, request.day).row: checksum for checksum in request.checksums}
         column = calendars.day_column(calendars.TOKEN, request.day)
         columns = (column, calendars.day_column(calendars.SEAL, request.day))
@@ -123,7 +123,7 @@ class DaySealer:
         }
 
     def _is_purged(self, request: SealRequest) -> bool:
-        """Return whether references of the day may have been purged from the dataset."""
+        """Return whether references of the day may have been purged from the dataset of the request."""
         # After the references were read: a purge puts its horizon before it deletes any.
         row = self._table.get(calendars.horizon_row(request.dataset))
         begin_ms = calendars.day_window(request.day).start_ms
@@ -158,7 +158,7 @@ def count_runs(
 
 
 def _confirmed(table: Table, events: EventMerger, references: Mapping[bytes, Row]) -> Iterator[CommittedRun]:
-    """Yield the runs of references with which their run rows agree."""
+    """Yield the committed runs with which references, given by tail, agree in start, content and failure."""
     tails = {tail: layout.parse_reference_tail(tail) for tail in references}
     rows = run_rows.read_run_rows(table, (reference.run for reference in tails.values()))
     committed = events.committed_runs(rows)
@@ -198,11 +198,11 @@ class BackgroundSealer:
                     self._thread.start()
 
     def wait(self) -> None:
-        """Wait until everything that was offered is sealed."""
+        """Wait until everything that is queued was tried."""
         self._queue.join()
 
     def close(self) -> None:
-        """Wait for the request at work and drop the others."""
+        """Wait for the request at work, and leave the queued ones undone."""
         self._closed.set()
         with self._lock:
             thread = self._thread

@@ -60,7 +60,7 @@ def check(*, server: str | None, namespace: str | None, spool: Path | None) -> N
 
 
 def _check_spool(settings: CaptureSettings) -> bool:
-    """Report whether the spool can be opened; return that."""
+    """Print whether the spool can be opened, with its refused files; return whether it can."""
     try:
         spool = open_plan_spool(settings.spool)
         refused = len(spool.refused())
@@ -71,7 +71,7 @@ def _check_spool(settings: CaptureSettings) -> bool:
 
 
 def _check_server(settings: CaptureSettings) -> bool:
-    """Report whether the server accepts events; return that."""
+    """Send no events to the server and print whether it accepts them; return that."""
     try:
         with closing(HttpSession(settings.url, **_waits(), token=settings.token)) as session:
             session.record_events([])
@@ -125,15 +125,17 @@ def _check_lineage(settings: CaptureSettings, directory: str) -> bool:
 
 
 def _waits() -> dict[str, float]:
-    """Return how long requests are retried, and how long each waits for data."""
+    """Return, as arguments of a client, how long requests are retried and how long each waits for data."""
     read_seconds = query_read_seconds(config.from_environment())
     return {"timeout_seconds": QUERY_TIMEOUT_SECONDS, "read_seconds": read_seconds}
 
 
 def _last_line(text: str) -> str:
+    """Return the last line of a text without blank lines at its end; a phrase if there is none."""
     return (text.strip().splitlines() or ["no reason was given"])[-1]
 
 
 def _report(part: str, text: str, *, passed: bool) -> bool:
+    """Print whether a part passed, escaped for a terminal; return `passed`."""
     click.echo(escape_control(f"{'ok    ' if passed else 'FAULT '} {part}: {text}"))
     return passed

@@ -62,6 +62,7 @@ def send(*, directory: Path | None, server: str | None) -> None:
 
 
 def _summary(deliveries: Mapping[Path, PlanDelivery]) -> str:
+    """Return the numbers of events and applications that were sent, as text."""
     done = deliveries.values()
     left = sum(not delivery.is_complete for delivery in done)
     waiting = f", {left} of them may still be written to and stay" if left else ""

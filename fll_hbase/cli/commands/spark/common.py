@@ -86,7 +86,7 @@ class MemorySize(click.ParamType):  # type: ignore[type-arg]  # generic since cl
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the size. Raises BadParameter for text that would keep the JVM from starting."""
+        """Return the size as it was given. Raises BadParameter for anything but digits and k, m, g or t."""
         number, unit = str(value)[:-1], str(value)[-1:].lower()
         if not (number.isascii() and number.isdecimal() and unit in "kmgt"):
             self.fail(f"{value!r} is not a size such as 4g or 512m.", param, ctx)
@@ -155,12 +155,12 @@ def job_options(command: Command) -> Command:
 
 
 def reach_store(settings: Settings, *, create: bool, any_release: bool = False) -> None:
-    """Read from the store, within STORE_CHECK_SECONDS; with `create`, a SQLite file need not exist yet.
+    """Check that the store answers, within STORE_CHECK_SECONDS; retry while it is unavailable.
 
-    It creates no file: the job may still find that its checkpoint or directories belong to another store.
-
-    Raises ConfigurationError for a store that does not exist or is not one, or, unless `any_release`, for one
-    of an earlier release; StoreUnavailable for one that does not answer.
+    With `create`, a SQLite file need not exist yet; it is not created, since the job may still find that its
+    checkpoint or directories belong to another store. Raises ConfigurationError for a store that does not
+    exist or is not one, or, unless `any_release`, for one of an earlier release; StoreUnavailable for one
+    that does not answer.
     """
     patient = replace(settings, store_timeout_ms=STORE_CHECK_MS)
     try:
@@ -188,7 +188,7 @@ def _read(settings: Settings, create: bool, any_release: bool) -> None:
 
 
 def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
-    """Return the limit of an option. Raises BadParameter."""
+    """Return the limit that an option gives, NO_LIMIT for None; a callback of click. Raises BadParameter."""
     try:
         return NO_LIMIT if value is None else parse_limit(value)
     except ConfigurationError as error:
@@ -249,6 +249,7 @@ def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> I
 
 
 def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:
+    """Write an error to the summary file, if there is one; a failure to do so is only printed."""
     try:
         if file:
             write_summary(file, members)
@@ -258,6 +259,7 @@ def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:
 
 
 def _job_error(cause: str, where: str = "") -> click.ClickException:
+    """Return a ClickException for a job that ended by `cause`; `where`, if any, says where its trace is."""
     text = f"the job ended: {cause}; start it again when that is corrected"
     return click.ClickException(f"{text}; {where}" if where else text)
 

@@ -34,9 +34,9 @@ class ConfigFile:
 
 
 def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | None) -> ConfigFile:
-    """Make the options of a file the defaults of the command, as click's own `default_map`.
+    """Return the configuration of a file, and make its options the defaults of the command in `ctx`.
 
-    Raises BadParameter with the name or value that is wrong.
+    It is empty without a file. Raises BadParameter that names what is wrong in the file.
     """
     if file is None:
         return ConfigFile()
@@ -56,7 +56,7 @@ def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | No
 def parse_config(
     values: Mapping[str, Any], jobs: Mapping[str, Sequence[click.Option]], job: str
 ) -> ConfigFile:
-    """Return what a file configures for one job; its own table has priority over the rest of the file.
+    """Return what a file configures for `job`; its own table has priority over the rest of the file.
 
     At the top are settings and the options that all jobs have; a table `[job]` may have those of that job,
     too. All tables are checked. Raises ValueError for an unknown name or a value of the wrong type.
@@ -110,7 +110,7 @@ def _file_name(option: click.Option) -> str:
 
 
 def _items(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a table; `_` in a name, as settings have it, is the same as `-`."""
+    """Yield the names and values of a table, with `-` in place of each `_` in a name."""
     return ((name.replace("_", "-"), value) for name, value in values.items())
 
 
@@ -147,13 +147,14 @@ def _option_value(name: str, value: Any, option: click.Option) -> Any:
 
 
 def _setting_value(name: str, value: Any) -> str | int:
+    """Return a value of a setting. Raises ValueError unless it is a text or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"`{name}` is a text or a whole number, not {value!r}")
     return value
 
 
 def _text(name: str, value: Any) -> str:
-    """Return a value of TOML as text. Raises ValueError for bools, arrays and tables."""
+    """Return a value of TOML as text, a date in ISO 8601. Raises ValueError for bools, arrays and tables."""
     # TOML has dates: they are written as ISO 8601, which options accept.
     if isinstance(value, date):
         return value.isoformat()

@@ -124,6 +124,7 @@ def _export_changes(
     file_format: str,
     file_bytes: int,
 ) -> None:
+    """Run the job that appends what changed since the last export with this `state`; print its report."""
     spark_settings = _DELTA_SETTINGS if file_format == "delta" else {}
     with common.spark_job("export", settings, launch, defaults=spark_settings) as spark:
         from fll_hbase.spark.exports.lake_tables import LakeFormat

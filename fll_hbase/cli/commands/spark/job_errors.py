@@ -21,8 +21,8 @@ _ERRORS_MODULE = "fll_hbase.runtime.errors."
 def find_cause(text: str) -> str:
     """Return the cause of an error of Spark in one line, out of its Java and Python traces.
 
-    It is an error of this package if there is one, else the error that ended the Python worker, else the last
-    two causes of the Java trace, else the first line.
+    It is the last error of this package if there is one, else the error that ended the Python worker, else
+    the last two causes of the Java trace, else the first line that is not blank.
     """
     lines = text.splitlines()
     # An error of a worker arrives as text: its Python traceback, with class names, within a Java trace.

@@ -106,4 +106,5 @@ def stream(
 
 
 def _print_batch(batch: BatchReport) -> None:
+    """Print the report of a batch, as text on a terminal, else as one line of JSON."""
     common.print_summary(batch.summary(), lambda: str(batch))

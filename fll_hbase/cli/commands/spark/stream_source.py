@@ -22,7 +22,7 @@ class PositionParam(click.ParamType):  # type: ignore[type-arg]  # generic since
     name = "position"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the position as `parse_position` does. Raises BadParameter."""
+        """Return the position as `parse_position` does. Raises BadParameter for text that is not one."""
         try:
             return stream_options.parse_position(str(value), now_ms=now_ms())
         except ValueError as error:

@@ -35,7 +35,7 @@ class SummaryFile(click.ParamType):  # type: ignore[type-arg]  # generic since c
 def write_summary(path: Path, members: Mapping[str, Any]) -> None:
     """Replace the file by one JSON object; readers see the old file or all of the new one.
 
-    Raises ClickException if it cannot be written any more.
+    Raises ClickException if it cannot be written; the old file then stays.
     """
     unfinished = _unfinished(path)
     try:
@@ -47,5 +47,6 @@ def write_summary(path: Path, members: Mapping[str, Any]) -> None:
 
 
 def _unfinished(path: Path) -> Path:
+    """Return the path of the temporary file of this process, beside the one that it is to become."""
     # In the same directory, since a file is not renamed to another file system.
     return path.with_name(f".{path.name[:200]}.{os.getpid()}")

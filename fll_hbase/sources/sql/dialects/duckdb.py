@@ -11,7 +11,7 @@ _T = TokenType
 
 
 def with_created_pivot(tokens: Tokens) -> Tokens:
-    """Return the tokens of CREATE … AS PIVOT as those of a query of the PIVOT."""
+    """Return CREATE … AS PIVOT or UNPIVOT as CREATE … AS FROM (PIVOT …); other statements as they are."""
     if word_at(tokens, 0) != "CREATE":
         return tokens
     for number in range(3, len(tokens)):

@@ -107,5 +107,5 @@ class DialectFacts:
 
     @property
     def parser_name(self) -> str:
-        """Name of the dialect in the SQL library, whose own is standard SQL."""
+        """Name of the dialect in the SQL library: empty for `ansi`, the own dialect of the library."""
         return "" if self.name == "ansi" else self.name

@@ -34,6 +34,7 @@ def with_altered_tables(tokens: Tokens) -> Tokens:
 
 
 def _is_rename(tokens: Tokens, number: int) -> bool:
+    """Return whether RENAME TABLE or EXCHANGE TABLES is at a position, first or directly behind a `;`."""
     is_start = number == 0 or tokens[number - 1].token_type is _T.SEMICOLON
     return is_start and (word_at(tokens, number), word_at(tokens, number + 1)) in _STARTS
 

@@ -23,9 +23,9 @@ _SQLPLUS = re.compile(
 
 
 def with_branch_conditions(tokens: Tokens) -> Tokens:
-    """Return the tokens of a MERGE with each WHERE as the condition of its branch.
+    """Return a MERGE with the WHERE of each branch as the AND of its WHEN; other statements as they are.
 
-    DELETE WHERE becomes a branch of its own.
+    DELETE WHERE becomes a branch of its own behind the branch that it is in.
     """
     if word_at(tokens, 0) != "MERGE":
         return tokens
@@ -58,6 +58,7 @@ def _branch(branch: Tokens) -> Tokens:
 
 
 def _and(condition: Tokens, origin: Token) -> list[Token]:
+    """Return the tokens of `AND (condition)` at the position of `origin`; [] for an empty condition."""
     if not condition:
         return []
     opening, closing = new_token(_T.L_PAREN, "(", origin), new_token(_T.R_PAREN, ")", origin)

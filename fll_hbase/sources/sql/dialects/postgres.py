@@ -48,12 +48,12 @@ _NAMES: dict[type[exp.Expr], str] = {
 
 
 def postgres_name(node: exp.Expr, _: IsTable, function: FunctionName) -> str:
-    """Return the name of an expression, "" if it has none."""
+    """Return the name that PostgreSQL gives a column without alias; "" where it gives `?column?`."""
     return _name(node, function)[0]
 
 
 def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
-    """Return the name of an expression and its strength: 2, or 1 if a type or CASE gives it, else 0.
+    """Return the name of an expression and its strength: 2, 1 if a type or CASE gives it, 0 for no name.
 
     The rules are those of PostgreSQL's parser for a target without an alias.
     """
@@ -82,13 +82,14 @@ def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
 
 
 def _function_name(node: exp.Expr, function: FunctionName) -> str:
-    """Return the function that PostgreSQL names a column by; TRIM is `btrim`, `ltrim` or `rtrim`."""
+    """Return the name of a function as PostgreSQL names its column; for TRIM `btrim`, `ltrim` or `rtrim`."""
     if isinstance(node, exp.Trim):
         return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "btrim")
     return "btrim" if function(node) == "trim" else function(node)
 
 
 def _type_name(type_: exp.DataType) -> str:
+    """Return PostgreSQL's own name of a type, such as `int4` for INT; any other in lower case."""
     name = type_.this.name if isinstance(type_.this, exp.DType) else str(type_.this)
     return _TYPES.get(name, name.lower())
 

@@ -88,38 +88,48 @@ class _Printer:
         return method(self, node) if method else self._operation(node)
 
     def parentheses(self, node: exp.Expr) -> str:
+        """Return the text of what is in the parentheses, without them."""
         return self.text(node.this)
 
     def column(self, node: exp.Column) -> str:
+        """Return the dotted name of a column, without its first part if that is a table of the query."""
         parts = [part.name for part in node.parts]
         return ".".join(parts[1:] if len(parts) > 1 and self._is_table(parts[0]) else parts)
 
     def literal(self, node: exp.Expr) -> str:
+        """Return a number, word or text as it is, without quotes; TRUE and FALSE in lower case."""
         return node.sql().lower() if isinstance(node, exp.Boolean) else node.name
 
     def negative(self, node: exp.Expr) -> str:
+        """Return `-1` for a literal, `(- x)` for any other operand."""
         return self._fill("-{}" if isinstance(node.this, exp.Literal) else "(- {})", node.this)
 
     def negation(self, node: exp.Expr) -> str:
+        """Return `(NOT x)`; for a negated IS, `(x IS NOT y)`."""
         if isinstance(node.this, exp.Is):
             return self._fill("({} IS NOT {})", node.this.this, node.this.expression)
         return self._fill("(NOT {})", node.this)
 
     def between(self, node: exp.Expr) -> str:
+        """Return `between(x, low, high)`."""
         return self._fill("between({}, {}, {})", node.this, node.args["low"], node.args["high"])
 
     def in_list(self, node: exp.Expr) -> str:
+        """Return `(x IN (a, b))`; "" for IN with a query, or if a text is not known."""
         values, this = self._list(node.expressions), self.text(node.this)
         return f"({this} IN ({values}))" if this and values else ""
 
     def distinct(self, node: exp.Expr) -> str:
+        """Return `DISTINCT a, b`; "" if a text is not known."""
         values = self._list(node.expressions)
         return f"DISTINCT {values}" if values else ""
 
     def filter(self, node: exp.Expr) -> str:
+        """Return `f(x) FILTER (WHERE condition)`."""
         return self._fill("{} FILTER (WHERE {})", node.this, node.expression.this)
 
     def item(self, node: exp.Expr) -> str:
+        """Return `x[i]`; "" if there is not exactly one index."""
         return self._fill("{}[{}]", node.this, *node.expressions) if len(node.expressions) == 1 else ""
 
     def _operation(self, node: exp.Expr) -> str:
@@ -132,6 +142,7 @@ class _Printer:
         return f"(NOT {text})" if text and node.args.get("negate") else text
 
     def cast(self, node: exp.Cast) -> str:
+        """Return `CAST(x AS TYPE)`; for a cast of a string, `TYPE 'text'`."""
         type_ = node.to.sql("spark").replace(", ", ",")
         # `DATE '2026-11-21'` is parsed as a cast of a text.
         if isinstance(node.this, exp.Literal) and node.this.is_string:
@@ -139,6 +150,7 @@ class _Printer:
         return self._fill(f"CAST({{}} AS {type_})", node.this)
 
     def call(self, node: exp.Expr) -> str:
+        """Return a call of a function with the last argument that Spark adds, if any; IF in parentheses."""
         name, arguments = self._function(node), [self.text(argument) for argument in node.expressions]
         if not all(arguments):
             return ""
@@ -146,7 +158,7 @@ class _Printer:
         return f"(IF({', '.join(arguments)}))" if name == "if" else f"{name}({', '.join(arguments)})"
 
     def case(self, node: exp.Expr) -> str:
-        """Print a CASE; each branch of one with an operand compares with it."""
+        """Return a CASE; in one with an operand, each WHEN is printed as a comparison with it."""
         operand, default = node.args.get("this"), node.args.get("default")
         parts = ["CASE"]
         for branch in node.args["ifs"]:
@@ -174,15 +186,18 @@ class _Printer:
         return f"{' '.join(parts)} ({' '.join(clauses)})" if all((*parts, *clauses)) else ""
 
     def _prefixed(self, prefix: str, text: str) -> str:
+        """Return a text with a prefix in front; "" if the text is empty."""
         return prefix + text if text else ""
 
     def _sort_key(self, node: exp.Expr) -> str:
+        """Return a key of ORDER BY with its direction and place of nulls, as `x ASC NULLS FIRST`."""
         is_descending = bool(node.args.get("desc"))
         direction = "DESC" if is_descending else "ASC"
         nulls = "FIRST" if node.args.get("nulls_first", not is_descending) else "LAST"
         return self._fill(f"{{}} {direction} NULLS {nulls}", node.this)
 
     def _list(self, nodes: Iterable[exp.Expr]) -> str:
+        """Return the texts of nodes, joined by `, `; "" for no nodes, or if one of them has no known text."""
         texts = [self.text(node) for node in nodes]
         return ", ".join(texts) if all(texts) else ""
 
@@ -222,7 +237,7 @@ _METHODS: dict[type[exp.Expr], Callable[[_Printer, Any], str]] = {
 
 
 def _frame(spec: exp.Expr | None) -> str:
-    """Print the frame of a window, "" without one."""
+    """Return the frame of a window as `ROWS BETWEEN ... AND ...` in upper case; "" for None."""
     if spec is None:
         return ""
     bounds = []

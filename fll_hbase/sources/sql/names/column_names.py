@@ -47,7 +47,7 @@ def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int,
 
 
 def is_generated(facts: DialectFacts, name: str) -> bool:
-    """Return whether a name is a number that an engine gives, or no identifier at all."""
+    """Return whether a name is not an identifier, or a numbered one that the engine gives, such as `_c0`."""
     if not name.isidentifier():
         return True
     pattern = facts.numbered_columns.format(r"\d+")
@@ -56,11 +56,12 @@ def is_generated(facts: DialectFacts, name: str) -> bool:
 
 @cache
 def _parser_dialect(name: str) -> Dialect:
+    """Return a dialect of the SQL library by its name there, built once."""
     return Dialect.get_or_raise(name)
 
 
 def _parse(dialect: Dialect, text: str) -> exp.Expr | None:
-    """Parse the only item of a SELECT list; None for a text that is none."""
+    """Return the tree of a text, parsed as a SELECT list of one item; None if it is anything else."""
     sql = f"SELECT {text}"
     try:
         trees = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(dialect.tokenize(sql), sql)
@@ -71,10 +72,10 @@ def _parse(dialect: Dialect, text: str) -> exp.Expr | None:
 
 
 def _prefix_functions(dialect: Dialect, text: str) -> str:
-    """Return an expression with a prefix at the names of its functions.
+    """Return the text of an expression with `fn__` in front of the names of its functions.
 
     The parser replaces functions that it knows by others, and so loses their names and arguments; one with a
-    prefix it does not know. Functions with a syntax of their own stay as they are.
+    prefix it does not know. Functions with a syntax of their own stay as they are. Raises TokenError.
     """
     parts: list[str] = []
     end = 0
@@ -88,4 +89,5 @@ def _prefix_functions(dialect: Dialect, text: str) -> str:
 
 
 def _function(node: exp.Expr) -> str:
+    """Return the name of a function in lower case, without the prefix that `_prefix_functions` adds."""
     return node.name.lower().removeprefix(_PREFIX)

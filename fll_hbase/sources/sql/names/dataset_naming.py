@@ -39,7 +39,7 @@ class DatasetNaming:
         return facts_of(self.dialect).has_exact_quotes
 
     def fold(self, identifier: exp.Identifier) -> str:
-        """Return a part of a table name as the engine stores it."""
+        """Return a part of a table name as the engine stores it; if `is_exact`, a quoted one is kept."""
         if identifier.quoted and self.is_exact:
             return identifier.name
         return self.fold_text(identifier.name)
@@ -65,7 +65,7 @@ class DatasetNaming:
         return not all(has_full_name(namespace, parts) for namespace in namespaces)
 
     def aliases(self, parts: Sequence[str]) -> tuple[Dataset, ...]:
-        """Return the names of a table in the alias namespaces, without those for which it lacks parts."""
+        """Return a table as a dataset of each alias namespace, except where its name lacks parts."""
         return tuple(
             Dataset(namespace, name_in(namespace, parts))
             for namespace in self.alias_namespaces
@@ -73,12 +73,12 @@ class DatasetNaming:
         )
 
     def mapped(self, name: str, parts: Sequence[str]) -> str:
-        """Return the name of a dataset whose table has these parts; `name` is that without a mapping."""
+        """Return the name that a table of these parts has in the namespace if `is_mapped`, else `name`."""
         return name_in(self.namespace, parts) if self.is_mapped else name
 
 
 def fold_default(dialect: str, name: str) -> str:
-    """Return a default catalog or schema as the engine stores it; one in double quotes is exact."""
+    """Return a default catalog or schema as the engine stores it; one in double quotes is unquoted only."""
     is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
     return name[1:-1] if is_quoted else facts_of(dialect).fold(name)
 
@@ -96,8 +96,10 @@ def name_in(namespace: str, parts: Sequence[str]) -> str:
 
 
 def _number_of_parts(namespace: str) -> int:
+    """Return the number of parts that a full table name has in a namespace."""
     return _facts_in(namespace).name_parts
 
 
 def _facts_in(namespace: str) -> DialectFacts:
+    """Return the facts of the dialect of a namespace; for an unknown engine, those of standard SQL."""
     return facts_of(dialect_of(scheme_of(namespace)) or "")

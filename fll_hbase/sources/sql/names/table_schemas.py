@@ -74,7 +74,7 @@ class TableSchemas:
         self._spelling[self._key(name)] = dataset_name
 
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
-        """Set the columns of a table that the script itself defines."""
+        """Set all columns of a table, in order, in place of those known so far; later statements see them."""
         self._schemas[dataset] = TableSchema(tuple(fields), declared=True)
         # Statements that follow see the new columns.
         self._columns.pop(dataset, None)
@@ -88,7 +88,7 @@ class TableSchemas:
         return self._schemas[dataset]
 
     def declared_columns(self, dataset: Dataset) -> list[str] | None:
-        """Return the names of the columns of a table in order; None if the order is not known."""
+        """Return the columns of a table in order, without nested fields; None if it is not declared."""
         schema = self.schema(dataset)
         if schema is None or not schema.declared:
             return None
@@ -119,10 +119,11 @@ class TableSchemas:
         return column
 
     def _key(self, name: str) -> str:
+        """Return a table name as the key of its spelling: in lower case, unless case makes another table."""
         return name if self.naming.is_exact else name.lower()
 
     def _declared_names(self, name: str) -> tuple[str, str]:
-        """Return the full name and the dataset name of a table of the schema; a path has no parts."""
+        """Return the completed name and the dataset name of a table of the schema; a path stays as it is."""
         folded = self.naming.fold_text(name)
         if "/" in name:
             return folded, name
@@ -133,6 +134,7 @@ class TableSchemas:
         return full_name, self.naming.mapped(full_name, parts) if self.naming.is_mapped else plain_name
 
     def _in_catalogue(self, name: str) -> bool:
+        """Return whether a dataset of this name has columns that are declared or in the catalogue."""
         return self.schema(Dataset(self._namespace, name)) is not None
 
     def _nested_field(self, origin: DatasetField, path: Sequence[str]) -> DatasetField:
@@ -158,7 +160,7 @@ class TableSchemas:
         return entry[1]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
-        """Return the columns of a table's schema; unless it is declared, any other name is a column, too."""
+        """Build the columns of a table's schema; unless it is declared, any other name is a column, too."""
 
         def fallback(name: str) -> ColumnProvenance | None:
             return _plain_column(DatasetField(dataset, name))
@@ -175,7 +177,7 @@ class TableSchemas:
 
 
 def _column(dataset: Dataset, name: str, field_names: Sequence[str]) -> ColumnProvenance:
-    """Build a column, which may be known by its nested fields only."""
+    """Return a column of a table; one known only by its nested fields has these as its inputs."""
     plain = _plain_column(DatasetField(dataset, name))
     if name in field_names:
         return plain
@@ -184,4 +186,5 @@ def _column(dataset: Dataset, name: str, field_names: Sequence[str]) -> ColumnPr
 
 
 def _plain_column(field: DatasetField) -> ColumnProvenance:
+    """Return the provenance of a column that is a plain copy of a field."""
     return ColumnProvenance(direct=frozenset((field,)), origin=field)

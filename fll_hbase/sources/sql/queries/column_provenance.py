@@ -50,6 +50,7 @@ class RowDependencies:
     reads: frozenset[Dataset] = frozenset()
 
     def __or__(self, other: RowDependencies) -> RowDependencies:
+        """Return the merged dependencies of both, the clauses of this one first."""
         return merge_dependencies([self, other])
 
 
@@ -68,6 +69,7 @@ class ColumnSet:
     _by_name: Mapping[str, ColumnProvenance] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Index the columns by name, as written and in lower case; the first of a name wins."""
         by_name: dict[str, ColumnProvenance] = {}
         for name, column in self.items:
             by_name.setdefault(name, column)
@@ -78,7 +80,7 @@ class ColumnSet:
 
     @property
     def is_positional(self) -> bool:
-        """Whether a column is known by its position."""
+        """Whether all columns are known, and in their order."""
         return self.is_complete and self.is_ordered
 
     def values(self) -> list[ColumnProvenance]:
@@ -152,17 +154,17 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
 
 
 def all_fields(columns: ColumnSet) -> frozenset[DatasetField]:
-    """Return all fields behind the listed columns, direct and indirect."""
+    """Return all fields behind the listed columns, direct and indirect, each once."""
     return frozenset(field for column in columns.values() for field, _ in as_indirect(column, ""))
 
 
 def as_indirect(column: ColumnProvenance, kind: str) -> frozenset[IndirectInput]:
-    """Return all fields behind a column as indirect inputs of one kind."""
+    """Return all fields behind a column, direct and indirect, as indirect inputs of the one kind given."""
     return frozenset((field, kind) for field in column.direct | {field for field, _ in column.indirect})
 
 
 def truncate(text: str) -> str:
-    """Return the text, cut to TEXT_CHARS_MAX characters with an ellipsis at the end."""
+    """Return a text of at most TEXT_CHARS_MAX characters as it is, a longer one cut, with an ellipsis."""
     return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
 
 

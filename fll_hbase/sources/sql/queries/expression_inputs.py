@@ -47,7 +47,7 @@ class ExpressionInputs:
         return self.start, self.end
 
     def to_column(self, text: str) -> ColumnProvenance:
-        """Return the provenance of a column that the expression computes."""
+        """Return the column that the expression computes, with `text` and its first STEPS_MAX steps."""
         steps = tuple(self.steps.items())[:STEPS_MAX]
         direct, indirect = frozenset(self.direct), frozenset(self.indirect)
         return ColumnProvenance(direct, indirect, text, steps, unknown=self.unknown)
@@ -66,7 +66,7 @@ class ExpressionInputs:
             self.steps.setdefault(name, column)
 
     def add_query(self, result: QueryResult, kind: str) -> None:
-        """Add a scalar query: its columns are inputs, and its row dependencies apply here, too."""
+        """Add a scalar query: its columns, with a `kind` as indirect inputs, and its row dependencies."""
         for column in result.columns.values():
             self.add_column(column, kind)
         self.add_rows_of(result)
@@ -78,7 +78,7 @@ class ExpressionInputs:
         self.dependencies |= RowDependencies(clauses=rows.clauses, reads=rows.reads)
 
     def extend_to(self, node: exp.Expr) -> None:
-        """Extend the offsets to those of a node."""
+        """Extend the offsets to those of a node, if it has any."""
         if "start" in node.meta:
             start, end = node.meta["start"], node.meta["end"]
             self.start = start if self.start < 0 else min(self.start, start)
@@ -122,7 +122,7 @@ def clause_dependencies(
 
 
 def column_path(node: exp.Expr) -> list[str]:
-    """Return the parts of a column name and of the path below it; empty for any other expression."""
+    """Return the parts of a column name, qualifiers first, and of the path below it; [] for anything else."""
     steps: list[str] = []
     while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         steps.append(node.expression.name)
@@ -133,7 +133,7 @@ def column_path(node: exp.Expr) -> list[str]:
 
 
 def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
-    """Return the path and indexes of `a[0].b`, a field of a column's elements; None for others."""
+    """Return the path and indexes of `a[0].b`, a field of a column's elements; None without any index."""
     steps: list[str] = []
     indexes: list[exp.Expr] = []
     while True:
@@ -149,16 +149,18 @@ def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
 
 
 def _part_name(part: exp.Expr) -> str:
+    """Return a part of a column name; a column of a staged file, `$1`, with its `$`."""
     # A column of a staged file: `s.$1`.
     return f"${part.name}" if isinstance(part, exp.Parameter) else part.name
 
 
 def _is_existence(node: exp.Expr) -> bool:
+    """Return whether a node is EXISTS of a query."""
     return isinstance(node, exp.Exists) and isinstance(node.this, QUERIES)
 
 
 def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add the inputs of a subquery's columns; of EXISTS and the like only what selects its rows."""
+    """Add the inputs of a subquery's columns; of EXISTS only what selects its rows."""
     if isinstance(node, QUERIES):
         inputs.add_query(resolver.query(node), kind)
     else:
@@ -185,7 +187,7 @@ def is_star(node: exp.Expr) -> bool:
 
 
 def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add all columns that a star in an expression stands for, as in `struct(*)`."""
+    """Add all columns that a star in an expression stands for, as in `struct(*)`; COUNT(*) adds none."""
     # COUNT(*) counts rows, and has no value of any column.
     if isinstance(node.parent, exp.Count):
         return
@@ -197,6 +199,7 @@ def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind
 
 
 def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], kind: str) -> None:
+    """Add the column of a name, split at its dots, to the inputs, with its last part for its name."""
     inputs.add_column(resolver.column(path), kind, path[-1])
 
 
@@ -239,7 +242,7 @@ def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProv
 
 
 def _struct_part(struct: exp.Expr, name: str) -> exp.Expr | None:
-    """Return the value of a field of `STRUCT(a, b AS c)`, None for any other expression."""
+    """Return the expression of a field of `STRUCT(a, b AS c)`, in any case; None if it has no such field."""
     for part in struct.expressions if isinstance(struct, exp.Struct) else ():
         part_name = part.name if isinstance(part, exp.PropertyEQ) else part.alias_or_name
         if part_name.lower() == name.lower():
@@ -272,17 +275,19 @@ def _arguments(node: exp.Expr, kind: str, *names: str) -> Iterator[Operand]:
 
 
 def _case(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of CASE: what it compares is conditional, branches and default give the value."""
     yield from _arguments(node, kind or "conditional", "this")
     yield from _arguments(node, kind, "ifs", "default")
 
 
 def _if(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of IF and NVL2: the condition is conditional, the results give the value."""
     yield from _arguments(node, kind or "conditional", "this")
     yield from _arguments(node, kind, "true", "false")
 
 
 def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Any value may be the result; whether the values in front of it are null decides."""
+    """Yield the operands of COALESCE: each may be the value, and all but the last are conditional, too."""
     operands = list(_arguments(node, kind, "this", "expressions"))
     yield from operands
     if not kind:
@@ -290,12 +295,13 @@ def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _nullif(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of NULLIF: the first gives the value, and both are conditional."""
     yield from _arguments(node, kind, "this")
     yield from _arguments(node, kind or "conditional", "this", "expression")
 
 
 def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of DECODE(value, search, result, ..., default); all but results are conditional."""
+    """Yield the operands of DECODE(value, search, result, ..., default): value, searches conditional."""
     value, *rest = node.expressions
     yield value, kind or "conditional"
     for number, operand in enumerate(rest):
@@ -304,17 +310,19 @@ def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _filter(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of an aggregate with FILTER, whose condition has the kind `filter`."""
     yield from _arguments(node, kind, "this")
     yield from _arguments(node, kind or "filter", "expression")
 
 
 def _order(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of an ORDER BY in an aggregate: what is sorted, and keys as `sort`."""
     yield from _arguments(node, kind, "this")
     yield from _arguments(node, kind or "sort", "expressions")
 
 
 def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of WITHIN GROUP: order keys are a percentile's value, but only sort a list."""
+    """Yield the operands of WITHIN GROUP: order keys are a percentile's value, but for a list only `sort`."""
     yield from _arguments(node, kind, "this")
     is_value = isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc, exp.Mode))
     for operand in node.args["expression"].expressions:
@@ -335,7 +343,7 @@ def _comprehension(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of a function; of ClickHouse's `sumIf(value, condition)` the last is a filter."""
+    """Yield the arguments of a function; of ClickHouse's `sumIf(value, condition)` the last is a filter."""
     *values, last = node.expressions or [node]
     is_conditional = bool(values) and str(node.this).endswith("If")
     yield from ((value, kind) for value in (values if is_conditional else node.expressions))
@@ -344,11 +352,13 @@ def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _having_max(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of an aggregate with HAVING MAX or MIN, whose column is conditional."""
     yield from _arguments(node, kind, "this")
     yield from _arguments(node, kind or "conditional", "expression")
 
 
 def _in(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Yield the operands of IN: value and list with `kind`, a query as conditional."""
     yield from _arguments(node, kind, "this", "expressions", "unnest", "field")
     yield from _arguments(node, kind or "conditional", "query")
 

@@ -50,4 +50,5 @@ def _path(function: exp.Func) -> exp.Expr | None:
 
 
 def _is_text(node: object) -> bool:
+    """Return whether a node is a literal text that is not empty."""
     return isinstance(node, exp.Literal) and node.is_string and bool(node.name)

@@ -33,7 +33,7 @@ _ROW_GENERATORS = {
 
 
 def add_from(resolver: Resolver, node: exp.Expr) -> None:
-    """Add the FROM, lateral views and joins of a statement to the scope."""
+    """Add the FROM, lateral views and joins of a statement to the scope, with their row dependencies."""
     from_ = node.args.get("from_")
     if from_ is not None:
         add_source(resolver, from_.this)
@@ -71,7 +71,7 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
 
 
 def _add_joined(resolver: Resolver, node: exp.Expr) -> None:
-    """Add the tables of LATERAL and JOIN clauses to the scope, and the conditions of joins."""
+    """Add the tables of LATERAL and JOIN clauses of a node to the scope, and the conditions of joins."""
     for lateral in node.args.get("laterals") or ():
         add_source(resolver, lateral)
     for join in node.args.get("joins") or ():
@@ -118,7 +118,7 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
 
 
 def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
-    """Return the value of a USING key: of both sides for FULL, else of the preserved side."""
+    """Return the value of a USING key: of both sides for FULL, of the right for RIGHT, else of the left."""
     if join_side == "FULL":
         return merge_columns([left, right])
     # The key of an outer join comes from the side that has all rows.
@@ -174,13 +174,13 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _unwrap(node: exp.Subquery) -> exp.Expr:
-    """Unwrap a parenthesised query unless the parentheses carry WITH or ORDER BY."""
+    """Return what is in parentheses; these are kept if they have WITH or ORDER BY, but no joins or PIVOT."""
     has_clause = any(node.args.get(name) for name in ("with_", "order", "sort", "cluster"))
     return node if has_clause and not node.args.get("joins") and not node.args.get("pivots") else node.this
 
 
 def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
-    """Resolve a name to a common table expression, a view of this script, or else a table."""
+    """Return the columns of a name in a FROM: of a query in a WITH, else of a view, else of a table."""
     script = resolver.script
     # A name with a database is not that of a common table expression.
     query = resolver.scope.queries.get(node.name.lower()) if not node.db else None
@@ -192,7 +192,7 @@ def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
 
 
 def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
-    """Resolve VALUES: each column is any of its values."""
+    """Return the columns of VALUES, named by the dialect: each has all values at its position as inputs."""
     select_list = SelectList(resolver)
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
     pattern = resolver.script.facts.values_column
@@ -239,11 +239,12 @@ def _is_unknown_function(node: exp.Expr, inputs: ColumnProvenance) -> bool:
 
 
 def _function_name(node: exp.Expr) -> str:
+    """Return the name of a table function, at most 100 characters."""
     return str(node.this.name)[:100]
 
 
 def _generator_names(node: exp.Expr) -> list[str]:
-    """Return the column names that the alias of a table function gives, then the name of its offset."""
+    """Return the column names in the alias of a table function, then the name of its offset; [] for none."""
     alias, offset = node.args.get("alias"), node.args.get("offset")
     names: list[str] = []
     if isinstance(alias, exp.TableAlias):

@@ -42,7 +42,7 @@ def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> Tabl
 
 
 def resolve_statement(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Return the columns of DuckDB's `PIVOT t ON … USING …` or `UNPIVOT t ON …`; the scope has the table."""
+    """Return the result of DuckDB's `PIVOT t ON … USING …` or `UNPIVOT t ON …`; the scope has the table."""
     columns = resolver.scope.sources[0].columns
     if node.args.get("unpivot"):
         result = _unpivot_statement(columns, node)
@@ -135,6 +135,7 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 
 
 def _keys(fields: list[exp.In]) -> list[exp.Expr]:
+    """Return the expressions of a PIVOT whose values become columns, those in front of IN."""
     return [field.this for field in fields]
 
 
@@ -157,6 +158,7 @@ def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: Col
 
 
 def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
+    """Yield the names of pivoted columns as the parser gives them, else the alias or text of each value."""
     names = node.args.get("columns")
     if names:
         yield from (name.name for name in names)
@@ -185,10 +187,12 @@ def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSe
 
 
 def _fields(node: exp.Expr) -> list[exp.In]:
+    """Return the parts `x IN (...)` of a PIVOT or UNPIVOT."""
     return [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
 
 
 def _column(columns: ColumnSet, name: str) -> ColumnProvenance:
+    """Return a column by its name, which is its text if it has none; UNKNOWN if it is absent."""
     column = columns.lookup(name)
     return replace(column, text=column.text or name) if column else UNKNOWN
 

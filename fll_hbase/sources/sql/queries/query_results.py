@@ -37,7 +37,7 @@ def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -
 
 
 def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:
-    """Return the result of a statement whose columns are unknown."""
+    """Return a result of unknown columns for any statement, without reading it."""
     return QueryResult(ColumnSet((), is_complete=False))
 
 
@@ -106,12 +106,13 @@ def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _inputs(result: QueryResult) -> tuple[object, frozenset[IndirectInput]]:
+    """Return what rounds of a recursive query compare: the fields of each column, and those of the rows."""
     columns = [(column.direct, column.indirect) for column in result.columns.values()]
     return columns, result.dependencies.indirect
 
 
 def _rename(resolver: Resolver, result: QueryResult, node: exp.Expr) -> QueryResult:
-    """Return a result under the column names of its alias, if it has any."""
+    """Return a result under the column names of the alias `node`, by position; warn if that is not known."""
     columns = from_clause.rename_columns(resolver.script, result.columns, node.alias_column_names)
     return QueryResult(columns, result.dependencies)
 
@@ -126,7 +127,7 @@ def _resolve_subquery(resolver: Resolver, node: exp.Subquery) -> QueryResult:
 
 
 def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Return all columns of an item of a FROM that stands in place of a query."""
+    """Return all columns of an item of a FROM that stands in place of a query; add it to the scope."""
     from_clause.add_source(resolver, node)
     select_list = SelectList(resolver)
     select_list.add(exp.Star())
@@ -164,6 +165,7 @@ def _is_plain_union(node: exp.SetOperation) -> bool:
 
 
 def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:
+    """Return whether the columns of both sides are all known in order, and equally many."""
     return left.is_positional and right.is_positional and len(left.items) == len(right.items)
 
 
@@ -216,7 +218,7 @@ def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
 
 
 def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
-    """Return all columns of both sides; a column that one side lacks is null there."""
+    """Return all columns of both sides, the left ones first; one that a side lacks is null there."""
     items = [(name, merge_columns([column, right.get(name) or GENERATED])) for name, column in left.items]
     items += [(name, column) for name, column in right.items if left.get(name) is None]
     return ColumnSet(
@@ -228,7 +230,7 @@ def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
 
 
 def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
-    """Resolve a SELECT: its FROM into the scope, its clauses into row dependencies, then its list."""
+    """Resolve a SELECT: its FROM into the scope, its list, and its clauses into row dependencies."""
     scope = resolver.scope
     from_clause.add_from(resolver, node)
     if (match := node.args.get("match")) is not None:
@@ -256,7 +258,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
-    """Replace the last table by the unknown columns of MATCH_RECOGNIZE, with a warning."""
+    """Replace the last table of the scope by the unknown columns of MATCH_RECOGNIZE, with a warning."""
     scope = resolver.scope
     table = scope.sources[-1]
     resolver.script.warn("MATCH_RECOGNIZE: what its columns come from is not known")

@@ -69,6 +69,7 @@ class Scope:
     _indexed: int = 0
 
     def __post_init__(self) -> None:
+        """Index the tables that the scope is created with."""
         for source in self.sources:
             self._index(source)
 
@@ -87,18 +88,18 @@ class Scope:
         self._index(source)
 
     def add_qualified(self, source: TableSource) -> None:
-        """Add a table whose columns are found by its name only."""
+        """Add a table whose columns are found only with its name in front."""
         self._index(source)
 
     def remove_from(self, start: int) -> None:
-        """Remove the tables from number `start` on."""
+        """Remove the tables from number `start` on, counted from 0."""
         for source in self.sources[start:]:
             self._by_last_part[source.name[-1] if source.name else ""].remove(source)
         del self.sources[start:]
         self._by_column, self._open, self._indexed = {}, [], 0
 
     def columns_named(self, name: str) -> list[ColumnProvenance]:
-        """Return the listed columns of a name, in any case, of all tables."""
+        """Return the listed columns of a name, in any case, one for each table of this scope that has it."""
         sources: Iterable[TableSource] = self.sources
         # Few tables may be wide, and are looked at faster than indexed; many each name a column.
         if len(self.sources) > _SCANNED_TABLES_MAX:
@@ -107,7 +108,7 @@ class Scope:
         return [column for source in sources if (column := source.columns.get(name)) is not None]
 
     def open_sources(self) -> list[TableSource]:
-        """Return the tables whose columns are not all known."""
+        """Return the tables of this scope that may have columns which are not listed."""
         if len(self.sources) <= _SCANNED_TABLES_MAX:
             return [source for source in self.sources if source.columns.fallback is not None]
         self._index_columns()
@@ -137,6 +138,7 @@ class Scope:
         return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
 
     def _index(self, source: TableSource) -> None:
+        """Make a table findable by the last part of its name."""
         self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
 
 
@@ -198,7 +200,7 @@ class Resolver:
         return UNKNOWN
 
     def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
-        """Return a column of a table, or its nested part; warn and return UNKNOWN if it is absent."""
+        """Return a column of a table, or its field at `path`; warn and return UNKNOWN if it is absent."""
         column = source.columns.lookup(name)
         if column is None:
             self.script.warn(f"column {name!r}: {source.dotted_name!r} is not known to have it")
@@ -225,7 +227,7 @@ class Resolver:
         return self._inferred(scope, name, alias) if row is None else _whole_row(row, name)
 
     def _is_pseudo(self, scope: Scope, name: str) -> bool:
-        """Return whether a name is one that the engine computes, unless a table has a column of it."""
+        """Return whether a name, in lower case, is one that the engine computes, such as `rownum`."""
         is_of_hierarchy = scope.has_hierarchy and name in _HIERARCHY
         return is_of_hierarchy or name in self.script.facts.pseudo_columns
 
@@ -276,6 +278,7 @@ def _whole_row(source: TableSource, name: str) -> ColumnProvenance | str:
 
 
 def _not_found(scope: Scope) -> str:
+    """Return why a column was not found: there is no table in the scope, or none is known to have it."""
     if not scope.sources:
         return "there is no table it could be of"
     return f"none of {', '.join(repr(source.dotted_name) for source in scope.sources)} is known to have it"

@@ -100,7 +100,7 @@ class SelectList:
     def resolve_any(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
         """Return a column that is any of several expressions, with the text of the first.
 
-        Without expressions it is a column without fields and text.
+        Without expressions it is a column without fields and text. Row dependencies are added to the list's.
         """
         inputs = self._collect(nodes)
         if not nodes:
@@ -123,7 +123,7 @@ class SelectList:
         ]
 
     def _plain_column(self, value: exp.Expr) -> ColumnProvenance | None:
-        """Return the column that an expression merely names, with the name as its text if it has none."""
+        """Return the column that an expression merely names, its text by default the name; else None."""
         path = column_path(value)
         if not path:
             return None
@@ -131,11 +131,13 @@ class SelectList:
         return column if column.text else replace(column, text=".".join(path))
 
     def _collect(self, nodes: Iterable[exp.Expr]) -> ExpressionInputs:
+        """Return the inputs of expressions together, with direct influence; add their row dependencies."""
         inputs = collect_inputs(self._resolver, [(node, "") for node in nodes])
         self.dependencies |= inputs.dependencies
         return inputs
 
     def _append(self, name: str, column: ColumnProvenance, *, is_alias: bool = False) -> None:
+        """Add a column to the list; an alias becomes visible in the scope, the first of a name wins."""
         self._items.append((name, column))
         if is_alias:
             self._resolver.scope.aliases.setdefault(name.lower(), column)
@@ -149,6 +151,7 @@ class SelectList:
             self._append(name, column, is_alias=True)
 
     def _expand_star(self, star: exp.Star, table: list[str]) -> None:
+        """Add the columns of a star to the list, see `_starred`."""
         self._items += self._starred(star, table)
 
     def _starred(self, star: exp.Star, table: list[str]) -> Iterator[NamedColumn]:
@@ -172,7 +175,7 @@ class SelectList:
                 yield names.get(name.lower(), name), column
 
     def _selects_columns(self, value: exp.Expr) -> bool:
-        """Return whether COLUMNS, APPLY or `* LIKE 'a%'` makes several columns of an expression."""
+        """Return whether an expression stands for several columns: with COLUMNS, APPLY or `* LIKE 'a%'`."""
         if isinstance(value, (exp.Apply, exp.Columns)):
             return True
         if isinstance(value, _SELECTING_STARS) and isinstance(value.this, exp.Star):
@@ -257,6 +260,7 @@ class SelectList:
         return text or to_sql(node.unalias(), self._script.script.dialect, keep_literals=keep_literals)
 
     def _parts(self, struct: exp.Expr) -> Iterator[NamedColumn]:
+        """Yield the fields of a struct by their names in lower case; one without a name is left out."""
         for part in struct.expressions:
             if isinstance(part, exp.PropertyEQ):
                 yield part.name.lower(), self._part(part.expression)
@@ -272,23 +276,24 @@ class SelectList:
 
 
 def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
-    """Return the columns of a star inside an expression, such as an argument; warn of unknown ones."""
+    """Return the columns of `*`, `t.*` or COLUMNS inside an expression; warn of unknown ones."""
     select_list = SelectList(resolver)
     select_list.add(node)
     return select_list.columns()
 
 
 def _with_text(name: str, column: ColumnProvenance) -> ColumnProvenance:
-    """Return a column of a table with its name as its text."""
+    """Return a column of a table with its name as its text, a computed column as it is."""
     return replace(column, text=name) if not column.text and column.origin is not None else column
 
 
 def _qualifier(node: exp.Expr) -> tuple[str, ...]:
-    """Return the table in front of a column, split at its dots and in lower case."""
+    """Return the table in front of a column, split at its dots and in lower case; () without one."""
     return tuple(part.name.lower() for part in node.parts[:-1]) if isinstance(node, exp.Column) else ()
 
 
 def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:
+    """Return the items of an argument of a node, a single one as a list; [] if it is missing."""
     argument = node.args.get(name) or []
     return argument if isinstance(argument, list) else [argument]
 

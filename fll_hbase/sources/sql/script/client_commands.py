@@ -15,8 +15,8 @@ _ENDED = re.compile(r"(?:;|^\s*/|^\s*GO)\s*(?:--.*)?$", re.IGNORECASE)
 def without_client_commands(sql: str, facts: DialectFacts) -> str:
     """Return a script with spaces in place of the commands of its client; offsets and lines stay as they are.
 
-    A command is a line in front of a statement, never one within it. `DELIMITER //` of MySQL makes `//` at
-    the end of a line a `;`.
+    A command is a line in front of a statement, never one within it. With `DELIMITER //` of MySQL, `//` at
+    the end of a line becomes `;` and a space.
     """
     command = facts.client_command
     if command is None:
@@ -55,4 +55,5 @@ def _with_semicolons(lines: list[str]) -> Iterator[str]:
 
 
 def _blank(line: str) -> str:
+    """Return a line with a space for each character, line ends kept."""
     return re.sub(r"[^\r\n]", " ", line)

@@ -48,7 +48,7 @@ def _altered_view(tokens: Tokens) -> Tokens:
 
 
 def _schedule(tokens: Tokens) -> Tokens:
-    """Return the statement that a task or pipe of Snowflake runs, other statements unchanged."""
+    """Return the statement that a task or pipe of Snowflake runs, all other statements unchanged."""
     words = [word_at(tokens, number) for number in range(min(len(tokens), 6))]
     if words[:1] != ["CREATE"] or not _SCHEDULED & {*words[1:4]}:
         return tokens
@@ -67,7 +67,7 @@ def _data_clause(tokens: Tokens) -> Tokens:
 
 
 def _without_phrases(tokens: Tokens) -> Tokens:
-    """Remove Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which no other dialect has."""
+    """Return tokens without Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which no other dialect has."""
     kinds = [token.token_type for token in tokens]
     phrases = {
         number

@@ -45,7 +45,7 @@ def read_loop(head: Tokens) -> RowTokens | None:
 
 
 def is_count(head: Tokens) -> bool:
-    """Return whether a loop has a number for its name: `FORALL i …`, `FOR i IN 1 .. n` or `1 TO n`."""
+    """Return whether the variable of a loop counts: `FORALL i ...`, `FOR i IN 1 .. n` or `IN 1 TO n`."""
     if word_at(head, 0) == "FORALL":
         return True
     is_range = ".." in "".join(token.text for token in head[3:]) or "TO" in (word_at(head, n) for n in (4, 5))
@@ -53,7 +53,7 @@ def is_count(head: Tokens) -> bool:
 
 
 def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
-    """Yield the cursors and values between DECLARE and BEGIN."""
+    """Yield the cursors, and the variables with a value that names something, between DECLARE and BEGIN."""
     for declaration in _split(tokens, _T.SEMICOLON):
         rows = _cursor(declaration) or _assignment(declaration)
         if rows is not None:
@@ -71,7 +71,7 @@ def read_statement(tokens: Tokens) -> RowTokens | None:
 
 
 def behind_label(tokens: Tokens, start: int) -> int:
-    """Return the position behind a label, `name: LOOP` or `<<name>>`; `start` if there is none."""
+    """Return the position behind a label `name:` in front of a loop or BEGIN; `start` if there is none."""
     kinds = [token.token_type for token in tokens[start : start + 2]]
     if kinds == [_T.VAR, _T.COLON] and word_at(tokens, start + 2) in _LABELLED:
         return start + 2
@@ -86,7 +86,7 @@ def handler_block(tokens: Tokens, start: int, end: int) -> int:
 
 
 def declared_names(tokens: Tokens) -> set[str]:
-    """Return the variables of `DECLARE a, b INT` in MySQL, in lower case."""
+    """Return the variables of `DECLARE a, b INT` in MySQL, in lower case; empty for DECLARE alone."""
     names = {tokens[1].text.lower()} if len(tokens) > 1 else set()
     number = 2
     while number + 1 < len(tokens) and tokens[number].token_type is _T.COMMA:
@@ -154,11 +154,12 @@ def _rows_of(record: str, variables: tuple[str, ...], tokens: Tokens) -> RowToke
 
 
 def _may_name(token: Token) -> bool:
+    """Return whether a token may be a name or a variable, or begins a query."""
     return token.token_type in (_T.VAR, _T.IDENTIFIER, _T.SELECT, _T.PARAMETER)
 
 
 def _name(tokens: Tokens, number: int) -> str:
-    """Return a name in lower case, of T-SQL's variables with `@`; "" behind the end."""
+    """Return the name at a position in lower case, `@name` with `@`, `:name` without `:`; "" at the end."""
     if number >= len(tokens):
         return ""
     if tokens[number].token_type is _T.PARAMETER and number + 1 < len(tokens):
@@ -170,7 +171,7 @@ def _name(tokens: Tokens, number: int) -> str:
 
 
 def _outer(tokens: Tokens) -> Iterator[int]:
-    """Yield the positions of the tokens that are in no parentheses."""
+    """Yield the positions of tokens in no parentheses, the outermost parentheses themselves included."""
     depth = 0
     for number, token in enumerate(tokens):
         depth -= token.token_type is _T.R_PAREN
@@ -180,6 +181,7 @@ def _outer(tokens: Tokens) -> Iterator[int]:
 
 
 def _split(tokens: Tokens, separator: TokenType) -> Iterator[Tokens]:
+    """Yield the tokens between separators, which count in parentheses, too; a part may be empty."""
     start = 0
     for number, token in enumerate(tokens):
         if token.token_type is separator:

@@ -84,13 +84,14 @@ class ScriptState:
     _warnings: ErrorList = field(default_factory=ErrorList)
 
     def __post_init__(self) -> None:
+        """Set the variables, catalog and database that the script begins with, and add its warnings."""
         self.variables |= dict.fromkeys(self.script.variables, GENERATED)
         self.catalog, self.database = self.tables.naming.catalog, self.tables.naming.schema
         for warning in self.script.warnings:
             self.warn(warning)
 
     def begin(self, statement: Statement) -> None:
-        """Take the texts of expressions from a statement, which is read next."""
+        """Make `source_text` that of a statement, which is read next."""
         self.source_text = SourceText(statement.sql, statement.tokens)
 
     def leave_out(self, part: str, detail: str) -> None:
@@ -135,7 +136,7 @@ class ScriptState:
         return exact or next((item for item in others if "." not in name or "." not in item.name), None)
 
     def variable(self, node: exp.Expr) -> ColumnProvenance | None:
-        """Return the value of `@name` or `$name`, None if the script does not set it."""
+        """Return the value of `@name`, `$name` or else the plain name; None without such a variable."""
         name = node.name.lower()
         marked = (self.variables.get(f"{mark}{name}") for mark in ("@", "$", ""))
         return next((column for column in marked if column is not None), None)

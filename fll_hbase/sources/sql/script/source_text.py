@@ -112,7 +112,7 @@ class SourceText:
         return None
 
     def _text(self, first: int, stop: int, *, keep_literals: bool) -> str:
-        """Return the text of tokens, cut, without comments and line breaks, with `?` for literals."""
+        """Return the text of tokens, cut, without comments and line breaks, literals as `?` unless kept."""
         words: list[str] = []
         end = -1
         for token in self._tokens[first:stop]:
@@ -127,6 +127,7 @@ class SourceText:
         return truncate(text if keep_literals else _LIST_OF_LITERALS.sub(r"\1(?)", text))
 
     def _start(self, number: int) -> int:
+        """Return the offset of a token; the length of the text behind the last one."""
         return self._tokens[number].start if number < len(self._tokens) else len(self._sql)
 
 
@@ -167,6 +168,7 @@ class _SpanScanner:
             self._end(number)
 
     def _open_bracket(self, number: int, closing: TokenType) -> None:
+        """Open a bracket that the next token of kind `closing` ends; behind VALUES it begins a row."""
         is_values = number > 0 and self._tokens[number - 1].token_type is _T.VALUES
         self._open.append(-1)
         self._closing.append(closing)
@@ -175,12 +177,13 @@ class _SpanScanner:
             self._begin("VALUES", number + 1)
 
     def _begin(self, kind: str, first: int) -> None:
+        """Begin a span at token `first`, as the one that is open in the innermost bracket."""
         parent = next((number for number in reversed(self._open) if number >= 0), -1)
         self._open[-1] = len(self._spans)
         self._spans.append(Span(kind, first, len(self._tokens), parent))
 
     def _end(self, stop: int) -> str:
-        """End the open span before token `stop`; return its kind, "" if none is open."""
+        """End the open span of the innermost bracket before token `stop`; return its kind, "" without one."""
         number = self._open[-1]
         self._open[-1] = -1
         if number < 0:
@@ -189,7 +192,7 @@ class _SpanScanner:
         return self._spans[number].kind
 
     def _is_end(self, number: int) -> bool:
-        """Return whether a token ends the clause in front of it."""
+        """Return whether a token ends the item or clause in front of it."""
         kind = self._tokens[number].token_type
         if kind in _ENDS_UNLESS_CALLED:
             # LEFT(...) and RIGHT(...) are functions, not joins.
@@ -204,7 +207,7 @@ class _SpanScanner:
 
 
 def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> str:
-    """Return an expression as the SQL library writes it, without comments and, by default, literals as `?`.
+    """Return an expression as the SQL library writes it, without comments, literals as `?` unless kept.
 
     For expressions that `SourceText.extract` cannot find, such as a part of an item. The text is cut to
     TEXT_CHARS_MAX characters; an expression nested too deeply is an ellipsis.

@@ -126,7 +126,7 @@ class _Splitter:
         return self._parts_until(len(self._tokens))
 
     def _parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
-        """Return the parts up to token `stop`, or to the end of the block with `blocks` around it."""
+        """Return the parts up to token `stop`, or only until no more than `blocks` blocks are open."""
         parts: list[ScriptPart] = []
         while self._position < stop and self._blocks != blocks:
             part = self._part(stop)
@@ -218,7 +218,7 @@ class _Splitter:
         return min(next(ends, stop), _next_position(self._separators, start, stop))
 
     def _end(self) -> None:
-        """Pass over END with the word for what it ends, and leave the block that it ends."""
+        """Move behind END and the word or name after it; close a block unless it ends an IF, loop or CASE."""
         following = self._word(self._position + 1)
         # In T-SQL, IF and WHILE behind END are the next statement.
         ends_control = following in _ENDED and not self._ends_by_word
@@ -244,7 +244,7 @@ class _Splitter:
         return start
 
     def _routine_kind(self, start: int) -> int:
-        """Return the position of PROCEDURE, FUNCTION or TRIGGER in a statement that creates one, else -1."""
+        """Return the position of PROCEDURE, FUNCTION or TRIGGER in a CREATE or ALTER at `start`, else -1."""
         if self._word(start) not in ("CREATE", "ALTER"):
             return -1
         number = start + 1
@@ -253,7 +253,7 @@ class _Splitter:
         return number if self._word(number) in _ROUTINES else -1
 
     def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | None:
-        """Read a procedure with its body; None after passing over a function or trigger with its body."""
+        """Read a routine with its body, and move behind it; None for a function or trigger."""
         name = self._name(kind + 1)
         outer, self.variables = self.variables, self._parameters(kind)
         if self._ends_by_word:
@@ -344,15 +344,17 @@ class _Splitter:
         return ".".join(parts).lower()
 
     def _is_separator(self, number: int) -> bool:
+        """Return whether a token alone on its line ends a statement: `/` in Oracle, GO in T-SQL."""
         if self._facts.end is StatementEnd.SLASH and self._tokens[number].token_type is _T.SLASH:
             return is_alone_on_line(self._tokens, number)
         return self._ends_by_word and statement_boundaries.is_separator(self._tokens, number)
 
     def _text(self, number: int) -> str:
+        """Return the text of a token, "" beyond the end."""
         return self._tokens[number].text if number < len(self._tokens) else ""
 
     def _word(self, number: int) -> str:
-        """Return an unquoted word in upper case, "" for any other token and beyond the end."""
+        """Return the text of a token in upper case; "" for quoted ones and numbers, and beyond the end."""
         return word_at(self._tokens, number)
 
 

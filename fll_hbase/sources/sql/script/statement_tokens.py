@@ -27,17 +27,17 @@ def is_alone_on_line(tokens: Sequence[Token], number: int) -> bool:
 
 
 def new_token(kind: TokenType, text: str, origin: Token) -> Token:
-    """Return a token that the text does not have, at the position of one that it has."""
+    """Return a token that the text does not have, at the start of the token `origin`."""
     return Token(kind, text, origin.line, origin.col, origin.start, origin.start)
 
 
 def keyword(kind: TokenType, origin: Token) -> Token:
-    """Return a word that the text does not have, by the name of its kind."""
+    """Return a word that the text does not have, spelled as its kind is named, at the start of `origin`."""
     return new_token(kind, kind.name, origin)
 
 
 def outer_positions(tokens: Tokens) -> list[int]:
-    """Return the positions of the tokens that are in no brackets and no CASE."""
+    """Return the positions of tokens in no brackets and no CASE, the outermost of these included."""
     positions, depth = [], 0
     for number, token in enumerate(tokens):
         depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)
@@ -48,7 +48,7 @@ def outer_positions(tokens: Tokens) -> list[int]:
 
 
 def closing_position(tokens: Tokens, start: int) -> int:
-    """Return the position of the bracket that closes the one at `start`; `start` if none opens there."""
+    """Return the position of the bracket that closes the one at `start`; `start` if none opens or closes."""
     if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
         return start
     depth = 0

@@ -74,7 +74,7 @@ def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool
 
 
 def _with_lines(sql: str, ranges: Iterable[tuple[int, int]]) -> Iterator[UnclosedPart]:
-    """Yield each range of offsets with its first and last line number, from 1."""
+    """Yield each range of offsets, which are in order, with its first and last line number, from 1."""
     line, position = 1, 0
     for start, stop in ranges:
         first_line = line + sql.count("\n", position, start)
@@ -96,7 +96,7 @@ def plain_starts(sql: str) -> Iterator[int]:
 
 
 def blank(sql: str, parts: Sequence[UnclosedPart]) -> str:
-    """Return a text with spaces in place of the parts, so that the others keep their offsets and lines."""
+    """Return a text with spaces in place of the parts, which are in order; offsets and lines stay."""
     pieces, position = [], 0
     for part in parts:
         pieces += [sql[position : part.start], re.sub(r"[^\r\n]", " ", sql[part.start : part.stop])]

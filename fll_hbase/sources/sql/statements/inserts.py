@@ -59,7 +59,7 @@ def _on_conflict(
 ) -> tuple[list[NamedColumn], RowDependencies]:
     """Return the fields that ON CONFLICT ... DO UPDATE sets, and what selects the updated rows.
 
-    The table `excluded` is the row to be inserted.
+    `fields` are those of the row to be inserted, to which the table `excluded` refers.
     """
     conflict = node.args["conflict"].transform(_name_excluded)
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
@@ -105,7 +105,7 @@ def insert_many(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
-    """Read INSERT ALL or FIRST: one write per branch, dependent on its WHEN; ELSE depends on all WHENs."""
+    """Add one write per branch of INSERT ALL or FIRST, dependent on its WHEN; ELSE depends on all WHENs."""
     script, result = resolver.script, resolver.query(source)
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[TableSource((), result.columns)]))
     conditions: list[exp.Expr] = []
@@ -158,7 +158,7 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def cache(resolver: Resolver, node: exp.Expr) -> None:
-    """Read Spark's CACHE TABLE ... AS, which creates a temporary view."""
+    """Read Spark's CACHE TABLE ... AS, which creates a temporary view; without a query it has no effect."""
     if node.expression:
         result = resolver.query(node.expression)
         _add_unqualified(resolver.script, node.this)
@@ -201,7 +201,7 @@ def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
 
 
 def load(resolver: Resolver, node: exp.Expr) -> None:
-    """Read LOAD DATA; warn that the columns of the file are unknown."""
+    """Add the write of LOAD DATA, without fields; warn that the columns of the file are unknown."""
     script, path = resolver.script, node.args.get("inpath")
     file = script.tables.dataset(path.name if isinstance(path, exp.Expr) else "")
     target = script.dataset(node.this)
@@ -233,11 +233,12 @@ def copy(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _unwrap_query(source: exp.Expr) -> exp.Expr:
+    """Return the query in parentheses; any other node as it is."""
     return source.this if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query) else source
 
 
 def _file(script: ScriptState, source: exp.Expr) -> Dataset:
-    """Return the dataset of a file, which is a literal, a stage or a table of the dialect."""
+    """Return the dataset of a file: a literal, or a stage or file that the dialect reads as a table."""
     return script.dataset(source) if isinstance(source, exp.Table) else script.tables.dataset(source.name)
 
 
@@ -282,7 +283,7 @@ def _create(
 
 
 def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
-    """Add a view or temporary table, so that a later USE does not complete its name."""
+    """Note a view or temporary table without a database, so that a later USE does not complete its name."""
     table = node.this if isinstance(node, exp.Schema) else node
     if isinstance(table, exp.Table) and not table.db:
         script.unqualified.add(table.name.lower())
@@ -307,6 +308,7 @@ def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_tempor
 
 
 def _declared_columns(node: exp.Expr) -> Iterator[exp.ColumnDef]:
+    """Yield the definitions of columns in a CREATE or COPY, those in PARTITIONED BY last."""
     partitions = node.find(exp.PartitionedByProperty)
     for schema in (node.this, partitions.this if partitions is not None else None):
         for column in schema.expressions if isinstance(schema, exp.Schema) else ():
@@ -316,11 +318,13 @@ def _declared_columns(node: exp.Expr) -> Iterator[exp.ColumnDef]:
 
 
 def _clone_source(node: exp.Expr) -> exp.Expr | None:
+    """Return the table that a CREATE TABLE ... CLONE copies; None without CLONE."""
     clone = node.args.get("clone")
     return clone.this if isinstance(clone, exp.Clone) else None
 
 
 def _is_temporary(node: exp.Expr) -> bool:
+    """Return whether a CREATE makes a temporary table or view, by TEMPORARY, VOLATILE or `#` in the name."""
     properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     # T-SQL marks temporary tables in the name, other dialects with a keyword.

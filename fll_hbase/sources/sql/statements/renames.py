@@ -13,7 +13,7 @@ from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 
 
 def alter(resolver: Resolver, node: exp.Expr) -> None:
-    """Read ALTER; of its actions, only those that rename a table or column move data to another name."""
+    """Read ALTER: its actions that rename or swap a table, or rename a column, are writes; ignore others."""
     script = resolver.script
     for action in node.args.get("actions") or ():
         if isinstance(action, exp.AlterRename):
@@ -51,7 +51,7 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
 
 
 def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
-    """Read an exchange of two tables: each is written from the other, and their columns change places."""
+    """Add two writes for an exchange of tables: each is written from the other, and declared as that was."""
     left, right = script.dataset(first), script.dataset(second)
     columns = [script.tables.declared_columns(dataset) for dataset in (left, right)]
     writes = [
@@ -73,7 +73,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
 
 
 def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) -> None:
-    """Write a column from itself under its new name, and declare it; warn if the table lacks it."""
+    """Add a write of a column from itself under its new name, and declare it; warn if the table lacks it."""
     columns = script.tables.columns(dataset)
     column = columns.lookup(old)
     declared = script.tables.declared_columns(dataset)
@@ -86,10 +86,12 @@ def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) ->
 
 
 def _with_text(item: NamedColumn) -> NamedColumn:
+    """Return a named column that has a text, by default its name."""
     name, column = item
     return name, replace(column, text=column.text or name)
 
 
 def _declare(script: ScriptState, dataset: Dataset, names: list[str] | None) -> None:
+    """Declare columns of a dataset, without types; None leaves what is known of it."""
     if names is not None:
         script.tables.declare(dataset, [Field(name) for name in names])

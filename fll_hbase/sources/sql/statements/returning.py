@@ -62,12 +62,13 @@ def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Reso
 
 
 def _existing_columns(script: ScriptState, dataset: Dataset) -> ColumnSet:
+    """Return the columns of a dataset: those of its view in the script, else those of the table."""
     view = script.views.get(dataset)
     return view.columns if view else script.tables.columns(dataset)
 
 
 def _with_values(columns: ColumnSet, fields: Sequence[NamedColumn]) -> ColumnSet:
-    """Return columns with new values over the existing ones, in any case of their names."""
+    """Return columns with new values in place of those of the same name, in any case; others come last."""
     values = {name.lower(): (name, column) for name, column in fields}
     items = [values.pop(name.lower(), (name, column)) for name, column in columns.items]
     return ColumnSet((*items, *values.values()), columns.fallback, columns.is_complete, columns.is_ordered)

@@ -101,13 +101,14 @@ def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
 
 
 def _where(resolver: Resolver, node: exp.Expr) -> RowDependencies:
+    """Return the dependencies of the WHERE of a statement; empty ones without it."""
     return clause_dependencies(resolver, [(node.args.get("where"), "filter")], "WHERE")
 
 
 def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
-    """Return the table that each query of the WITH of a statement is of; None if it is of several.
+    """Return the table behind each query in a WITH, by name in lower case; None for one of several tables.
 
-    In T-SQL a change of such a query changes its table. Other engines have no such targets: a table of the
+    In T-SQL a change of such a query changes its table. For other engines the result is empty: a table of the
     same name is changed.
     """
     tables: dict[str, exp.Expr | None] = {}

@@ -80,6 +80,7 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
 
 
 def _read_leaf(script: ScriptState, item: ScriptItem, label: str) -> None:
+    """Read the rows of a loop or cursor, or a single statement; ignore any other item."""
     if isinstance(item, Rows):
         _read_rows(script, item)
     elif isinstance(item, Statement):
@@ -172,6 +173,7 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
 
 
 def _has_no_lineage(node: exp.Expr) -> bool:
+    """Return whether a statement is of a kind that writes no field from another one, and needs no warning."""
     if isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_WITHOUT_LINEAGE:
         return True
     return isinstance(node, _WITHOUT_LINEAGE)
@@ -204,7 +206,7 @@ def _use(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _drop(resolver: Resolver, node: exp.Expr) -> None:
-    """Read DROP: the name does not refer to a view of the script any more."""
+    """Read DROP: a dropped name does not refer to a view or temporary table of the script any more."""
     script = resolver.script
     for table in (node.this, *(node.args.get("tables") or ())):
         if isinstance(table, exp.Table):

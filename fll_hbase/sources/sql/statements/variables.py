@@ -22,7 +22,7 @@ from fll_hbase.sources.sql.script.script_state import ScriptState
 
 
 def declare(resolver: Resolver, node: exp.Expr) -> None:
-    """Read DECLARE: variables with what they begin with, and table variables, which are temporary tables."""
+    """Read DECLARE: set variables to what they begin with; table variables become temporary tables."""
     for item in node.expressions:
         names = item.this if isinstance(item.this, list) else [item.this]
         kind = item.args.get("kind")
@@ -34,7 +34,7 @@ def declare(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def set_variables(resolver: Resolver, node: exp.Expr) -> None:
-    """Read SET: each variable gets the inputs of its value; settings of the engine are ignored."""
+    """Read SET: set each variable to the inputs of its value; settings of the engine are ignored."""
     for item in node.expressions:
         assignment = item.this
         if not isinstance(assignment, exp.EQ):
@@ -136,7 +136,7 @@ def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
 
 
 def _declare_table(script: ScriptState, table: exp.Table, schema: exp.Schema) -> None:
-    """Declare a table variable as a temporary table whose columns have no inputs."""
+    """Declare a table variable as a temporary table, a view of the script whose columns are generated."""
     fields = [Field(column.name) for column in schema.expressions if isinstance(column, exp.ColumnDef)]
     dataset = script.dataset(table)
     script.temporary.add(dataset)

@@ -159,6 +159,7 @@ def _warn_of_names(
 
 
 def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
+    """Return whether a column of a query is computed and has only a name that the engine gave it."""
     return item[1].origin is None and is_generated(script.facts, item[0])
 
 
@@ -178,7 +179,7 @@ def _column_names(script: ScriptState, target: Target) -> list[str] | None:
 def _expand_structs(
     script: ScriptState, dataset: Dataset, pairs: Iterator[NamedColumn]
 ) -> Iterator[NamedColumn]:
-    """Split a struct over the nested fields of a target that has no field for the whole of it."""
+    """Yield fields with their columns; a struct is split over nested fields if its own is not declared."""
     schema = script.tables.schema(dataset)
     names = [field.name for field in schema.fields] if schema and schema.declared else []
     nested: dict[str, list[str]] = {}

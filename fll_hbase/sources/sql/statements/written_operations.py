@@ -56,22 +56,25 @@ class _OperationBuilder:
         self._types: dict[Dataset, dict[str, str]] = {}
 
     def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
+        """Return a READ for each dataset with the names of its fields, both sorted; to be called first."""
         # Sorted, since the checksum must not depend on the order of sets.
         return [self._build_read(dataset, fields[dataset]) for dataset in sorted(fields)]
 
     def _build_read(self, dataset: Dataset, names: set[str]) -> Read:
+        """Return a READ of a dataset, and note its name for operations that refer to it."""
         read_name = self._reads[dataset] = self._names.assign(f"read {dataset.name}")
         types = self._types_of(dataset)
         outputs = tuple(Field(name, types.get(name, "")) for name in sorted(names))
         return Read(read_name, "", dataset, "", outputs)
 
     def _types_of(self, dataset: Dataset) -> dict[str, str]:
+        """Return the types of the fields of a dataset by their names, asked for once."""
         if dataset not in self._types:
             self._types[dataset] = self._tables.types(dataset)
         return self._types[dataset]
 
     def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
-        """Return a new TRANSFORM of a column of the target, described by its expression."""
+        """Return a new TRANSFORM of a column of the target, described by its expression or what it copies."""
         name, column = item
         direct = (InputField(self._reads[field.dataset], field.name) for field in sorted(column.direct))
         inputs = (*direct, *self.indirect_inputs(column.indirect))
@@ -80,10 +83,12 @@ class _OperationBuilder:
         return Transform(self._names.assign(f"{target.name}.{name}"), description, inputs, (output,))
 
     def build_write(self, target: Dataset, description: str, inputs: tuple[InputField, ...]) -> Write:
+        """Return a new WRITE into the target, with its description cut."""
         name = self._names.assign(f"write {target.name}")
         return Write(name, truncate(description), target, "", inputs)
 
     def indirect_inputs(self, fields: frozenset[IndirectInput]) -> Iterator[InputField]:
+        """Yield fields as indirect inputs, sorted, each from the READ of its dataset."""
         for field, kind in sorted(fields):
             yield InputField(self._reads[field.dataset], field.name, Influence.INDIRECT, kind)
 

@@ -78,7 +78,7 @@ class RunColumns(NamedTuple):
 
     @property
     def inputs(self) -> int:
-        """The number of documents and events."""
+        """Return the number of documents and events."""
         return len(self.documents) + len(self.events)
 
 
@@ -169,7 +169,7 @@ class RunRowChecker:
     def _contents(
         self, key: bytes, row: Row, columns: RunColumns, index_facts: RunIndexFacts | None
     ) -> Iterator[bytes]:
-        """Yield the content rows of the commit and of the latest document: none, one or two keys.
+        """Yield the keys of the content rows of the commit and of the latest document, equal ones once.
 
         Raises CorruptRow for a document that cannot be read.
         """
@@ -290,6 +290,7 @@ class RunRowChecker:
 
 
 def _program_facts(run: ProgramRun, reference: bytes) -> ProgramFacts:
+    """Return the facts of a run's program: `reference` as given, and prefix and column of the run index."""
     return ProgramFacts(
         reference, layout.run_index_prefix(run.namespace), layout.run_index_column(run.program)
     )
@@ -313,7 +314,7 @@ def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
 
 
 def _is_altered(row: Row, column: bytes) -> bool:
-    """Return whether a value no longer has the digest in its column."""
+    """Return whether a value no longer has the digest at the end of its document or event column."""
     # A part of the digest in columns of events and commit records.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
 

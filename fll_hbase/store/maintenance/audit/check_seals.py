@@ -101,7 +101,7 @@ def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[
 
 
 def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
-    """Return whether the seal of a day, or its list of many runs, differs from what these runs give."""
+    """Return whether a seal of a day that holds, or its list of starts, differs from what these runs give."""
     token = calendar_rows.token_of(row, day.day) or b""
     expected = {put.column: put.value for put in calendar_rows.seal_puts(day, token, runs)}
     for kind in check_indexes.SEALS:

@@ -89,7 +89,7 @@ class Repair(NamedTuple):
 
     @property
     def is_run(self) -> bool:
-        """Whether it is a re-commit of a run."""
+        """Return whether it is a re-commit of a run."""
         return self.row.startswith(layout.RUNS)
 
 
@@ -121,7 +121,7 @@ class RowFacts:
     findings: list[Finding] = field(default_factory=list)
 
     def texts_by_flag(self) -> Iterable[tuple[int, Iterable[bytes]]]:
-        """Yield each flag with its texts."""
+        """Yield each of the four flags once with its texts, for FAULT the `fault_key` of each finding."""
         yield EXPECTED, self.expected
         yield PRESENT, self.present
         yield ALLOWED, self.allowed
@@ -129,7 +129,7 @@ class RowFacts:
 
 
 def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
-    """Return the text of a cell for hashing; without `value`, of the column with any value."""
+    """Return the text of a cell for hashing; with an empty `value`, that of the column whatever its value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
 
@@ -150,5 +150,5 @@ def row_of(text: bytes) -> bytes:
 
 
 def column_of(text: bytes) -> bytes:
-    """Return the column in a text; empty for the text of a row."""
+    """Return the column in the text of a cell; empty for the text of a row."""
     return text.split(b"\n", 2)[1] if b"\n" in text else b""

@@ -79,6 +79,7 @@ class _Suspects:
 
     @property
     def empty(self) -> bool:
+        """Return whether there is nothing to recheck."""
         return not (self.missing or self.left or self.faults)
 
 
@@ -152,9 +153,11 @@ class Rechecker:
         return suspects
 
     def _read(self, keys: set[bytes]) -> dict[bytes, Row]:
+        """Return the complete rows with these keys that exist, by key, in one call; without keys in none."""
         return self._table.rows(sorted(keys)) if keys else {}
 
     def _facts(self, rows: dict[bytes, Row]) -> dict[bytes, RowFacts]:
+        """Return the facts of each row by key, collected anew, with nothing that was cached before."""
         # A new collector: a horizon that was cached during the scan may have changed, a content been deleted.
         return FactCollector(self._table).collect_each(list(rows.items()))
 
@@ -216,7 +219,7 @@ def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) ->
 
 
 def _is_program(value: bytes) -> bool:
-    """Return whether the value of a reference has the form of a program, or is empty."""
+    """Return whether the value of a reference is empty or has the form of a program: four escaped names."""
     # Such a reference is a note, not an error: two documents of one run with equal content and start put the
     # same cell, and the last one wins.
     fields = value.split(b"|")
@@ -227,7 +230,7 @@ def _is_program(value: bytes) -> bool:
 
 
 def _needs(facts: RowFacts, text: bytes) -> bool:
-    """Return whether a row needs the cell of a text, whatever its value."""
+    """Return whether the facts of a row expect or allow the cell of a text, whatever its value."""
     # A cell with another value than needed is reported as missing, and must not be reported twice.
     cell = cell_text(row_of(text), column_of(text))
     return any(needed == text or needed.startswith(cell) for needed in (*facts.expected, *facts.allowed))
@@ -262,7 +265,7 @@ def _parse_run_index_key(key: bytes) -> layout.Reference:
 
 
 def _check_way_key(key: bytes) -> None:
-    """Raise CorruptRow unless the key is a way's."""
+    """Raise CorruptRow unless the key is that of a way: of a direction, a dataset and a period."""
     segments = key.split(b"|")
     if len(segments) != 6 or segments[1] not in layout.LETTERS.values():
         raise CorruptRow("is not the key of a way")

@@ -127,7 +127,7 @@ def _committed_contents(page: Sequence[KeyedRow]) -> Iterator[bytes]:
 def _horizon_ms(row: Row) -> int:
     """Return the latest horizon in a dataset's row in milliseconds since 1970, 0 without one.
 
-    The row is in the catalogue or among the ways.
+    The row is in the catalogue or among the ways. Malformed horizons are ignored.
     """
     # Each purge puts a cell of its own; the latest is valid. `collect_dataset` reports malformed ones.
     horizons = []
