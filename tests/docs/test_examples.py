@@ -27,7 +27,9 @@ def parse_command(line: str) -> tuple[str, dict[str, Any]]:
     assert (program, group) == ("fll", "spark")
     spark = main.commands["spark"]
     assert isinstance(spark, click.Group)
-    with click.Context(main) as root, click.Context(spark, parent=root, info_name="spark") as parent:
+    # With the settings of `fll`: a command keeps the names of its help that it had first.
+    root = click.Context(main, **main.context_settings)
+    with root, click.Context(spark, parent=root, info_name="spark") as parent:
         return name, spark.commands[name].make_context(name, arguments, parent=parent).params
 
 
