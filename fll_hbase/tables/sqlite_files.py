@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 _ROOT = 0
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def create_private(path: Path) -> None:
@@ -20,34 +21,44 @@ def create_private(path: Path) -> None:
     """
     # Resolved, since SQLite would create what a link names.
     path = path.resolve()
+    # One descriptor for both steps: whoever owns a folder above could put another one in its place.
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path.name, _NEW, 0o600, dir_fd=directory)
+        try:
+            _give(descriptor, os.fstat(directory))
+        finally:
+            os.close(descriptor)
     except FileExistsError:
-        return
-    try:
-        _give(descriptor, path.parent.stat())
+        pass
     finally:
-        os.close(descriptor)
+        os.close(directory)
 
 
 def open_lock(path: Path, store: Path) -> int:
-    """Return a descriptor of a lock file, which those may open who may write to the store. Raises OSError."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Return a descriptor of a lock file, which those may open who may write to the store. Raises OSError.
+
+    Root gives away only a lock that it has just made, and follows no link: the owner of the folder could
+    put another file of root in its place.
+    """
+    wanted = store.stat()
     try:
-        lock, wanted = os.fstat(descriptor), store.stat()
-        _give(descriptor, wanted)
-        mode = stat.S_IMODE(wanted.st_mode) & 0o666
-        if stat.S_IMODE(lock.st_mode) != mode and os.geteuid() in (_ROOT, lock.st_uid):
+        descriptor = os.open(path, _NEW, 0o600)
+        is_new = True
+    except FileExistsError:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        is_new = False
+    try:
+        if is_new:
+            _give(descriptor, wanted)
+        lock, mode = os.fstat(descriptor), stat.S_IMODE(wanted.st_mode) & 0o666
+        is_same_owner = lock.st_uid == wanted.st_uid and os.geteuid() in (_ROOT, lock.st_uid)
+        if is_same_owner and stat.S_IMODE(lock.st_mode) != mode:
             os.fchmod(descriptor, mode)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def is_open_to_all(path: Path) -> bool:
-    """Return whether users other than the owner and its group may read or write a file. Raises OSError."""
-    return bool(stat.S_IMODE(path.stat().st_mode) & (stat.S_IROTH | stat.S_IWOTH))
 
 
 def _give(descriptor: int, owner: os.stat_result) -> None:

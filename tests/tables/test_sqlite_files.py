@@ -6,14 +6,15 @@ import os
 import stat
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.tables import Put
 from fll_hbase.tables.sqlite import SqliteTable
-from fll_hbase.tables.sqlite_files import create_private, is_open_to_all
+from fll_hbase.tables.sqlite_files import create_private
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 SERVICE_USER = 65534
@@ -75,14 +76,6 @@ def test_whom_the_owner_lets_write_may_lock(tmp_path: Path) -> None:
         assert modes(path) == {0o660}
 
 
-@pytest.mark.parametrize(("mode", "answer"), [(0o600, False), (0o660, False), (0o644, True), (0o602, True)])
-def test_what_is_open_to_all(tmp_path: Path, mode: int, answer: bool) -> None:
-    path = tmp_path / "cells.db"
-    path.touch()
-    path.chmod(mode)
-    assert is_open_to_all(path) is answer
-
-
 WRITE_AS_SERVICE = f"""
 import os, sys
 from fll_hbase.tables import Put, open_table
@@ -109,14 +102,26 @@ def test_a_store_that_root_makes_is_of_the_owner_of_its_folder(tmp_path: Path) -
         assert table.get(b"row")[b"d:x"].value == b"by the service"
 
 
-def test_root_gives_a_lock_back_that_it_has_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_hard", [False, True])
+def test_a_lock_that_is_a_link_changes_no_other_file(tmp_path: Path, is_hard: bool) -> None:
+    """As the owner of a folder could plant it, so that root gives away a file of its own."""
     folder = tmp_path / "service"
     folder.mkdir()
     service = give_to_service(folder)
-    path = folder / "cells.db"
-    with closing(SqliteTable(str(path))) as table:
+    path, secret = folder / "cells.db", tmp_path / "secret"
+    with closing(SqliteTable(str(path))):
+        pass
+    assert {(path.stat().st_uid, path.stat().st_gid)} == {service}
+    path.chmod(0o666)
+    secret.touch(0o600)
+    lock = Path(f"{path}.lock")
+    lock.unlink()
+    if is_hard:
+        lock.hardlink_to(secret)
+    else:
+        lock.symlink_to(secret)
+    with closing(SqliteTable(str(path))) as table, suppress(StoreUnavailable):
         write(table)
-    os.chown(f"{path}.lock", os.geteuid(), os.getegid())
-    with closing(SqliteTable(str(path))) as table:
-        write(table)
-        assert owners(path) == {service}
+    assert secret.stat().st_uid == os.geteuid()
+    if os.geteuid() == 0 or not is_hard:
+        assert stat.S_IMODE(secret.stat().st_mode) == 0o600
