@@ -131,8 +131,8 @@ def ingest_batch(
 
     If the store is unavailable, that error is the result of every document without an error of its own. Each
     PART_DOCUMENTS have the whole time of a request. Once it was not enough, no further part of the request is
-    tried: a store that hangs would cost each of them that time. Errors that clients are
-    not told in full are logged.
+    tried: a store that hangs would cost each of them that time. Errors with a text of their own
+    for clients are logged.
     """
     results: list[RecordResult | LineageError] = []
     for start in range(0, len(documents), PART_DOCUMENTS):

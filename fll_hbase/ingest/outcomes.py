@@ -51,7 +51,7 @@ class RecordResult:
 
 
 def run_outcome(run: CommitResult) -> RecordOutcome:
-    """Return REPEATED for a run that was not recorded anew, else REPLACED or RECORDED."""
+    """Return REPEATED for a run that was already recorded, else REPLACED or RECORDED."""
     if not run.recorded:
         return RecordOutcome.REPEATED
     return RecordOutcome.REPLACED if run.replaced else RecordOutcome.RECORDED

@@ -57,17 +57,17 @@ def hide_name(kind: str, *names: str) -> str:
 
 
 def hide_dataset(dataset: Dataset) -> Dataset:
-    """Return what stands for a dataset that may not be shown: HIDDEN_NAMESPACE and a label as name."""
+    """Return the placeholder of a dataset that may not be shown: HIDDEN_NAMESPACE and a label as name."""
     return Dataset(HIDDEN_NAMESPACE, hide_name("dataset", dataset.namespace, dataset.name))
 
 
 def is_hidden(dataset: Dataset | None) -> bool:
-    """Return whether a dataset is one that stands for a hidden one; False for None."""
+    """Return whether a dataset is the placeholder of a hidden one; False for None."""
     return dataset is not None and dataset.namespace == HIDDEN_NAMESPACE
 
 
 def is_hidden_operation(name: str) -> bool:
-    """Return whether the name is that of an operation that stands for reading or writing a hidden dataset."""
+    """Return whether the name is that of a placeholder for reading or writing a hidden dataset."""
     return name.startswith(MARK)
 
 

@@ -183,7 +183,7 @@ def _too_slow(budget: Budget | None) -> LineageError | None:
 def _exceeded(cause: str = "") -> DeadlineExceeded:
     """Return the error of a request out of time; RequestCancelled if its client left.
 
-    `cause` ends the text, but not what clients are told: it may name paths.
+    `cause` ends the text, but not that for clients: it may name paths.
     """
     budget = _current.get()
     if budget is not None and budget.is_cancelled():

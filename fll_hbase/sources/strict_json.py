@@ -47,7 +47,7 @@ def _find_halves(value: object) -> Iterator[FieldError]:
 
 
 def _has_half(text: str) -> bool:
-    """Return whether a text has half of a surrogate pair."""
+    """Return whether a text has a lone surrogate."""
     return not text.isascii() and _HALF.search(text) is not None
 
 

@@ -90,7 +90,7 @@ class Validator:
         return "?"
 
     def _is_utf8(self, text: str, path: str) -> bool:
-        """Return whether a text can be encoded; add an error at `path` if it has half of a surrogate pair."""
+        """Return whether a text can be encoded; add an error at `path` if it has a lone surrogate."""
         try:
             text.encode()
         except UnicodeEncodeError:

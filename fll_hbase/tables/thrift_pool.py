@@ -299,7 +299,7 @@ class _Connection(happybase.Connection):  # type: ignore[misc]
     """A connection of happybase over a socket with a deadline."""
 
     def _refresh_thrift_client(self) -> None:
-        """Make socket, transport and client anew, with a socket that has a deadline."""
+        """Replace socket, transport and client, with a socket that has a deadline."""
         # As in happybase 1.3, which has no parameter for the socket.
         self.socket = DeadlineSocket(host=self.host, port=self.port, socket_timeout=self.timeout)
         self.transport = TBufferedTransport(self.socket)

@@ -37,7 +37,7 @@ ALL_MANIFESTS = list(yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml")
 MANIFESTS = {
     manifest["kind"]: manifest for manifest in ALL_MANIFESTS if manifest["metadata"]["name"] == "lineage"
 }
-"""Those of the name `lineage`, of which each kind has one."""
+"""Those of the name `lineage`, by their kinds, which differ."""
 (SERVICE_OF_PODS,) = [manifest for manifest in ALL_MANIFESTS if manifest not in MANIFESTS.values()]
 SCRAPE_OF_PODS = yaml.safe_load((DOCKER / "prometheus" / "kubernetes.yml").read_text())
 KUBERNETES_VERSIONS = ("1.29", "1.34")

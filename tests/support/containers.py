@@ -1,6 +1,6 @@
 """Images of the build files, and containers of them, by buildah: it needs no daemon, and runs as root.
 
-Containers share the network of the machine, so what runs in them is told to listen on 127.0.0.1.
+Containers share the network of the machine, so what runs in them has to listen on 127.0.0.1.
 """
 
 from __future__ import annotations

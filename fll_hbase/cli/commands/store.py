@@ -167,7 +167,7 @@ class _Shown:
         self._next_line = time.monotonic() + LINE_SECONDS
 
     def report(self, number: int, kind: str, rows: int) -> None:
-        """Show how many rows pass `number` has compared, and of which kind."""
+        """Show how many rows pass `number` has compared, and their kind."""
         self.show(rows, f"pass {number}: {rows:,} rows, {kind}")
 
     def show(self, rows: int, status: str) -> None:

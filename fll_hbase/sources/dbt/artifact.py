@@ -26,7 +26,7 @@ class ArtifactKind:
 class Artifact:
     """An artifact with a parsed head; `data` is all of its JSON.
 
-    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `data` is no object, that error is
+    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `data` is not an object, that error is
     reported already, and missing members are not.
     """
 

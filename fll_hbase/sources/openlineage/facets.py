@@ -70,7 +70,7 @@ def facet(
     member: str = "",
     member_type: type[dict[str, Any]] | type[list[Any]] = dict,
 ) -> Part:
-    """Return a facet; a part that is no object if it is missing, an empty object if it is deleted.
+    """Return a facet; a part that is not an object if it is missing, an empty object if it is deleted.
 
     A facet whose `member` is present and not of `member_type` counts as missing, too, with a warning: an
     empty one would replace that of an earlier event.

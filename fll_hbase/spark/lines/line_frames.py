@@ -125,7 +125,7 @@ def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
 
 
 def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a partition of `group_by_run` in batches none of which ends in the middle of a run.
+    """Yield the rows of a partition of `group_by_run` in batches that never end in the middle of a run.
 
     Only a run of more than RUN_BYTES_MAX is split. Empty batches are left out.
     """

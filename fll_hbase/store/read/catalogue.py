@@ -82,8 +82,8 @@ def match_rank(name: str, folded: str) -> MatchRank | None:
 class HitCollector:
     """Collects the hits of one scan, from a position in the order of results on.
 
-    A scan that begins at the first dataset finds the hits of all later ranks, too, of which as many are
-    collected as a page may have; so a catalogue is scanned at most twice for a page.
+    A scan that begins at the first dataset finds the hits of all later ranks, too, and collects as many
+    of them as a page may have; so a catalogue is scanned at most twice for a page.
     """
 
     def __init__(self, text: str, kind: SearchKind | None, start: SearchPosition, *, limit: int) -> None:

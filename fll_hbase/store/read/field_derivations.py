@@ -47,7 +47,7 @@ class _Way:
     def newest(self, count: int) -> list[SealedRun]:
         """Return the `count` newest runs in the order of their references, fewer if there are not so many.
 
-        At the first day of which not all runs are known the list ends with the newest run of that day.
+        At the first day with runs that are not known the list ends with the newest run of that day.
         """
         newest: list[SealedRun] = []
         for _, listed in self.days():

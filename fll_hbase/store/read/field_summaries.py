@@ -155,5 +155,5 @@ def _related_datasets(
 
 
 def _pairs(pairs: Iterable[tuple[str | None, str | None]]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs without a None, which stands for a generated or dropped field, sorted."""
+    """Return the pairs without a None (a generated or dropped field), sorted."""
     return tuple(sorted((first, last) for first, last in pairs if first is not None and last is not None))

@@ -39,7 +39,7 @@ REFERENCES_MAX = 100
 """References of one page. Those of a dataset with fewer in a direction are all read."""
 
 PARTS = 16
-"""Parts of a range of starts in each of which one step of a search reads one reference."""
+"""Parts of a range of starts; one step of a search reads one reference in each."""
 
 SEARCHES_MAX = 5
 """Starts, from the oldest on, at which only references that are no longer valid may be found."""
@@ -79,7 +79,7 @@ class ProgramUnion:
         self._usages: dict[tuple[str, str, str, str], _Usage] = {}
 
     def add(self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns) -> None:
-        """Add runs of one program, of which `newest` is the newest."""
+        """Add runs of one program; `newest` is the newest of them."""
         key = newest.namespace, newest.application, newest.program, newest.type
         counts = self._count_failed or not runs.failed
         self._usages.setdefault(key, _Usage()).add(newest, directions, runs, counts=counts)

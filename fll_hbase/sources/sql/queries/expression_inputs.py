@@ -187,7 +187,7 @@ def is_star(node: exp.Expr) -> bool:
 
 
 def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add all columns that a star in an expression stands for, as in `struct(*)`; COUNT(*) adds none."""
+    """Add all columns that a star in an expression selects, as in `struct(*)`; COUNT(*) adds none."""
     # COUNT(*) counts rows, and has no value of any column.
     if isinstance(node.parent, exp.Count):
         return

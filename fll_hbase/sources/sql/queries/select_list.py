@@ -175,7 +175,7 @@ class SelectList:
                 yield names.get(name.lower(), name), column
 
     def _selects_columns(self, value: exp.Expr) -> bool:
-        """Return whether an expression stands for several columns: with COLUMNS, APPLY or `* LIKE 'a%'`."""
+        """Return whether an expression selects several columns: with COLUMNS, APPLY or `* LIKE 'a%'`."""
         if isinstance(value, (exp.Apply, exp.Columns)):
             return True
         if isinstance(value, _SELECTING_STARS) and isinstance(value.this, exp.Star):
@@ -186,7 +186,7 @@ class SelectList:
         return any(isinstance(part, exp.Columns) and not part.args.get("unpack") for part in parts)
 
     def _leave_out_columns(self) -> None:
-        """Warn that what COLUMNS selects is unknown; the list is no longer complete."""
+        """Warn that what COLUMNS selects is unknown; the list is incomplete then."""
         self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
         self._is_complete = False
 
@@ -195,7 +195,7 @@ class SelectList:
     ) -> Iterator[NamedColumn]:
         """Yield the columns of a star except `without`, each the end of a table's name and a column.
 
-        Warns of an absent table or unknown columns; then this list is no longer complete.
+        Warns of an absent table or unknown columns; then this list is incomplete.
         """
         scope = self._resolver.scope
         source = scope.source(table) if table else None

@@ -157,7 +157,7 @@ class Rechecker:
         return self._table.rows(sorted(keys)) if keys else {}
 
     def _facts(self, rows: dict[bytes, Row]) -> dict[bytes, RowFacts]:
-        """Return the facts of each row by key, collected anew, with nothing that was cached before."""
+        """Return the facts of each row by key, collected again, without cached ones."""
         # A new collector: a horizon that was cached during the scan may have changed, a content been deleted.
         return FactCollector(self._table).collect_each(list(rows.items()))
 
