@@ -187,7 +187,7 @@ house: $(RUNNABLE)
 tests-lint: lint
 
 # Coverage doubles the time of tests, and takes five times as long in loops; what these execute the others do, too.
-UNCOVERED := $(addprefix tests/,simulation oracle cases faults keys model queries/test_openlineage_export.py \
+UNCOVERED := $(addprefix tests/,simulation oracle attacks cases faults keys model queries/test_openlineage_export.py \
 	access/test_non_interference.py api/test_direct_routes.py api/openapi/test_openapi.py \
 	api/routes/test_lineage_wide.py capture/resolver/test_resolver_cost.py \
 	store/read/test_traversal.py store/read/test_reach.py store/read/test_run_times.py store/read/test_field_history.py \
@@ -203,7 +203,7 @@ tests-uncovered: setup
 	$(PYTEST) --durations=30 -m 'not java' $(UNCOVERED)
 
 tests-hbase: system-java setup hbase-jars
-	$(PYTEST) --durations=30 -m java $(addprefix tests/,api cli docker faults store tables)
+	$(PYTEST) --durations=30 -m java $(addprefix tests/,api attacks cli docker faults store tables)
 
 tests-spark: system-java setup $(CLASSES) $(AGENT) $(KAFKA) $(GENERATOR) hbase-jars
 	$(PYTEST) --durations=30 -m java $(addprefix tests/,openapi_generator spark spark_agent)

@@ -71,6 +71,7 @@ ROUTES = ("api", "routes")
 
 WHOLE_SYSTEM = {
     "access": "what a principal must not see, over every route",
+    "attacks": "attacks on a server that runs, by their kind",
     "cases": "cases of other systems, through every layer",
     "clients": "events of real clients of OpenLineage",
     "docs": "a file for each page of docs/",

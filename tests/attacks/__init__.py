@@ -1,0 +1,1 @@
+"""Attacks on real server processes, by their kind, and what they and their other clients keep meanwhile."""
