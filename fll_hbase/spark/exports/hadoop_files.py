@@ -86,7 +86,7 @@ class HadoopDirectory:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        """Create a file, which appears complete; does nothing if there is one."""
+        """Create a file, which appears complete; does nothing if there is one. Raises LineageError."""
         if self.exists(path):
             return
         temporary = f"{TEMPORARY}{uuid4().hex}"
@@ -95,7 +95,9 @@ class HadoopDirectory:
             stream.write(bytearray(content))
         finally:
             stream.close()
-        self._files.rename(self._path(temporary), self._path(path))
+        # The file system answers False, and raises nothing, if another job made the file meanwhile.
+        if not self._files.rename(self._path(temporary), self._path(path)) and not self.exists(path):
+            raise LineageError(f"{temporary} cannot be moved to {path} in {self.url}; run the job again")
 
     def move(self, source: str, target: str) -> None:
         """Move a file or directory; into an existing directory, if an earlier move was interrupted.

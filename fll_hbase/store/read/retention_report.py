@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fll_hbase.keys import layout
 from fll_hbase.model import field_relations
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.operations import Influence
@@ -13,8 +12,10 @@ from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
+from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
+from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.reach import ReachQuery, ReachReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport, WrittenField
@@ -154,6 +155,7 @@ class RetentionReporter(Reader):
         self._tags = TagStore(components.table, components.catalogue)
         self._reach = ReachReader(components)
         self._writers = WriterReader(components)
+        self._horizons = HorizonReader(components, clock=now_ms)
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return the fields that runs of the window wrote from the policy's fields, and these if written.
@@ -241,13 +243,7 @@ class RetentionReporter(Reader):
                 yield path_between(field, following, Direction.FORWARD)
 
     def _retained_from_ms(self, fields: Iterable[DatasetField]) -> int:
-        """Return the latest time before which runs of any of the datasets were purged, 0 without any."""
+        """Return the latest horizon of any of the datasets, under all their names; 0 without any."""
         datasets = sorted({field.dataset for field in fields})
-        latest_ms = 0
-        for begin in range(0, len(datasets), DATASETS_PER_READ):
-            chunk = datasets[begin : begin + DATASETS_PER_READ]
-            rows = self._table.rows(
-                [layout.dataset_row(dataset) for dataset in chunk], columns=(layout.LIGHT,)
-            )
-            latest_ms = max([latest_ms, *map(layout.latest_horizon_ms, rows.values())])
-        return latest_ms
+        chunks = (datasets[i : i + DATASETS_PER_READ] for i in range(0, len(datasets), DATASETS_PER_READ))
+        return max((ms for chunk in chunks for ms in self._horizons.load(chunk).values()), default=0)

@@ -133,6 +133,15 @@ def test_csv_has_a_line_for_each_field_and_program(chain: FlaskClient) -> None:
     assert (lines[1]["sourceName"], lines[1]["oldestRun"]) == ("a", "b>c 99 days ago hourly")
 
 
+def test_what_was_requested_to_be_deleted_is_not_known(chain: FlaskClient) -> None:
+    before_ms = now_ms() - 98 * DAY_MS
+    assert chain.delete(f"/v3/namespaces/ns1/endpoints/c?before={before_ms / 1000:.3f}").status_code == 202
+    body = report(chain)
+    assert body["retainedFrom"] == before_ms
+    # The run 99 days ago is gone; the one 95 days ago is still reported.
+    assert by_dataset(body)["c"]["oldestRun"] == "b>c 95 days ago nightly"
+
+
 def test_wrong_questions(chain: FlaskClient) -> None:
     assert_problem(chain.get("/v3/reports/retention?policy=missing"), 404)
     assert list(errors_by_path(chain.get("/v3/reports/retention"))) == ["policy"]
