@@ -1,4 +1,4 @@
-"""docs/security.md names settings and paths as the code has them, and the list of attacks tests that are there."""
+"""docs/security.md names settings and paths of the code, and the list of attacks tests that are there."""
 
 from __future__ import annotations
 
