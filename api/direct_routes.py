@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Response
 
 from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named
+from fll_hbase.model.access import Role
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.parameters import Kind, Parameter
 from fll_hbase.runtime import clock
@@ -26,7 +27,7 @@ from .observability.audit import note_query
 from .routes import openlineage, recording
 from .routes.queries import respond
 from .security.hosts import allowed_hosts
-from .security.rights import Views
+from .security.rights import Views, require
 from .wire import problems, query_params, responses
 from .wire.environ import ROUTE
 from .wire.paths import NameConverter, NamespaceConverter, raw_uri
@@ -145,6 +146,7 @@ class DirectRoutes:
             raise _NotPlain
         if int(length) > self._settings.document_bytes_max:
             raise _NotPlain
+        require(environ, Role.RECORDER, namespace)
         raw = environ["wsgi.input"].read(int(length))
         # The long way reads it once more.
         environ["wsgi.input"] = BytesIO(raw)

@@ -10,6 +10,7 @@ import flask_smorest
 from flask import current_app, g, request
 
 from fll_hbase.ingest import DocumentFormat, DocumentReader, ParsedDocument, RecordResult
+from fll_hbase.model.access import Role
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
@@ -18,7 +19,7 @@ from fll_hbase.store.lineage_store import LineageStore
 
 from ..openapi.answer_schemas import Problem
 from ..openapi.query_schemas import body_schema
-from ..security.rights import View, Views
+from ..security.rights import View, Views, require
 from ..wire import bodies, notes
 from ..wire.problems import MEDIA_TYPE, report_refused
 from ..wire.query_params import QueryParser, now_ms
@@ -108,8 +109,12 @@ def _view() -> View:
     return view
 
 
-def body() -> bytes:
-    """Return the body of the request. Raises TooLarge, UnreadableDocument and UnsupportedMediaType."""
+def body(role: Role, namespace: str | None = None) -> bytes:
+    """Return the body of a request that needs a role in a namespace; with None, in any.
+
+    Raises Forbidden before anything is read, TooLarge, UnreadableDocument and UnsupportedMediaType.
+    """
+    require(request.environ, role, namespace)
     limits = settings()
     return bodies.read_body(request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max)
 
@@ -119,7 +124,7 @@ def read_document(document_format: DocumentFormat, *, namespace: str | None) -> 
 
     If the time of the request is over meanwhile, the error says that nothing was stored.
     """
-    raw = body()
+    raw = body(Role.RECORDER, namespace)
     with deadline.reading():
         return reader().read(raw, document_format, namespace=namespace, now_ms=now_ms())
 

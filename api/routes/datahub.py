@@ -11,6 +11,7 @@ import msgspec
 from flask import Response, current_app, request
 
 from fll_hbase.ingest import ParsedDocument, preview
+from fll_hbase.model.access import Role
 from fll_hbase.model.datasets import Field
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime import deadline
@@ -175,14 +176,14 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 def _read(form: MessageFormat) -> ParsedMessage:
     """Read the body as a DataHub message of this form. Raises its errors, and those of `body`."""
     # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
-    raw = body()
+    raw = body(Role.RECORDER)
     with deadline.reading():
         return datahub.read(strict_json.parse_with_halves(raw), form=form, now_ms=now_ms())
 
 
 def _deleted_urn() -> str:
     """Return the urn in the body of a deletion; its other members are ignored. Raises UnreadableDocument."""
-    deletion = Part(Validator(), strict_json.parse_with_halves(body())).as_object()
+    deletion = Part(Validator(), strict_json.parse_with_halves(body(Role.RECORDER))).as_object()
     urn = deletion.required("urn")
     if deletion.validator.errors:
         raise UnreadableDocument(deletion.validator.errors)

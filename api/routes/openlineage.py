@@ -10,6 +10,7 @@ from fll_hbase.ingest import ParsedDocument, format_named, preview
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
+from fll_hbase.model.access import Role
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.sources import openlineage
@@ -98,7 +99,7 @@ def record_events(query: dict[str, Any]) -> Response:
     all from its index on. With `dryRun=true` nothing is stored, and the answer lists the events that would
     be refused.
     """
-    events = openlineage.parse(body())
+    events = openlineage.parse(body(Role.RECORDER))
     if not isinstance(events, list):
         detail = f"must be an array of events; send a single event to {PATH}"
         raise UnreadableDocument([FieldError("", detail)])

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from flask import Response, request
 
+from fll_hbase.model.access import Role
 from fll_hbase.queries.query import Answer, Changeable, Query
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
@@ -63,9 +64,12 @@ def add_query(
     blueprint.route(rule(query), endpoint=query.__name__)(view)
 
 
-def put(query: Changeable[Any]) -> Response:
-    """Return the response to a PUT of what a query is about, described in the body of the request."""
-    stored, is_new = query.put(store(), body())
+def put(query: Changeable[Any], namespace: str | None = None) -> Response:
+    """Return the response to a PUT of what a query is about, described in the body of the request.
+
+    Raises Forbidden without the role `steward` in the namespace; with None, in any.
+    """
+    stored, is_new = query.put(store(), body(Role.STEWARD, namespace))
     return responses.json_response(stored, 201 if is_new else 200)
 
 

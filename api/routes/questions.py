@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response, current_app
 
+from fll_hbase.model.access import Role
 from fll_hbase.queries.derivations import Derivations
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
@@ -35,4 +36,4 @@ def questions(query: dict[str, Any]) -> Response:
     read and the time of one request: those that it does not reach are answered 503.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    return responses.json_response(answer_batch(app, store(), parse_batch(body())))
+    return responses.json_response(answer_batch(app, store(), parse_batch(body(Role.READER))))

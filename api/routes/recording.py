@@ -20,6 +20,7 @@ from fll_hbase.ingest import (
 )
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.model.access import Role
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.batches import split_batches
 from fll_hbase.runtime.errors import (
@@ -42,6 +43,7 @@ from ..openapi.document_schemas import (
 )
 from ..openapi.pipeline_schemas import PipelineDocument
 from ..openapi.query_schemas import body_schema, reference
+from ..security.rights import require
 from ..wire import bodies, notes, problems, responses
 from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
@@ -108,6 +110,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last line of the answer is then a
     problem of type `batch-stopped`, which names the line to go on with.
     """
+    require(request.environ, Role.RECORDER, namespace)
     limits = settings()
     lines = bodies.read_lines(
         request,

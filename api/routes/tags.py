@@ -39,7 +39,7 @@ def put_tag(_: dict[str, Any], **names: str) -> Response:
 
     The same again changes nothing and keeps `at`. 404 for a field that was never recorded.
     """
-    return put(TagOfField(**names))
+    return put(TagOfField(**names), names["namespace"])
 
 
 add_query(blueprint, TagOfField)

@@ -11,6 +11,7 @@ from cachetools import LRUCache
 
 from fll_hbase.ingest import DocumentReader
 from fll_hbase.model.access import Grant, Principal, Role
+from fll_hbase.runtime.errors import Forbidden
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rights.numbering import begin_answer
 from fll_hbase.store.rights.store_view import StoreView
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
 
 VIEWS_MAX = 8
 """Views that a process keeps, one for each distinct set of grants; each has an equal part of the cache."""
+
+
+def require(environ: WSGIEnvironment, role: Role, namespace: str | None = None) -> None:
+    """Raise Forbidden unless the principal of a request has the role in the namespace; with None, in any.
+
+    To be called before the body is read: who has no right must not keep a thread busy with reading.
+    """
+    principal: Principal | None = environ.get(PRINCIPAL)
+    if principal is None:
+        return
+    if principal.may_anywhere(role) if namespace is None else principal.may(role, namespace):
+        return
+    # The same for names that exist and that do not: only grants and the path decide.
+    where = "any namespace" if namespace is None else repr(namespace)
+    raise Forbidden(f"this needs the role `{role.value}` on {where}; nothing was read or stored")
 
 
 class View(NamedTuple):

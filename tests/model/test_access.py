@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,10 +38,11 @@ def test_grants_are_separate() -> None:
     assert principal.may(Role.READER, "sales.eu")
     assert not principal.may(Role.RECORDER, "sales.eu")
     assert not principal.may(Role.READER, "hr")
+    assert {role for role in Role if principal.may_anywhere(role)} == {Role.READER, Role.RECORDER}
 
 
 def test_a_principal_without_grants_may_do_nothing() -> None:
-    assert not any(_principal().may(role, "") for role in Role)
+    assert not any(_principal().may(role, "") or _principal().may_anywhere(role) for role in Role)
 
 
 @given(_NAMES)
@@ -56,3 +59,14 @@ def test_a_star_alone_is_everything(name: str) -> None:
     everywhere = _principal((Role.ADMIN, "*"))
     assert everywhere.may(Role.READER, name)
     assert everywhere.may_everywhere(Role.READER)
+
+
+@given(st.text(alphabet="ab*", max_size=8), st.text(alphabet="ab", max_size=12))
+def test_a_star_is_any_characters(pattern: str, name: str) -> None:
+    expected = re.fullmatch(pattern.replace("*", ".*"), name) is not None
+    assert _principal((Role.READER, pattern)).may(Role.READER, name) is expected
+
+
+def test_many_stars_are_no_more_work() -> None:
+    """One more power of the length for each star, if matches were tried at every place: 10^30 steps."""
+    assert not _principal((Role.READER, "*a" * 10 + "*b")).may(Role.READER, "a" * 1_000)
