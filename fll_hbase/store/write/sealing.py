@@ -43,9 +43,6 @@ QUEUED_MAX = 1_000
 PAUSE_SECONDS = 60
 """How long nothing is sealed after a failure: a store that takes no writes, perhaps, or that is away."""
 
-IDLE_SECONDS = 0.5
-"""How long the thread of a sealer waits before it looks whether the store is closed."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -171,7 +168,7 @@ def _confirmed(table: Table, events: EventMerger, references: Mapping[bytes, Row
 
 
 class BackgroundSealer:
-    """Seals in one thread of its own what queries offer, one request after the other."""
+    """Seals what queries offer in a thread of its own, which lives while anything is queued."""
 
     def __init__(self, sealer: DaySealer) -> None:
         self._sealer = sealer
@@ -193,7 +190,8 @@ class BackgroundSealer:
                 with suppress(Full):
                     self._queue.put_nowait(request)
                     self._waiting.add(request)
-                if self._thread is None:
+                # Not alive: in a process that was forked meanwhile.
+                if self._thread is None or not self._thread.is_alive():
                     self._thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
                     self._thread.start()
 
@@ -210,12 +208,8 @@ class BackgroundSealer:
             thread.join()
 
     def _run(self) -> None:
-        """Seal queued days until closed; log errors, and pause after an unavailable store."""
-        while not self._closed.is_set():
-            try:
-                request = self._queue.get(timeout=IDLE_SECONDS)
-            except Empty:
-                continue
+        """Seal what is queued, until closed; log errors, and pause after an unavailable store."""
+        while (request := self._take()) is not None:
             is_readable = True
             try:
                 self._sealer.seal([request])
@@ -230,6 +224,15 @@ class BackgroundSealer:
                     if is_readable or len(self._waiting) > 2 * QUEUED_MAX:
                         self._waiting.discard(request)
                 self._queue.task_done()
+
+    def _take(self) -> SealRequest | None:
+        """Return the next request, or None, without any or when closed: this thread ends then."""
+        with self._lock:
+            if not self._closed.is_set():
+                with suppress(Empty):
+                    return self._queue.get_nowait()
+            self._thread = None
+        return None
 
 
 def requests_of(

@@ -25,6 +25,7 @@ from fll_hbase.store.write.sealing import GRACES, BackgroundSealer, DaySealer, S
 from fll_hbase.tables import Batch, Put, Table, open_table
 from tests.support.copy_runs import DESTINATION, copying
 from tests.support.passing_table import Through
+from tests.support.waiting import eventually
 
 GRACE_MS = 1_000
 DAY = 3
@@ -202,12 +203,13 @@ class _Waiting(Through):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self.begun, self.go = threading.Event(), threading.Event()
+        self.begun, self.go, self.ended = threading.Event(), threading.Event(), threading.Event()
 
     def write(self, batches: list[Batch], **options: object) -> None:
         self.begun.set()
         assert self.go.wait(60)
         super().write(batches, **options)
+        self.ended.set()
 
 
 def test_requests_that_wait_are_bounded_and_each_is_once(
@@ -233,13 +235,26 @@ def test_requests_that_wait_are_bounded_and_each_is_once(
     store.close()
 
 
-def test_closing_a_store_ends_its_sealer(table: Table) -> None:
+def test_a_sealer_ends_when_nothing_is_queued_and_starts_again(table: Table) -> None:
     others = sealer_threads()
     store = store_of(table)
+    for day in (DAY, DAY + 1):
+        LineageStore(table).record([copying(f"day {day}", start_ms=day * DAY_MS)])
+        store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
+        background(store).wait()
+        assert "day" in str(sealed_runs(table, day=day))
+        eventually(lambda: sealer_threads() <= others, "the thread has ended")
+
+
+def test_closing_a_store_waits_for_the_request_at_work(table: Table) -> None:
+    others = sealer_threads()
+    waiting = _Waiting(table)
+    store = store_of(waiting)
     store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
-    background(store).wait()
-    assert sealer_threads() - others
+    assert waiting.begun.wait(60)
+    threading.Timer(0.05, waiting.go.set).start()
     store.close()
+    assert waiting.ended.is_set()
     assert sealer_threads() <= others
 
 
