@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -105,10 +106,10 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
     message = _read(form)
     if query["dry_run"]:
         return _dry_run(message)
-    entities = _ingest(message)
+    entities, warnings = _ingest(message)
     # DataHub answers a single proposal with its urn.
     value = entities[0]["urn"] if form is MessageFormat.PROPOSAL else "success"
-    return responses.json_response({"value": value, "entities": entities, **_warnings(message)})
+    return responses.json_response({"value": value, "entities": entities, **_warnings(warnings)})
 
 
 @blueprint.route("/entities", methods=["POST"])
@@ -126,8 +127,8 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
     message = _read(MessageFormat(query["action"]))
     if query["dry_run"]:
         return _dry_run(message)
-    answer = {"value": None, "entities": _ingest(message), **_warnings(message)}
-    return responses.json_response(answer)
+    entities, warnings = _ingest(message)
+    return responses.json_response({"value": None, "entities": entities, **_warnings(warnings)})
 
 
 @blueprint.route("/openapi/v3/entity/<name:entity>", methods=["POST", "PATCH"])
@@ -138,7 +139,7 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
 def upsert(query: dict[str, Any], entity: str) -> Response:
     """Record entities with their aspects; with PATCH, the lineage that JSON patches add to them."""
     message = _read(MessageFormat.PATCHES if request.method == "PATCH" else MessageFormat.ENTITIES)
-    return _dry_run(message) if query["dry_run"] else responses.json_response(_ingest(message))
+    return _dry_run(message) if query["dry_run"] else responses.json_response(_ingest(message)[0])
 
 
 @blueprint.route("/openapi/v3/entity/<name:entity>/<urn:urn>", methods=["DELETE"])
@@ -190,8 +191,8 @@ def _deleted_urn() -> str:
     return urn
 
 
-def _ingest(message: ParsedMessage) -> list[Json]:
-    """Record a message; return its outcomes by entity.
+def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]:
+    """Record a message; return its outcomes by entity, and the warnings.
 
     Raises the error of the first refused run, and UnreadableDocument if some proposals cannot be read; the
     rest is recorded in both cases. Sending the whole message again is safe.
@@ -210,13 +211,13 @@ def _ingest(message: ParsedMessage) -> list[Json]:
         entities[urn_of_run[run.run]]["runs"].append(acknowledgements.recorded_run(run))
     if message.refused:
         # After recording, so that they cost no other; the only answer that DataHub's clients report.
-        raise UnreadableDocument([*message.refused, *message.warnings, FieldError("", OTHERS_RECORDED)])
-    return list(entities.values())
+        raise UnreadableDocument([*message.refused, *result.warnings, FieldError("", OTHERS_RECORDED)])
+    return list(entities.values()), result.warnings
 
 
-def _warnings(message: ParsedMessage) -> Json:
-    """Return the member `warnings` of an answer; no member if the message has none."""
-    return {"warnings": acknowledgements.field_errors(message.warnings)} if message.warnings else {}
+def _warnings(warnings: Sequence[FieldError]) -> Json:
+    """Return the member `warnings` of an answer; no member if there are none."""
+    return {"warnings": acknowledgements.field_errors(warnings)} if warnings else {}
 
 
 def _count_removal(urn: str) -> list[Json]:
@@ -240,7 +241,7 @@ def _dry_run(message: ParsedMessage) -> Response:
     # So that one proposal has the answer that documents of one run have on every recording route.
     runs = [acknowledgements.dry_run(preview(run)) for run in message.runs]
     single = runs[0] if len(runs) == 1 else {}
-    return responses.json_response({**single, "runs": runs, **_warnings(message)})
+    return responses.json_response({**single, "runs": runs, **_warnings(message.warnings)})
 
 
 def _count(counts: Counter[AspectCount]) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime import clock, metrics
 from fll_hbase.runtime.errors import (
     ConfigurationError,
+    ErrorList,
     FieldError,
     LineageError,
     RunIdConflict,
@@ -40,7 +42,7 @@ def ingest(
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [
-        _result(document, [next(answers) for _ in (*document.runs, *document.statements)])
+        _result(store, document, [next(answers) for _ in (*document.runs, *document.statements)])
         if isinstance(document, ParsedDocument)
         else document
         for document in documents
@@ -121,7 +123,7 @@ def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitRes
 
 
 def _result(
-    document: ParsedDocument, answers: Sequence[CommitResult | LineageError]
+    store: LineageStore, document: ParsedDocument, answers: Sequence[CommitResult | LineageError]
 ) -> RecordResult | LineageError:
     """Return a document's result, or the first error of its runs; refused statements become warnings."""
     recorded, stated = answers[: len(document.runs)], answers[len(document.runs) :]
@@ -130,4 +132,13 @@ def _result(
         return next(answer for answer in recorded if isinstance(answer, LineageError))
     refused = [answer for answer in stated if isinstance(answer, LineageError)]
     warnings = (FieldError("inputs", f"what it states is not recorded: {error}") for error in refused)
-    return RecordResult(runs, document.metadata, (*document.warnings, *warnings))
+    untagged = ErrorList(_tag_warnings(store, document.metadata))
+    return RecordResult(runs, document.metadata, (*document.warnings, *warnings, *untagged))
+
+
+def _tag_warnings(store: LineageStore, metadata: Iterable[DatasetMetadata]) -> Iterator[FieldError]:
+    """Yield a warning for each dataset with tags that the store does not record from this principal."""
+    for item in metadata:
+        if item.tags and not store.may_tag(item.dataset):
+            needed = f"the role `steward` on namespace {item.dataset.namespace!r}"
+            yield FieldError("tags", f"the tags of {item.dataset} are not recorded: this needs {needed}")

@@ -32,13 +32,21 @@ class RecordingRights:
         """Return whether the principal may record in a namespace."""
         return self.principal.may(Role.RECORDER, namespace)
 
+    def may_tag(self, namespace: str) -> bool:
+        """Return whether the principal may put and remove tags of fields in a namespace."""
+        return self.principal.may(Role.STEWARD, namespace)
+
     def check_metadata(self, metadata: Iterable[DatasetMetadata]) -> list[DatasetMetadata]:
-        """Return metadata without the datasets that the principal may not describe.
+        """Return metadata without datasets and tags of fields that the principal may not describe or put.
 
         These come with runs, as sources: a lineage is recorded without what it says of others' datasets.
         """
         return [
-            replace(item, aliases=tuple(alias for alias in item.aliases if self.may_record(alias.namespace)))
+            replace(
+                item,
+                aliases=tuple(alias for alias in item.aliases if self.may_record(alias.namespace)),
+                tags=item.tags if self.may_tag(item.dataset.namespace) else (),
+            )
             for item in metadata
             if self.may_record(item.dataset.namespace)
         ]

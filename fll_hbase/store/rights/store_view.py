@@ -203,7 +203,7 @@ class StoreView(LineageStore):
 
     def may_tag(self, dataset: Dataset) -> bool:
         """Return whether the principal may put tags of the fields of a dataset."""
-        return self._rights.principal.may(Role.STEWARD, dataset.namespace)
+        return self._rights.may_tag(dataset.namespace)
 
     def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
         """Return field lineage between datasets; a hidden one is shown once, without fields."""
