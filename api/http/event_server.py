@@ -173,7 +173,10 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
                 excess -= sizes[connection]
 
     def _stop(self) -> None:
-        """Finish the requests that have begun, also those that arrive just now on open connections."""
+        """Finish the requests that have begun, also those that arrive just now on open connections.
+
+        Idle connections are closed after IDLE_GRACE_SECONDS, all others after GRACEFUL_SECONDS.
+        """
         self.is_stopping = True
         self.accepting = False
         self._loop.refresh(self)

@@ -52,7 +52,7 @@ def unescape_bytes(segment: bytes) -> bytes:
 
 
 def join_key(*segments: bytes) -> bytes:
-    """Join segments to a key. Raises TooLarge if HBase would refuse it."""
+    """Join segments, which the caller has escaped, to a key. Raises TooLarge if HBase would refuse it."""
     return check_key_length(SEPARATOR.join(segments))
 
 

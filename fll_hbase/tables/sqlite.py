@@ -165,7 +165,8 @@ class SqliteTable:
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
         """Execute the statement that `change(current time in ms)` returns, in one transaction.
 
-        Raises ConfigurationError if the file is read-only, StoreUnavailable if it is busy for too long.
+        Durable on return with Sync.NOW. Raises ConfigurationError if the file is read-only, StoreUnavailable
+        for any error of SQLite or the file, also if it is busy for too long.
         """
         if self._read_only is not None:
             raise ReadOnlyStore(f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}")

@@ -30,7 +30,10 @@ class _Section(NamedTuple):
 
 
 def find_splits(connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-    """Return sorted keys between `start` and `stop` (both excluded), at most one less than `parts`."""
+    """Return sorted keys between `start` and `stop` (both excluded), at most one less than `parts`.
+
+    They split the cells into parts of about as many; of a large range, a key may be one without a row.
+    """
     cells = _count(connection, start, stop, cells_max=COUNTED_MAX)
     if cells < COUNTED_MAX:
         return _every_nth(connection, start, stop, parts=parts, cells=cells)

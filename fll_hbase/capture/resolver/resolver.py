@@ -219,7 +219,7 @@ class Resolver:
 
 
 def _changed(event: WriteEvent, write: Write, rows: Sequence[Json]) -> WriteEvent:
-    """Return the event of a created, changed, renamed or removed table, with its types and former name."""
+    """Return the event of a table change, with types, former name or renamed columns; a removal as it is."""
     row = row_of_change(rows[write.target if write.renamed is None else write.renamed])
     if write.lifecycle in (DROP, TRUNCATE):
         return event

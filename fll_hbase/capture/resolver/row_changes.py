@@ -123,5 +123,5 @@ def _is_same(name: str, value: ColumnLineage | None) -> bool:
 
 
 def _either(column: ColumnLineage, value: ColumnLineage | None) -> ColumnLineage:
-    """Return a column that has its value from before in some rows, and a new one in others."""
+    """Return a column that keeps its value in some rows and has `value` in others; None changes nothing."""
     return column if value is None else replace(merge([column, value]), row=value.row)

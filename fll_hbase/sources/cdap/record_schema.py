@@ -108,7 +108,7 @@ class _Expansion:
             self._add_leaf(path, "record")
 
     def _add_field(self, member: object, parent: str, ancestors: frozenset[int]) -> None:
-        """Add a field, or the fields of its records, but no record inside itself. Raises InvalidSchema."""
+        """Add a field, or its records' fields; a record in itself is a plain field. Raises InvalidSchema."""
         if not isinstance(member, dict) or "type" not in member:
             raise InvalidSchema(f"a field of {parent or 'the top'!r} has no name or no type")
         path = f"{parent}/{_field_name(member)}" if parent else _field_name(member)

@@ -162,7 +162,10 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _opaque_operations(project: Project, node: Node) -> list[Operation]:
-    """Return a READ without fields for each dataset that a node depends on, and a WRITE without inputs."""
+    """Return a READ without fields for each dataset that a node depends on, and a WRITE without inputs.
+
+    Ephemeral nodes are passed through; of all dependencies DEPENDENCIES_MAX are taken at most.
+    """
     steps = islice(_dependencies(project.nodes, node), DEPENDENCIES_MAX)
     sources = {project.dataset(source) for source in steps if source.materialization != EPHEMERAL}
     reads = [Read(f"read {source.name}", "", source, "", ()) for source in sorted(sources)]

@@ -233,7 +233,10 @@ class _StatementParser:
         return statement
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
-        """Parse the tokens of one statement; a broken one if it is invalid, None if it is empty."""
+        """Parse the tokens of one statement; a broken one if it is invalid, None if it is empty.
+
+        `tokens` has at least one; a lone `;` is empty.
+        """
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
         if (broken := _broken_by_variable(tokens, sql)) is not None:

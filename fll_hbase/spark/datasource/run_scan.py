@@ -87,7 +87,10 @@ def _referenced_runs(
 
 
 def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[CommittedRun]:
-    """Yield the runs of a window; resumes after the last one if garbage collection deletes a content."""
+    """Yield the runs of a window; resumes after the last one if garbage collection deletes a content.
+
+    Raises ContentMissing if that happens ATTEMPTS_MAX times.
+    """
     last_tail = b""
     for attempts_left in reversed(range(ATTEMPTS_MAX)):
         try:

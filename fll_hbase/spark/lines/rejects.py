@@ -41,18 +41,18 @@ def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirect
         # Numbering counts the lines of every block, which would read all input again for nothing.
         if count:
             rejected = line_frames.with_line_numbers(rejected_lines(outcomes), lines)
-            write_rejected_lines(rejected, url, mode="append", count=count)
+            _append_lines(rejected, url, count)
 
 
-def write_rejected_lines(rejected: DataFrame, path: str, *, mode: str = "overwrite", count: int = 0) -> None:
-    """Write rejected lines as NDJSON with `file`, `line`, `faults` and the line itself as `value`.
+def _append_lines(rejected: DataFrame, path: str, count: int) -> None:
+    """Add rejected lines to a directory as NDJSON: `file`, `line`, `faults`, and the line itself as `value`.
 
     In a line that is not UTF-8, `value` has U+FFFD for the invalid bytes and `bytes` the line in base64.
     Up to SORTED_MAX lines are one file, in order; more are written by all tasks, in order in each file.
     """
     columns = rejected.select("file", "line", "faults", *text_columns(f.col("value")))
     parts = columns.coalesce(1) if count <= SORTED_MAX else columns
-    parts.sortWithinPartitions("file", "line").write.mode(mode).json(path)
+    parts.sortWithinPartitions("file", "line").write.mode("append").json(path)
 
 
 def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") -> tuple[Column, Column]:

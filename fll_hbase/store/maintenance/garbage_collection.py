@@ -159,7 +159,8 @@ def _needed_cells(
 ) -> tuple[set[int], set[bytes]]:
     """Return the hashes of the cells that runs need, and the catalogue keys of datasets that lose references.
 
-    With `purge_until_ms` expired runs are left out. Two cells with one hash keep each other (decision 16).
+    With `purge_until_ms` expired runs are left out; runs changed after `until_ms` need former cells, too.
+    Two cells with one hash keep each other (decision 16). Raises CorruptRow.
     """
     scanner = LivenessScanner(table, policy)
     needed: set[int] = set()

@@ -70,8 +70,9 @@ class MigrationReport:
 def migrate(table: Table, *, report: Report) -> MigrationReport:
     """Put the ways and days of all committed runs and the horizons of all datasets, then mark the table.
 
-    Safe beside writers of this release; end older ones before, since they put no ways. After an interruption
-    the next call begins again. Raises StoreUnavailable, and ConfigurationError for an incomplete copy.
+    Nothing if it is marked. Safe beside writers of this release; end older ones before, since they put no
+    ways. After an interruption the next call begins again. Raises StoreUnavailable, and ConfigurationError
+    for an incomplete copy.
     """
     # No progress is stored, since the mark is right only if one pass saw every run: one that went on in the
     # middle would miss what a forgotten writer of the earlier release recorded in the meantime. Beginning

@@ -254,7 +254,7 @@ class Catalogue:
                     yield DatasetField(dataset, parsed[1]), cell
 
     def field_names(self, dataset: Dataset) -> list[str] | None:
-        """Return the names of all fields of a dataset; None if it was never recorded."""
+        """Return the sorted field names of a dataset, under all its names; None if it was never recorded."""
         fields = self.fields(dataset)
         return None if fields is None else [field.name for field in fields]
 

@@ -84,7 +84,10 @@ class EventMerger:
         return run_rows.encode_head(CommittedHead(merged.info.checksum, start_ms, state))
 
     def committed_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
-        """Decode the committed state of run rows by run id; rows without a finished commit are left out."""
+        """Decode the committed state of run rows by run id; rows without a finished commit are left out.
+
+        Reads the event bodies that it needs. Raises CorruptRow, also for a missing one.
+        """
         values = {
             run: value for run, row in rows.items() if (value := run_rows.commit_value(row)) is not None
         }

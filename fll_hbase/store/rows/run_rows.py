@@ -226,7 +226,7 @@ def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, prog
 
 @lru_cache(maxsize=4_096)
 def _reference_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
-    """Return the key prefixes of a content's references, one for each dataset it writes or reads; cached."""
+    """Return a content's reference prefixes: one per dataset written, and one per dataset read; cached."""
     return tuple(
         layout.reference_prefix(direction, dataset) for direction, dataset in endpoints.by_direction()
     )
