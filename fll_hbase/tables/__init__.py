@@ -11,6 +11,7 @@ from fll_hbase.tables.factory import (
     open_table,
     store_exists,
 )
+from fll_hbase.tables.scratch import scratch_database
 
 __all__ = [
     "FORMS",
@@ -30,5 +31,6 @@ __all__ = [
     "is_store_url",
     "open_table",
     "read_rows",
+    "scratch_database",
     "store_exists",
 ]

@@ -1,10 +1,11 @@
-"""`fll store`: copy a store to another engine, back up the file of one, migrate one of an earlier release."""
+"""`fll store`: copy, back up and check a store, and migrate one of an earlier release."""
 
 from __future__ import annotations
 
 import time
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -19,6 +20,7 @@ from fll_hbase.cli.render.console import (
     progress_bar,
 )
 from fll_hbase.cli.render.result_tables import TextTable
+from fll_hbase.cli.summary_file import SummaryFile, print_summary
 from fll_hbase.runtime import config
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
@@ -26,6 +28,8 @@ from fll_hbase.runtime.escape import escape_control
 from fll_hbase.store.copying.store_copy import PASSES_MAX, CopyReport, CopyRequest, copy_store
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import migration
+from fll_hbase.store.maintenance.audit import check as audit_check
+from fll_hbase.store.maintenance.audit.local_auditor import local_auditor
 from fll_hbase.tables import Table, back_up, canonical_url, store_exists
 from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory
 
@@ -40,11 +44,12 @@ _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
 Examples:
   fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
   fll store backup backups/lineage-2026-11-21.db
+  fll store check --repair
   fll store migrate --store sqlite:///data/lineage.db
 """
 )
 def store() -> None:
-    """Move a store to another engine, keep copies of it, and take it over from an earlier release."""
+    """Check a store, move it to another engine, keep copies of it, take it over from an earlier release."""
 
 
 @store.command(
@@ -157,6 +162,33 @@ def migrate(*, url: str | None, output_format: str) -> None:
         print_json(report.summary())
     else:
         click.echo(report)
+
+
+@store.command(
+    epilog="""\b
+Examples:
+  fll store check
+  fll store check --repair --store hbase://gateway:9090/field_level_lineage
+""",
+)
+@click.option("--repair", is_flag=True, help="Repair what can be repaired; delete nothing.")
+@click.option("--store", "url", metavar="URL", help=STORE_HELP)
+@click.option("--summary", metavar="FILE", type=SummaryFile(), help="Also write the report to FILE, as JSON.")
+def check(*, repair: bool, url: str | None, summary: Path | None) -> None:
+    """Check every row of the store: its references to other rows, and its value against its key.
+
+    Reports what `fll spark check` reports, and repairs what it repairs, without Spark: in one process, with
+    temporary files of up to about the size of the store. The exit code is 1 if something is wrong and was not
+    repaired. Safe while writers run.
+    """
+    settings = config.from_environment(store=url)
+    if is_in_memory(settings.store):
+        raise ConfigurationError(f"{MEMORY_URL} is in memory of one process: name a file")
+    with progress_bar(None) as bar, local_auditor(settings, report=_Shown(bar).show) as auditor:
+        report = audit_check.check(auditor, settings, repair=repair)
+    print_summary(report.summary(), lambda: str(report), summary)
+    if report.errors_left:
+        click.get_current_context().exit(FAILURE)
 
 
 class _Shown:

@@ -1,8 +1,4 @@
-"""Bitmap of 64-bit hashes, built by workers and small enough for each of them to have a copy.
-
-It tells a second scan which texts may be among the hashes that the first one found; a join of the few that
-pass with those hashes removes what passed by chance.
-"""
+"""Build the filter of the hashes that a scan found, on the workers: each of them then has a copy."""
 
 from __future__ import annotations
 
@@ -10,40 +6,18 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from fll_hbase.spark.lines.arrow_batches import to_batch
-
-BITS_MIN, BITS_MAX = 2**20, 2**28
-"""128 KiB to 32 MiB, which the driver and each worker have in memory, however many hashes there are."""
-
-BITS_PER_HASH = 256
-"""One of 256 other hashes passes by chance; of more than a million hashes, up to all others."""
+from fll_hbase.store.maintenance.audit.hash_filter import HashFilter, size_bits
 
 SEGMENT_BITS = 2**20
 """The part of a bitmap that one task builds."""
 
 _SEGMENTS = "segment bigint, bits binary"
-
-
-class HashFilter:
-    """Contains every hash that it was built from, and some others by chance."""
-
-    __slots__ = ("_bits", "_mask")
-
-    def __init__(self, bits: bytes) -> None:
-        """Keep a bitmap, whose size is a power of two of bits; the lowest bit of each byte is first."""
-        self._bits = bits
-        self._mask = 8 * len(bits) - 1
-
-    def __contains__(self, number: Any) -> bool:
-        """Return whether a hash, signed or not, may be among those that the filter was built from."""
-        position = number & self._mask
-        return bool(self._bits[position >> 3] >> (position & 7) & 1)
 
 
 def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
@@ -60,11 +34,6 @@ def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
     segments = {row["segment"]: row["bits"] for row in positions.mapInArrow(build, _SEGMENTS).collect()}
     empty = bytes(segment_bits // 8)
     return HashFilter(b"".join(segments.get(number, empty) for number in range(bits // segment_bits)))
-
-
-def size_bits(count: int) -> int:
-    """Return how many bits the filter of `count` hashes has: a power of two from BITS_MIN to BITS_MAX."""
-    return min(max(1 << (BITS_PER_HASH * count).bit_length(), BITS_MIN), BITS_MAX)
 
 
 def _build_segments(batches: Iterator[pa.RecordBatch], *, segment_bits: int) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Check of a whole table: every row has the rows that it refers to, and agrees with its key and its inputs.
+"""Check of a whole table on the workers: every row has the rows that it refers to, and agrees with its key.
 
 Workers hash the cells that rows need and the cells that exist: one scan determines whether there is any
 mismatch. Only then a second scan explains mismatches as findings, and reads each again, since writers may be
@@ -8,19 +8,17 @@ another cell: one in 18 billion, in a table of a billion cells (docs/decisions/0
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 
 from pyspark.sql import SparkSession
 
 from fll_hbase.runtime.config import Settings
-from fll_hbase.spark.jobs.check_audit import audit
+from fll_hbase.spark.jobs.check_audit import Audit, audit
 from fll_hbase.spark.jobs.check_repair import Repairs, reasons, repair_findings
-from fll_hbase.spark.jobs.check_report import CheckReport
-from fll_hbase.store.factory import open_store_table
-from fll_hbase.store.rows import calendar_mark
-
-PASSES_MAX = 2
-"""What a run lacks is not known before its content is repaired: a second pass repairs that."""
+from fll_hbase.store.maintenance.audit import check as steps
+from fll_hbase.store.maintenance.audit.check_report import AuditReport, CheckReport
+from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 
 
 def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckReport:
@@ -29,19 +27,31 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckRepo
     Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
     """
     with ExitStack() as persisted:
-        first = last = audit(spark, settings, persisted)
-        repairs = Repairs()
-        for _ in range(PASSES_MAX):
-            if not repair or not last.report.repairable:
-                break
-            done = repair_findings(settings, last.findings, repairs.outcomes, persisted)
-            repairs += done
-            if not done.done:
-                break
-            last = audit(spark, settings, persisted)
-        refusals = reasons(repairs, last.report.left())
-        if repair and not last.report.count_errors():
-            # No way and no day is missing, and all that record now put theirs.
-            with closing(open_store_table(settings, create=False)) as table:
-                calendar_mark.mark_complete(table)
-    return CheckReport(first.report, last.report, repair, repairs.done, repairs.refused, refusals)
+        return steps.check(_SparkAuditor(spark, settings, persisted), settings, repair=repair)
+
+
+class _SparkAuditor:
+    """An `Auditor` on the workers; the frames that it makes are freed when `persisted` closes."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, persisted: ExitStack) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._persisted = persisted
+        self._repairs = Repairs()
+        self._audits: list[Audit] = []
+
+    def audit(self) -> AuditReport:
+        """Audit the whole table once, as `Auditor`."""
+        self._audits.append(audit(self._spark, self._settings, self._persisted))
+        return self._audits[-1].report
+
+    def repair(self) -> steps.Repaired:
+        """Apply the repairs of the last audit, as `Auditor`."""
+        findings = self._audits[-1].findings
+        done = repair_findings(self._settings, findings, self._repairs.outcomes, self._persisted)
+        self._repairs += done
+        return steps.Repaired(done.done, done.refused)
+
+    def reasons(self, findings: Iterable[Finding]) -> Mapping[Repair, str]:
+        """Return why the repairs of some findings were impossible, as `Auditor`."""
+        return reasons(self._repairs, findings)

@@ -23,8 +23,9 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.exports.table_frames import persist
 from fll_hbase.spark.hashes import cell_hashes, range_scan
-from fll_hbase.spark.hashes.hash_filter import HashFilter, build_filter
-from fll_hbase.spark.jobs.check_report import EXAMPLES, AuditReport
+from fll_hbase.spark.hashes.hash_filter import build_filter
+from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE
+from fll_hbase.store.maintenance.audit.check_report import EXAMPLES, AuditReport
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.findings import (
     EXPECTED,
@@ -36,12 +37,10 @@ from fll_hbase.store.maintenance.audit.findings import (
     RowFacts,
     text_hash,
 )
+from fll_hbase.store.maintenance.audit.hash_filter import HashFilter
 from fll_hbase.store.maintenance.audit.recheck import Rechecker
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table
-
-WHOLE_TABLE = b"", b"\xff" * 64
-"""All keys, also those that no release writes."""
 
 _FINDING = "repair binary, kind string, row binary, detail string"
 _HASHED_FINDING = f"hash bigint, mismatch bigint, {_FINDING}"

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -22,12 +23,15 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.hashes import hash_filter
 from fll_hbase.spark.jobs import check as job
-from fll_hbase.spark.jobs import check_report
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit import check as steps
+from fll_hbase.store.maintenance.audit import check_report
+from fll_hbase.store.maintenance.audit import hash_filter as filters
 from fll_hbase.store.maintenance.audit.findings import Kind
+from fll_hbase.store.maintenance.audit.local_auditor import local_auditor
 from fll_hbase.store.rows import calendar_mark
 from fll_hbase.store.write.batching import RunInput
-from fll_hbase.tables import Put, open_table
+from fll_hbase.tables import Put, back_up, open_table
 from tests.support.audit_histories import HISTORIES, essential
 from tests.support.earlier_release import make_earlier_store
 from tests.support.event_runs import NOW_MS, part
@@ -164,6 +168,25 @@ def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> No
     assert essential_cells(url) == cells
 
 
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_check_without_spark_reports_and_repairs_the_same(
+    spark: SparkSession, url: str, tmp_path: Path, repair: bool
+) -> None:
+    for statement, _ in (*DAMAGE, *LOSSES):
+        run_sql(url, statement)
+    copy = f"sqlite:///{tmp_path}/copy.db"
+    back_up(url, _path(copy), overwrite=False, report=lambda *_: None)
+    report = job.check(spark, Settings(store=url), repair=repair)
+    with local_auditor(Settings(store=copy), report=lambda *_: None) as auditor:
+        same = steps.check(auditor, Settings(store=copy), repair=repair)
+    assert _without_times(same.summary()) == _without_times(report.summary())
+    assert essential_cells(copy) == essential_cells(url)
+
+
+def _without_times(summary: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in summary.items() if "second" not in name}
+
+
 def test_columns_of_a_newer_release_are_notes_and_stay(spark: SparkSession, url: str) -> None:
     prefixes = ("b|", "c|", "e|", "f|", "r|", "u|", "w|")
     with closing(open_table(url)) as table:
@@ -228,7 +251,7 @@ def test_every_finding_is_counted_and_repaired_in_one_pass_whatever_their_number
     cells = essential_cells(url)
     deleted = run_sql(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
     # Every other hash passes by chance: what is reported must not depend on it.
-    monkeypatch.setattr(hash_filter, "BITS_MAX", 1_024)
+    monkeypatch.setattr(filters, "BITS_MAX", 1_024)
     monkeypatch.setattr(hash_filter, "SEGMENT_BITS", 256)
     audits = count_calls(monkeypatch, job, "audit")
     report = job.check(spark, Settings(store=url), repair=True)

@@ -6,6 +6,7 @@ import click
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 
 
@@ -29,6 +30,6 @@ def check(*, repair: bool, settings: Settings, launch: common.LaunchOptions) -> 
         from fll_hbase.spark.jobs import check as job
 
         report = job.check(spark, settings, repair=repair)
-    common.print_summary(report.summary(), lambda: str(report), launch.summary)
+    print_summary(report.summary(), lambda: str(report), launch.summary)
     if report.errors_left:
         click.get_current_context().exit(FAILURE)

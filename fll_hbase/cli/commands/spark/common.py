@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
-import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,9 +14,9 @@ import click
 
 from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
 from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
-from fll_hbase.cli.commands.spark.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.options import STORE_HELP, Command
 from fll_hbase.cli.render.console import print_err
+from fll_hbase.cli.summary_file import SummaryFile, write_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.runtime.retry import RetryPolicy
@@ -262,10 +260,3 @@ def _job_error(cause: str, where: str = "") -> click.ClickException:
     """Return a ClickException for a job that ended by `cause`; `where`, if any, says where its trace is."""
     text = f"the job ended: {cause}; start it again when that is corrected"
     return click.ClickException(f"{text}; {where}" if where else text)
-
-
-def print_summary(members: Mapping[str, Any], text: Callable[[], str], file: Path | None = None) -> None:
-    """Print the report of a job: as text on a terminal, else as one line of JSON, which `file` has, too."""
-    click.echo(text() if sys.stdout.isatty() else json.dumps(members))
-    if file:
-        write_summary(file, members)

@@ -8,6 +8,7 @@ import click
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE, now_ms, resolve_option, zone_option
+from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.config import Settings
@@ -98,7 +99,7 @@ def export(
 
         spec = job.ExportSpec(settings, window, namespace or "", distinct, file_bytes)
         report = job.export(spark, spec, out, form=Format(file_format), overwrite=overwrite)
-    common.print_summary(report.summary(), lambda: str(report), launch.summary)
+    print_summary(report.summary(), lambda: str(report), launch.summary)
 
 
 def _check_options(file_format: str, state: str | None, options: Mapping[str, object]) -> None:
@@ -132,4 +133,4 @@ def _export_changes(
 
         spec = job.ChangesSpec(settings, out, state, LakeFormat(file_format), file_bytes)
         report = job.export_changes(spark, spec)
-    common.print_summary(report.summary(), lambda: str(report), launch.summary)
+    print_summary(report.summary(), lambda: str(report), launch.summary)

@@ -7,6 +7,7 @@ import click
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
+from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRejects
 from fll_hbase.spark.lines.reject_limit import RejectLimit
@@ -71,7 +72,7 @@ def load(
 
         target = Target(settings, namespace or "", rejects_max, take_over)
         report = job.load(spark, paths, target, rejects=rejects, form=input_format)
-    common.print_summary(report.summary(), lambda: str(report), launch.summary)
+    print_summary(report.summary(), lambda: str(report), launch.summary)
     if rejects_max.is_exceeded(report.counts.rejected, report.counts.read):
         raise TooManyRejects(f"more lines are rejected than {rejects_max}; they are in {rejects}")
     if report.counts.rejected:

@@ -6,6 +6,7 @@ import click
 
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.retention_options import compaction_hint, policy_options
+from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import check_grace
@@ -47,4 +48,4 @@ def retention(
         report = job.apply_retention(spark, settings, rules, dry_run=dry_run)
     hint = compaction_hint(settings.store) if not dry_run and report.bytes else ""
     members = {**report.summary(), "next": hint}
-    common.print_summary(members, lambda: f"{report}\n{hint}".rstrip(), launch.summary)
+    print_summary(members, lambda: f"{report}\n{hint}".rstrip(), launch.summary)

@@ -10,6 +10,7 @@ from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.commands.spark.stream_source import source_options
 from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
+from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.lines.reject_limit import RejectLimit
 from fll_hbase.spark.streams.shutdown import StopFlag, stop_on_signals
@@ -100,11 +101,11 @@ def stream(
             stop=stop,
             rejection=Rejection(rejects_max, dead_letter),
         )
-    common.print_summary(stream_report.summary(), lambda: str(stream_report), launch.summary)
+    print_summary(stream_report.summary(), lambda: str(stream_report), launch.summary)
     if stream_report.counts.rejected:
         click.get_current_context().exit(PARTIAL)
 
 
 def _print_batch(batch: BatchReport) -> None:
     """Print the report of a batch, as text on a terminal, else as one line of JSON."""
-    common.print_summary(batch.summary(), lambda: str(batch))
+    print_summary(batch.summary(), lambda: str(batch))

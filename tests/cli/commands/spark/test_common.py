@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.commands.spark.summary_file import write_summary
+from fll_hbase.cli.summary_file import write_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.session import _merge_settings, session

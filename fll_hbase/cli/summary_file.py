@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def write_summary(path: Path, members: Mapping[str, Any]) -> None:
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise click.ClickException(f"the summary cannot be written to {path}: {error.strerror}") from error
+
+
+def print_summary(members: Mapping[str, Any], text: Callable[[], str], file: Path | None = None) -> None:
+    """Print the report of a job: as text on a terminal, else as one line of JSON, which `file` has, too."""
+    click.echo(text() if sys.stdout.isatty() else json.dumps(members))
+    if file:
+        write_summary(file, members)
 
 
 def _unfinished(path: Path) -> Path:
