@@ -40,7 +40,10 @@ def digest(content: bytes) -> str:
 def canonical(operation: Operation) -> str:
     """Encode an operation as one line of JSON, with defaults filled in and members in a fixed order."""
     # No sort_keys: the order in which `operation_to_dict` adds members is part of the canonical form.
-    return json.dumps(operation_to_dict(operation), ensure_ascii=False, separators=(",", ":"))
+    body = operation_to_dict(operation)
+    if isinstance(operation, Read) and operation.is_unconfirmed:
+        body["source"]["unconfirmed"] = True
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def operation_to_dict(operation: Operation) -> Json:
@@ -71,7 +74,8 @@ def operation_from_json(text: str | bytes) -> Operation:
     match head["type"]:
         case "READ":
             source = head["source"]
-            return Read(name, description, *_parse_dataset(source), _parse_outputs(head))
+            is_unconfirmed = source.get("unconfirmed", False)
+            return Read(name, description, *_parse_dataset(source), _parse_outputs(head), is_unconfirmed)
         case "TRANSFORM":
             return Transform(name, description, _parse_inputs(head), _parse_outputs(head))
         case "WRITE":

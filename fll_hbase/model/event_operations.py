@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -36,8 +36,9 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
         for mention in lineage.mentions
         if not mention.written
     }
+    unconfirmed = frozenset(lineage.unconfirmed)
     operations: list[Operation] = [
-        _read(origins[index], lineage.datasets[index], fields, types.get(index, {}))
+        _read(origins[index], lineage.datasets[index], fields, types.get(index, {}), unconfirmed)
         for index, fields in used.items()
     ]
     for mention in outputs:
@@ -46,11 +47,18 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
 
 
 def dataset_metadata(lineage: EventLineage) -> Iterator[DatasetMetadata]:
-    """Yield the fields, description and aliases of each dataset for which the lineage has any of them."""
+    """Yield the fields, description and aliases of each dataset for which the lineage has any of them.
+
+    Unconfirmed sources are left out.
+    """
+    unconfirmed = frozenset(lineage.unconfirmed)
     for mention in lineage.mentions:
+        dataset = lineage.datasets[mention.dataset_index]
+        if dataset in unconfirmed:
+            continue
         if mention.fields or mention.aliases or mention.description:
             yield DatasetMetadata(
-                Dataset(*lineage.datasets[mention.dataset_index]),
+                Dataset(*dataset),
                 tuple(Field(*field) for field in mention.fields or ()),
                 mention.description,
                 tuple(Dataset(*alias) for alias in mention.aliases),
@@ -100,10 +108,19 @@ def _used_fields(lineage: EventLineage, outputs: Iterable[DatasetMention]) -> di
     return dict(sorted(used.items()))
 
 
-def _read(name: str, source: tuple[str, str], fields: Iterable[str], types: dict[str, str]) -> Read:
-    """Return a READ without descriptions; its outputs are `fields`, sorted, with their `types` if known."""
+def _read(
+    name: str,
+    source: tuple[str, str],
+    fields: Iterable[str],
+    types: dict[str, str],
+    unconfirmed: Collection[tuple[str, str]],
+) -> Read:
+    """Return a READ without descriptions, unconfirmed if the source is among those that are.
+
+    Its outputs are `fields`, sorted, with their `types` if known.
+    """
     outputs = tuple(Field(field, types.get(field, "")) for field in sorted(fields))
-    return Read(name, "", Dataset(*source), "", outputs)
+    return Read(name, "", Dataset(*source), "", outputs, source in unconfirmed)
 
 
 def _output_operations(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -32,13 +32,19 @@ class InputField:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Reads fields from a source dataset."""
+    """Reads fields from a source dataset.
+
+    It is unconfirmed if it was recorded without the right to record in the namespace of the source: then it
+    puts nothing into the catalogue there.
+    """
 
     name: str
     description: str
     source: Dataset
     source_description: str
     outputs: tuple[Field, ...]
+    # Who recorded it is no difference of lineage: in answers it is the same operation.
+    is_unconfirmed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

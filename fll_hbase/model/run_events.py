@@ -30,6 +30,9 @@ DEFAULT_RUN_TYPE = "OPENLINEAGE"
 
 _NUMBER = re.compile(r"_\d+")
 
+_NONE_UNCONFIRMED = b",[]]"
+"""The end of an encoded lineage without unconfirmed sources."""
+
 DERIVED = "derived from SQL: "
 """Begins the transformation of an input that was derived from the SQL of a job."""
 
@@ -89,7 +92,10 @@ class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class EventLineage(msgspec.Struct, frozen=True, array_like=True):
-    """The lineage of an event: its job and every dataset it mentions, in canonical order."""
+    """The lineage of an event: its job and every dataset it mentions, in canonical order.
+
+    `unconfirmed` are sources whose READs are unconfirmed.
+    """
 
     namespace: str
     job: str
@@ -98,6 +104,7 @@ class EventLineage(msgspec.Struct, frozen=True, array_like=True):
     mentions: tuple[DatasetMention, ...]
     sql: str = ""
     operations: str = ""
+    unconfirmed: tuple[tuple[str, str], ...] = ()
 
 
 class EventRunFacts(msgspec.Struct, frozen=True, array_like=True):
@@ -141,13 +148,20 @@ def make_event(
 ) -> IncomingEvent:
     """Encode an event of a run."""
     # Two bodies: the same lineage every night is stored once, facts differ in each run (docs/decisions/0012).
-    texts = [msgspec.json.encode(lineage), msgspec.json.encode(facts)]
+    texts = [_encode_lineage(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
     event = RunEvent(time_ms, event_type, *digests)
     bodies = dict(zip(digests, texts, strict=True))
     if facts.program is not None:
         return IncomingEvent(run, event, bodies, facts.program[0], facts.program[4])
     return IncomingEvent(run, event, bodies, lineage.namespace, lineage.job)
+
+
+def _encode_lineage(lineage: EventLineage) -> bytes:
+    """Return the body of a lineage, without its last member where that is empty."""
+    # Bodies of before there was such a member keep their digests.
+    text = msgspec.json.encode(lineage)
+    return text if lineage.unconfirmed else text.removesuffix(_NONE_UNCONFIRMED) + b"]"
 
 
 def decode_lineage(text: bytes) -> EventLineage:
@@ -191,6 +205,7 @@ def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
         mentions=tuple(mentions[key] for key in sorted(mentions)),
         sql=next((lineage.sql for lineage in newest_first if lineage.sql), ""),
         operations=next((lineage.operations for lineage in newest_first if lineage.operations), ""),
+        unconfirmed=tuple(sorted({source for lineage in lineages for source in lineage.unconfirmed})),
     )
 
 

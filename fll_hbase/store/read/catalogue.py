@@ -199,7 +199,7 @@ class Catalogue:
     def fields(self, dataset: Dataset) -> list[CatalogueField] | None:
         """Return all fields of a dataset, under all its names; None if it was never recorded."""
         rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
-        return _fields(*rows.values()) if layout.dataset_row(dataset) in rows else None
+        return _fields(*rows.values()) if _exists(rows, dataset) else None
 
     def entries_of(
         self, datasets: Collection[Dataset], aliases: Mapping[Dataset, Sequence[Dataset]]
@@ -209,8 +209,8 @@ class Catalogue:
         keys = {layout.dataset_row(name) for listed in names.values() for name in listed}
         rows = self._table.rows(sorted(keys), columns=(layout.LIGHT,))
         for dataset, listed in names.items():
-            row = rows.get(layout.dataset_row(dataset))
-            if row is not None:
+            if _exists(rows, dataset):
+                row = rows[layout.dataset_row(dataset)]
                 others = (rows.get(layout.dataset_row(name), {}) for name in listed[1:])
                 yield CatalogueDataset(dataset, _latest_description(row)), _fields(row, *others)
 
@@ -218,7 +218,7 @@ class Catalogue:
         """Return a dataset under all its names. Raises NotFound for one that was never recorded."""
         names = self.names(dataset)
         rows = self._table.rows([layout.dataset_row(name) for name in names], columns=(layout.LIGHT,))
-        if layout.dataset_row(dataset) not in rows:
+        if not _exists(rows, dataset):
             self.require_dataset(dataset)
         description = _latest_description(rows.get(layout.dataset_row(dataset), {}))
         return DatasetSummary(tuple(names), description, len(_fields(*rows.values())))
@@ -363,6 +363,11 @@ class Catalogue:
             rows = read_rows(self._table, keys, columns=(layout.LIGHT,))
             for dataset in datasets:
                 yield dataset, rows.get(dataset, {})
+
+
+def _exists(rows: Mapping[bytes, Row], dataset: Dataset) -> bool:
+    """Return whether catalogue rows have the dataset: a horizon alone is not enough."""
+    return layout.EXISTS in rows.get(layout.dataset_row(dataset), ())
 
 
 def _fields(*rows: Row) -> list[CatalogueField]:

@@ -11,7 +11,7 @@ from fll_hbase.model import checksum as checksums
 from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import DatasetMetadata
-from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
+from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Operation, Read, Write
 from fll_hbase.model.run_events import DatasetMention, EventLineage, IncomingEvent
 from fll_hbase.model.runs import ProgramRun, RecordedRun
@@ -88,27 +88,34 @@ class RecordingRights:
         )
 
     def _permitted_info(self, info: FieldLineageInfo) -> FieldLineageInfo:
-        """Return the lineage without types and descriptions of others' sources."""
+        """Return the lineage with others' sources unconfirmed, without types and descriptions of these."""
         if all(self.may_record(source.namespace) for source in info.sources):
             return info
-        checked = [self._permitted_operation(operation) for operation in info.operations]
-        return info if checked == list(info.operations) else build_lineage_lenient(checked)
+        checked = tuple(map(self._permitted_operation, info.operations))
+        # The field map has neither types nor descriptions.
+        return replace(info, operations=checked, checksum=checksums.checksum(checked))
 
     def _permitted_operation(self, operation: Operation) -> Operation:
-        """Return an operation; a READ of a source of others loses its types and description."""
+        """Return an operation; a READ of a source of others is unconfirmed, without types and description."""
         if not isinstance(operation, Read) or self.may_record(operation.source.namespace):
             return operation
         outputs = tuple(replace(output, type="") for output in operation.outputs)
-        return replace(operation, source_description="", outputs=outputs)
+        return replace(operation, source_description="", outputs=outputs, is_unconfirmed=True)
 
     def _permitted_event(self, event: IncomingEvent) -> IncomingEvent:
-        """Return an event without types, descriptions and aliases of others' datasets, in new bodies."""
+        """Return an event, in new bodies, with others' sources unconfirmed.
+
+        These have no types, descriptions and aliases.
+        """
         lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
         mentions = tuple(self._permitted_mention(mention, lineage) for mention in lineage.mentions)
         operations = self._permitted_text(lineage.operations)
-        if mentions == lineage.mentions and operations == lineage.operations:
+        unconfirmed = tuple(name for name in lineage.datasets if not self.may_record(name[0]))
+        if mentions == lineage.mentions and operations == lineage.operations and not unconfirmed:
             return event
-        lineage = msgspec.structs.replace(lineage, mentions=mentions, operations=operations)
+        lineage = msgspec.structs.replace(
+            lineage, mentions=mentions, operations=operations, unconfirmed=unconfirmed
+        )
         facts = run_events.decode_run_facts(event.bodies[event.event.facts_digest])
         return run_events.make_event(event.run, event.event.time_ms, event.event.type, lineage, facts)
 

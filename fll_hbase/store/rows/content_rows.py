@@ -47,12 +47,21 @@ def encode_content(info: FieldLineageInfo) -> EncodedContent:
 
 
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
-    """Yield the catalogue cells of a content: its datasets, fields, types and descriptions."""
+    """Yield the catalogue cells of a content: its datasets, fields, types and descriptions.
+
+    Of a source that is read unconfirmed there are none.
+    """
     # Of this content alone, never merged with stored cells: the same in any order of arrival (decision 1).
-    for dataset in {*info.sources, *info.destinations}:
+    unconfirmed = {
+        operation.source
+        for operation in info.operations
+        if isinstance(operation, Read) and operation.is_unconfirmed
+    }
+    for dataset in {*info.sources, *info.destinations} - unconfirmed:
         yield Put(layout.dataset_row(dataset), layout.EXISTS, b"")
     for dataset, fields in _source_fields(info).items():
-        yield from _field_puts(Direction.FORWARD, dataset, fields)
+        if dataset not in unconfirmed:
+            yield from _field_puts(Direction.FORWARD, dataset, fields)
     for dataset, fields in _destination_fields(info).items():
         yield from _field_puts(Direction.BACKWARD, dataset, fields)
     for operation in info.operations:

@@ -13,6 +13,7 @@ from api.wire.environ import PRINCIPAL
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.audit_runner import findings, wrong
 
 Json = dict[str, Any]
 
@@ -102,13 +103,31 @@ def test_sources_need_no_right_and_are_not_described_by_others(client: FlaskClie
     assert record(client, SHOP, document("hr", "shop")).status_code == 201
     lineage = get(client, "/v3/namespaces/shop/endpoints/b/fields/lineage?start=0").json
     assert lineage[0]["source"] == {"namespace": "hr", "name": "a"}
-    endpoint = client.get("/v3/namespaces/hr/endpoints/a").json
-    assert (endpoint["description"], endpoint["fields"]) == ("", 1)
-    [field] = client.get("/v3/namespaces/hr/endpoints/a/fields").json["fields"]
-    assert field == {"name": "x", "read": True, "written": False}
-    # Who may record there describes it.
+    assert client.get("/v3/namespaces").json == {"namespaces": ["shop"]}
+    assert client.get("/v3/namespaces/hr/endpoints/a").status_code == 404
+    # Who may record there names and describes it.
     assert record(client, None, document("hr", "shop", run="r2")).status_code == 201
     assert client.get("/v3/namespaces/hr/endpoints/a").json["description"] == "as others describe it"
+    [field] = client.get("/v3/namespaces/hr/endpoints/a/fields").json["fields"]
+    assert field == {"name": "x", "type": "as others type it", "read": True, "written": False}
+
+
+def test_a_name_that_waits_appears_also_by_the_same_operations(client: FlaskClient) -> None:
+    """Without types and descriptions both record the same, but the contents of both are not the same."""
+    body = document("hr", "shop")
+    body["operations"][0]["source"] = {"namespace": "hr", "name": "a"}
+    body["operations"][0]["outputs"] = [{"name": "x"}]
+    path = "/v3/namespaces/hr/endpoints/a"
+    assert record(client, SHOP, body).status_code == 201
+    waiting = client.get(f"{path}/fields/x/lineage?start=0&direction=forward").json
+    assert client.get(f"{path}/fields").status_code == 404
+    assert record(client, None, body | {"run": body["run"] | {"run": "r2"}}).status_code == 201
+    assert [field["name"] for field in client.get(f"{path}/fields").json["fields"]] == ["x"]
+    # Who recorded it is no difference of lineage.
+    confirmed = client.get(f"{path}/fields/x/lineage?start=0&direction=forward").json
+    assert (confirmed["nodes"], confirmed["operations"]) == (waiting["nodes"], waiting["operations"])
+    [stretch] = client.get("/v3/namespaces/shop/endpoints/b/fields/x/history?start=0").json["stretches"]
+    assert stretch["runs"] == 2
 
 
 def test_events_do_not_describe_sources_of_others_either(client: FlaskClient) -> None:
@@ -133,13 +152,33 @@ def test_events_do_not_describe_sources_of_others_either(client: FlaskClient) ->
     }
     overrides = {PRINCIPAL: SHOP}
     assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
-    assert client.get("/v3/namespaces/hr/endpoints/a").json["description"] == ""
-    fields = client.get("/v3/namespaces/hr/endpoints/a/fields").json["fields"]
-    assert not any("type" in field for field in fields)
+    assert client.get("/v3/namespaces/hr/endpoints/a").status_code == 404
     # An alias would make the answers about one dataset those about the other.
     assert client.get("/v3/namespaces/hr/endpoints/secret").status_code == 404
     event["outputs"][0]["namespace"] = "hr"  # type: ignore[index]
     assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 403
+
+
+def test_the_check_of_the_store_finds_no_name_missing_that_waits() -> None:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    shop = create_app(store).test_client()
+    assert record(shop, SHOP, document("hr", "shop")).status_code == 201
+    source = {"namespace": "hr", "name": "a", "field": "x"}
+    lineage = {"fields": {"x": {"inputFields": [source]}}, "_producer": "p", "_schemaURL": "s"}
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2023-11-14T22:13:20Z",
+        "producer": "p",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
+        "job": {"namespace": "shop", "name": "job"},
+        "outputs": [{"namespace": "shop", "name": "c", "facets": {"columnLineage": lineage}}],
+    }
+    overrides = {PRINCIPAL: SHOP}
+    assert shop.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
+    assert get(shop, "/v3/namespaces/shop/endpoints/c/fields/lineage?start=0", SHOP).json
+    assert not wrong(findings(store.table))
+    assert get(shop, "/v3/namespaces").json == {"namespaces": ["shop"]}
 
 
 @pytest.mark.parametrize("replace", ["false", "true"])
