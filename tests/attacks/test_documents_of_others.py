@@ -1,4 +1,4 @@
-"""What a recorder does to the catalogue and the tags of others by what its documents say."""
+"""A recorder changes neither the catalogue nor the tags of others by what its documents state."""
 
 from __future__ import annotations
 
@@ -166,12 +166,12 @@ def test_tags_of_documents_need_a_steward(
         token, "POST", "/aspects?action=ingestProposal", tagged_proposal(f"proposal{tags}")
     )
     assert (event.status, batch.status, proposal.status) == (201, 200, 200)
-    said = [
+    listed = [
         event.json.get("warnings", []),
         [warning for item in batch.json.get("warned_events", []) for warning in item["warnings"]],
         proposal.json.get("warnings", []),
     ]
-    for name, warnings in zip(("event", "batch", "proposal"), said, strict=True):
+    for name, warnings in zip(("event", "batch", "proposal"), listed, strict=True):
         path = f"/v3/namespaces/shop/endpoints/{name}{tags}"
         assert [field["name"] for field in server.get(admin, f"{path}/fields").json["fields"]] == ["f"]
         assert len(server.get(admin, f"{path}/tags").json["tags"]) == tags

@@ -139,8 +139,8 @@ class LocalAuditor:
         table = open_store_table(self._settings, create=False)
         with closing(LineageStore(table, self._settings)) as store:
             todo = self._scratch.execute("SELECT repair FROM repairs ORDER BY rowid")
-            while some := todo.fetchmany(REPAIRS_AT_ONCE):
-                repairs = [Repair(row) for (row,) in some]
+            while rows := todo.fetchmany(REPAIRS_AT_ONCE):
+                repairs = [Repair(row) for (row,) in rows]
                 reasons = apply_repairs(table, store, repairs)
                 self._scratch.executemany(
                     "INSERT INTO outcomes VALUES (?, ?)", ((key.row, reasons.get(key)) for key in repairs)
