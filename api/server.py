@@ -28,6 +28,7 @@ from fll_hbase.tables.observed import ObservedTable
 
 from .app import create_app
 from .http.gunicorn_worker import HttpWorker
+from .http.open_connections import WorkerLoads
 from .http.tls import tls_context
 from .observability import exporter, logs, otel
 from .observability.log_file import open_log
@@ -87,6 +88,8 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, settings: Settings, metrics: Path) -> None:
         self.settings = settings
         self._metrics = metrics
+        # Before the workers are forked, which share it.
+        self.loads = WorkerLoads()
         super().__init__()
 
     def load_config(self) -> None:
@@ -120,6 +123,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
         """Count and log the end of a worker; gunicorn calls this. An OSError is only logged."""
+        self.loads.remove(worker.slot)
         try:
             # Without listeners the server is stopping.
             if arbiter.LISTENERS:

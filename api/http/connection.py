@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
+from typing import Any
 
 from waitress.buffers import OverflowableBuffer
 from waitress.channel import ClientDisconnected, HTTPChannel
@@ -53,7 +54,6 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     requests: list[RequestParser]
     request: RequestParser | None
-    last_activity: float
     will_close: bool
     connected: bool
     task_class = RequestTask
@@ -69,6 +69,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     is_paused = False
     # Until then what the client still sends is thrown away; 0 while requests are read.
     linger_until = 0.0
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # When bytes came or went last; waitress's own `last_activity` is of the clock on the wall.
+        self.active_at = time.monotonic()
 
     def writable(self) -> bool:
         """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
@@ -99,7 +104,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             if not data:
                 self.handle_close()
         elif data:
-            self.last_activity = time.time()
+            self.active_at = time.monotonic()
             self.received(data)
         else:
             self._end_input()
@@ -117,6 +122,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.server.add_task(self)
         elif self.close_when_flushed and is_flushed:
             self._close_gracefully()
+
+    def handle_close(self) -> None:
+        """Close the connection at once; it may be closed already."""
+        super().handle_close()
+        self.server.forget(self)
 
     def has_left(self) -> bool:
         """Return whether the client has closed the connection, or its half: it waits for no answer."""
@@ -198,14 +208,17 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return len(data)
 
     def check_time(self, now: float) -> None:
-        """Close the connection if its client is silent for too long, refuse a request that takes too long."""
+        """Close the connection if its client is silent for too long, refuse a request that takes too long.
+
+        `now` is in monotonic seconds. One that is closed stays so.
+        """
         if self.requests and not self.is_paused:
             return
         if self.linger_until:
             is_over = now > self.linger_until
         else:
             is_waiting = self.total_outbufs_len or self.request is None
-            is_over = is_waiting and time.time() - self.last_activity > IDLE_SECONDS
+            is_over = is_waiting and now - self.active_at > IDLE_SECONDS
         if is_over:
             # At once: the socket of a client that takes nothing never becomes writable.
             self.handle_close()
@@ -278,7 +291,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             following = bool(self.requests)
             if not following and self._expects_continue():
                 self.send_continue()
-        self.last_activity = time.time()
+        self.active_at = time.monotonic()
         if following and is_behind:
             self.is_paused = True
         elif following:
@@ -301,8 +314,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def _send(self) -> None:
         """Send what the client takes; the caller has the lock."""
         try:
-            if self.connected:
-                self._flush_some(do_close=False)
+            if self.connected and self._flush_some(do_close=False):
+                self.active_at = time.monotonic()
         except OSError:
             # Only the event loop may close it.
             self.connected = False

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import resource
 import socket
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +19,12 @@ from fll_hbase.runtime.config import Settings
 
 from ..observability.observer import RequestObserver
 from ..wire.budget import request_seconds
-from ..wire.environ import METRICS_PATH
+from ..wire.environ import METRICS_PATH, network
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .event_loop import EventLoop
+from .open_connections import Addresses, SilentFirst, WorkerLoads
+from .tasks import Refusal, overloaded, raw_answer, too_many
 from .tls import TlsSocket, tls_context
 
 if TYPE_CHECKING:
@@ -38,11 +43,24 @@ CHECK_SECONDS = 0.2
 BATCHES_MAX = 4
 """Bodies of the largest size for which there is room, in temporary files, at a time."""
 
-ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX = 0.0005, 0.002
-"""How much later a process accepts for each connection that it has."""
+CHECKED_MAX = 2_500
+"""Connections whose times are looked at in one turn, so that all others wait for a few milliseconds only."""
+
+ACCEPTED_MAX = 32
+"""Connections that are accepted in one turn of the event loop."""
+
+ACCEPT_DELAY_SECONDS = 0.002
+"""How long the processes with fewer connections may take to accept before this one does."""
+
+EXHAUSTED_SECONDS = 0.1
+"""How long a process without a free descriptor waits before it accepts again."""
 
 GRACEFUL_SECONDS, IDLE_GRACE_SECONDS = 25.0, 1.0
 """How long a stopping process finishes requests, and waits for new ones on connections that are open."""
+
+
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +78,29 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
     next_channel_cleanup: float
 
     def __init__(
-        self, app: WSGIApplication, listener: socket.socket, settings: Settings, observer: RequestObserver
+        self,
+        app: WSGIApplication,
+        listener: socket.socket,
+        settings: Settings,
+        observer: RequestObserver,
+        *,
+        loads: WorkerLoads | None = None,
+        slot: int = 0,
     ) -> None:
+        """Take a listening socket, and the loads of the workers that share it, of which this has `slot`."""
         self._loop = EventLoop()
+        self._loads = loads or WorkerLoads()
+        self._slot = slot
         self._settings = settings
         self.observer = observer
         self.retry_after_seconds = settings.retry_after_seconds
         self.is_stopping = False
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
         self._connections_max = _raise_connections_max()
+        self._addresses = Addresses()
+        # Behind proxies a connection is one of a proxy, whoever the client is.
+        self._address_max = 0 if settings.proxies else settings.address_connections_max
+        self._unchecked: list[Connection] = []
         self._accept_at = 0.0
         self._tls = tls_context(settings)
         sockinfo = (listener.family, listener.type, listener.proto, listener.getsockname())
@@ -81,6 +113,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             sockinfo=sockinfo,
             bind_socket=False,
         )
+        self._silent = SilentFirst(self.active_channels.values())
 
     def serve(self, is_alive: Callable[[], bool]) -> None:
         """Serve until `is_alive` returns false, which is called at least once a second; then stop."""
@@ -108,11 +141,13 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return bool(self.accepting) and not self._accept_at
 
     def handle_accept(self) -> None:
-        """Schedule the acceptance of a waiting connection: a little later the more connections there are."""
-        # So other processes, which have fewer, accept it first: of clients that connect at once, one process
-        # could get all. SO_REUSEPORT spreads them too, but keeps those of a process that is stopped waiting.
-        delay = min(len(self.active_channels) * ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX)
-        self._accept_at = time.monotonic() + delay
+        """Accept what waits, up to a share; processes with fewer connections get a moment for the rest."""
+        # Of clients that connect at once, one process could get all. SO_REUSEPORT spreads them too, but keeps
+        # those of a process that is stopped waiting.
+        share = self._loads.share(self._slot, len(self.active_channels))
+        most = ACCEPTED_MAX if share is None else min(share, ACCEPTED_MAX)
+        if self._accept(most) == share and not self._accept_at:
+            self._accept_at = time.monotonic() + ACCEPT_DELAY_SECONDS
 
     def accept(self) -> tuple[socket.socket | TlsSocket, Any] | None:
         """Accept a connection, with TLS if it is configured; the handshake comes with its first reads."""
@@ -135,7 +170,8 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         now = time.monotonic()
         if self._accept_at and now >= self._accept_at:
             self._accept_at = 0.0
-            self._accept()
+            # The others had their time: they may be stopped, or busy.
+            self._accept(ACCEPTED_MAX)
             self._loop.refresh(self)
         if now >= self.next_channel_cleanup:
             self.next_channel_cleanup = now + CHECK_SECONDS
@@ -143,25 +179,76 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         until = min(self.next_channel_cleanup, self._accept_at or self.next_channel_cleanup)
         self._loop.poll(max(until - now, 0.0))
 
-    def _accept(self) -> None:
-        """Accept a connection; close another one first if there are already as many as allowed."""
-        if len(self.active_channels) >= self._connections_max:
-            self._close_one()
-        super().handle_accept()
+    def _accept(self, most: int) -> int:
+        """Accept up to `most` of the connections that wait; return how many did."""
+        for number in range(most):
+            try:
+                accepted = self.accept()
+                if accepted is None:
+                    return number
+                self.set_socket_options(accepted[0])
+            except OSError as error:
+                # Others are of a client that has left already.
+                if error.errno in _EXHAUSTED:
+                    _log.warning("no connection can be accepted: %s", error)
+                    self._accept_at = time.monotonic() + EXHAUSTED_SECONDS
+                    return number
+            else:
+                self._admit(*accepted)
+        return most
 
-    def _close_one(self) -> None:
-        """Close the connection without a complete request that was silent for longest."""
-        candidates = [connection for connection in self.active_channels.values() if not connection.requests]
-        if candidates:
-            min(candidates, key=lambda connection: float(connection.last_activity)).handle_close()
+    def _admit(self, sock: socket.socket | TlsSocket, addr: tuple[Any, ...]) -> None:
+        """Serve an accepted connection if there is room, or can be made, for one more; else refuse it."""
+        address = network(str(addr[0]))
+        refusal = self._make_room(address)
+        if refusal is not None:
+            # With TLS nothing can be said before the handshake.
+            with suppress(OSError):
+                sock.send(raw_answer(refusal))
+            sock.close()
+            return
+        connection = self.channel_class(self, sock, addr, self.adj, map=self._loop)
+        self._addresses.add(address, connection)
+        self._note_load()
+
+    def _make_room(self, address: str) -> Refusal | None:
+        """Close the connection that is silent longest, of a full address or process; return why none can."""
+        seconds = self.retry_after_seconds
+        most = self._address_max
+        if most and self._addresses.count(address) >= most:
+            refusal = too_many(most, retry_after_seconds=seconds)
+            return self._close_first(self._addresses.silent(address), refusal)
+        if len(self.active_channels) >= self._connections_max:
+            refusal = overloaded("all connections of this server are in use", retry_after_seconds=seconds)
+            return self._close_first(self._silent, refusal)
+        return None
+
+    def _close_first(self, silent: SilentFirst, refusal: Refusal) -> Refusal | None:
+        """Close the first of the connections and return None; the refusal if none may be closed."""
+        connection = silent.take()
+        if connection is None:
+            return refusal
+        connection.handle_close()
+        return None
+
+    def forget(self, connection: Connection) -> None:
+        """Note that a connection is closed."""
+        self._addresses.remove(network(str(connection.addr[0])), connection)
+        self._note_load()
+
+    def _note_load(self) -> None:
+        """Show the other workers how many connections this one has, as long as it accepts any."""
+        if self.accepting:
+            self._loads.note(self._slot, len(self.active_channels))
 
     def _check_times(self, now: float) -> None:
-        """Refuse late requests, check the timeouts of all connections and bound the memory of bodies."""
+        """Refuse late requests, check the timeouts of some connections and bound the memory of bodies."""
         self._dispatcher.refuse_late()
-        connections = list(self.active_channels.values())
-        for connection in connections:
+        self._unchecked = self._unchecked or list(self.active_channels.values())
+        for connection in self._unchecked[-CHECKED_MAX:]:
             connection.check_time(now)
-        self._limit_bodies(connections)
+        del self._unchecked[-CHECKED_MAX:]
+        self._limit_bodies(self.active_channels.values())
 
     def _limit_bodies(self, connections: Iterable[Connection]) -> None:
         """Refuse the largest requests that are arriving, until the bodies of all have room."""
@@ -179,6 +266,8 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         """
         self.is_stopping = True
         self.accepting = False
+        self._accept_at = 0.0
+        self._loads.remove(self._slot)
         self._loop.refresh(self)
         began = time.monotonic()
         while time.monotonic() - began < GRACEFUL_SECONDS and self.active_channels:

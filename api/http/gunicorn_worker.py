@@ -22,6 +22,7 @@ SWITCH_SECONDS = 0.001
 class HttpWorker(Worker):  # type: ignore[misc]
     """A process that serves the app of gunicorn's configuration on its first listening socket."""
 
+    slot = 0
     _server: HttpServer | None = None
     _notified = 0.0
 
@@ -29,7 +30,14 @@ class HttpWorker(Worker):  # type: ignore[misc]
         """Serve until a signal stops the process or its parent is gone."""
         sys.setswitchinterval(SWITCH_SECONDS)
         observer = self.wsgi.extensions["fll-observer"]
-        self._server = HttpServer(self.wsgi, self.sockets[0].sock, self.app.settings, observer)
+        self._server = HttpServer(
+            self.wsgi,
+            self.sockets[0].sock,
+            self.app.settings,
+            observer,
+            loads=self.app.loads,
+            slot=self.slot,
+        )
         WORKERS.add(1)
         # What exists now exists as long as the process: no collection needs to visit it.
         gc.collect()

@@ -12,7 +12,14 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
-from fll_hbase.runtime.errors import FieldError, LineageError, Overloaded, TooLarge, UnreadableDocument
+from fll_hbase.runtime.errors import (
+    FieldError,
+    LineageError,
+    Overloaded,
+    TooLarge,
+    TooManyRequests,
+    UnreadableDocument,
+)
 from fll_hbase.runtime.json_types import Json
 
 from ..observability.logs import request_id
@@ -52,6 +59,26 @@ def no_room(*, retry_after_seconds: int) -> Refusal:
     """Return the answer to a request that is not read on because too many bodies arrive at once."""
     body = problems.problem_body(Overloaded("too many large requests arrive at once; try again later"))
     return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
+
+
+def too_many(most: int, *, retry_after_seconds: int) -> Refusal:
+    """Return the answer, a 429, to a connection of an address with `most` whose requests are all complete."""
+    detail = f"{most} connections of this address wait for answers (FLL_ADDRESS_CONNECTIONS_MAX); use fewer"
+    body = problems.problem_body(TooManyRequests(detail))
+    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
+
+
+def raw_answer(refusal: Refusal) -> bytes:
+    """Return a refusal as the bytes of an answer, before there is a request."""
+    body = responses.to_json(refusal.problem)
+    headers = [
+        ("Content-Type", problems.MEDIA_TYPE),
+        ("Content-Length", str(len(body))),
+        ("Connection", "close"),
+        *refusal.headers,
+    ]
+    lines = [f"HTTP/1.1 {refusal.code} {refusal.reason}", *(f"{name}: {value}" for name, value in headers)]
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def cut_off() -> Refusal:

@@ -25,12 +25,12 @@ _TEXT_MAX = 100
 
 
 def peer(environ: WSGIEnvironment) -> str:
-    """Return the client's address as limits count it (see `_network`); `unknown` without one."""
-    return _network(environ.get("REMOTE_ADDR") or "unknown")
+    """Return the client's address as limits count it (see `network`); `unknown` without one."""
+    return network(environ.get("REMOTE_ADDR") or "unknown")
 
 
 @lru_cache(maxsize=4_096)
-def _network(text: str) -> str:
+def network(text: str) -> str:
     """Return the address that limits count: an IPv4 address, or the /64 network of an IPv6 one."""
     try:
         address = ip_address(text.partition("%")[0])

@@ -40,6 +40,8 @@ class Settings:
     rate_requests: int = 0
     rate_bytes: int = 0
     questions_max: int = 0
+    # Of one address in one process: of the 10,000 there, so many that a proxy or a gateway of a site needs.
+    address_connections_max: int = 1_000
     cors_origins: str = ""
     tls_cert: str = ""
     tls_key: str = ""
