@@ -81,11 +81,6 @@ def reading() -> Iterator[None]:
         check()
 
 
-def unlimited() -> AbstractContextManager[None]:
-    """Return a context without a deadline, for a bounded result that is cached: no request may shape it."""
-    return _set(None)
-
-
 @contextmanager
 def _set(budget: Budget | None) -> Iterator[None]:
     """Return a context in which this thread has `budget`, None for no deadline, instead of the former one."""

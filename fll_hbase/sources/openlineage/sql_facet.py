@@ -17,7 +17,7 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.run_events import DERIVED, DatasetMention, InputColumn, OutputColumn
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import InvalidLineage, LineageError
+from fll_hbase.runtime.errors import InvalidLineage, LineageError, TooLarge
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
@@ -65,8 +65,7 @@ def with_derived_columns(
         )
         for index, name in enumerate(names)
     )
-    with deadline.unlimited():
-        outputs, fault = _derive(statement, _dialect(names[min(lacking)]), tables)
+    outputs, fault = _derive(statement, _dialect(names[min(lacking)]), tables)
     derived = {
         index: msgspec.structs.replace(lacking[index], columns=columns, dataset_inputs=rows)
         for index, columns, rows in outputs
@@ -109,24 +108,29 @@ def _dialect(output: Name) -> str:
 
 @lru_cache(_RESULTS_MAX)
 def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[tuple[_Output, ...], str]:
-    """Read a statement; return the outputs, and what was not read or why none, "" if all was."""
+    """Read a statement; return the outputs, and what was not read or why none, "" if all was.
+
+    Raises the errors of `deadline.check`, which are not cached: other requests have more time.
+    """
     schemas = _table_schemas(tables)
     outputs = [index for index, (_, _, is_written) in enumerate(tables) if is_written]
     try:
         try:
             reading = sql.read_script(statement, dialect=dialect, tables=schemas)
         except LineageError as error:
+            deadline.check()
             if isinstance(error, InvalidLineage) and error.errors[0].detail == sql.NO_WRITE:
                 # CREATE TABLE and the like have no columns to leave out.
                 return (), ""
             # dbt sends the query alone; what it writes is then the only output.
-            if len(outputs) != 1:
+            if len(outputs) != 1 or isinstance(error, TooLarge):
                 raise
             target = Dataset("", _TABLE.format(outputs[0]))
             reading = sql.read_query(
                 statement, dialect=dialect, target=target, verb="SELECT", tables=_table_schemas(tables)
             )
     except LineageError as error:
+        deadline.check()
         return (), f"no columns are derived from it: {_with_table_names(str(error), tables)}"
     operations = reading.info.operations
     left_out = [_with_table_names(item.detail, tables) for item in reading.warnings[:_UNLISTED_MAX]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -9,7 +12,8 @@ from sqlglot import exp
 
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
-from fll_hbase.model.runs import encode_details
+from fll_hbase.model.runs import ProgramRun, encode_details
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
@@ -28,6 +32,10 @@ SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 
 NO_STATEMENT = "send a statement that writes a table, such as INSERT INTO t SELECT a FROM s"
 
+CONCURRENT_CHARACTERS_MAX = 20_000
+"""Characters of the longest script that is read beside others in a process."""
+_LONG_SCRIPT = threading.Lock()
+
 ALIASES_MAX = 10
 """Alias namespaces of a script: each table has a row for each of them."""
 _MEMBERS = (
@@ -43,11 +51,29 @@ class ScriptReading(Reading):
     metadata: tuple[DatasetMetadata, ...] = ()
 
 
+@contextmanager
+def _turn(sql: object) -> Iterator[None]:
+    """Return a context in which a script is read, a long one when no other long one is.
+
+    The trees of a script need a kilobyte for each of its characters, and the parser lets no two run at once.
+    Raises DeadlineExceeded.
+    """
+    if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
+        yield
+        return
+    while not _LONG_SCRIPT.acquire(timeout=deadline.seconds_left(threading.TIMEOUT_MAX)):
+        deadline.check()
+    try:
+        yield
+    finally:
+        _LONG_SCRIPT.release()
+
+
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
     `namespace` is that of the URL; without one the document must have its own. Raises UnreadableDocument for
-    a document of another shape or for text that is not SQL, InvalidLineage if nothing is written.
+    a document of another shape or for text that is not SQL, TooLarge, InvalidLineage if nothing is written.
     """
     validator = Validator()
     top = Part(validator, document).with_members(*_MEMBERS)
@@ -62,6 +88,15 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     dialect = DIALECT_ALIASES.get(dialect, dialect)
     naming = _read_naming(top, namespace, dialect)
     sql = _read_sql(top)
+    with _turn(sql):
+        return _read_script(top, sql, run, naming, columns)
+
+
+def _read_script(
+    top: Part, sql: str, run: ProgramRun, naming: DatasetNaming, columns: FieldLookup
+) -> ScriptReading:
+    """Read the script of a document, and its member `schema`; raises as `read_document` does."""
+    validator, dialect = top.validator, naming.dialect
     script: Script | None = None
     faults: tuple[FieldError, ...] = ()
     try:
@@ -94,8 +129,14 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     `dialect` is one of DIALECTS, `verb` the first word of the WRITE's description. A column is spelled as
     `tables` has it for the target. Unless `tables` has declared columns of the target, those of the query are
     declared in it, if all are known in order, for the queries that read the target. Raises UnreadableDocument
-    for a text that is not exactly one query of the dialect, or with names that are too long.
+    for a text that is not exactly one query of the dialect, or with names that are too long, and TooLarge.
     """
+    with _turn(sql):
+        return _read_query(sql, dialect, target, verb, tables)
+
+
+def _read_query(sql: str, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
+    """Read a query as `read_query` does."""
     script = parse_script(sql, dialect)
     state = ScriptState(script, tables)
     query = _only_query(script)
@@ -126,11 +167,12 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
 def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
     """Read the operations of a script inside another document, such as an event.
 
-    Raises UnreadableDocument for a text that cannot be read, InvalidLineage if nothing is written.
+    Raises UnreadableDocument for a text that cannot be read, TooLarge, InvalidLineage if nothing is written.
     """
-    state = ScriptState(parse_script(sql, dialect), tables)
-    read_statements(state)
-    return _to_lineage(state)
+    with _turn(sql):
+        state = ScriptState(parse_script(sql, dialect), tables)
+        read_statements(state)
+        return _to_lineage(state)
 
 
 def _read_sql(top: Part) -> str:

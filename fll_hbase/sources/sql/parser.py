@@ -12,18 +12,19 @@ from typing import TypeAlias
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
+from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources.sql.dialects import SUGGESTED, facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.script.client_commands import without_client_commands
 from fll_hbase.sources.sql.script.complexity import find_excess
 from fll_hbase.sources.sql.script.double_quotes import QUOTED_NAMES, has_quoted_names
 from fll_hbase.sources.sql.script.known_words import with_known_words
+from fll_hbase.sources.sql.script.parser_steps import ParserSteps, ParserStepsExceeded
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
 from fll_hbase.sources.sql.script.statement_splitter import (
     CallTokens,
@@ -42,8 +43,10 @@ _NO_STATEMENTS = (exp.Command, exp.Alias, exp.Condition, exp.Identifier)
 """What the library reads of a text that it does not understand, or that is only an expression."""
 SUGGESTED_MAX = 5
 """Dialects that the error of a statement names."""
-SUGGESTED_SIZE_MAX = 10_000
+SUGGESTED_SIZE_MAX = 2_000
 """Characters of a statement that other dialects are tried on."""
+CHARACTERS_MAX = 1_000_000
+"""Characters of a script, whose tokens keep a processor busy for a second and need 200 MB."""
 
 # The library logs the text of statements; the warnings of a document report what matters of them.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -86,9 +89,10 @@ class Procedure:
 
 @dataclass(frozen=True, slots=True)
 class BrokenStatement:
-    """A statement that cannot be parsed, with its error."""
+    """A statement that cannot be parsed, with its error; `exceeds` if it is too much for the parser."""
 
     error: FieldError
+    exceeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,11 @@ class Script:
 def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text; what is not SQL of that dialect becomes broken statements.
 
-    Raises UnreadableDocument with every error if no statement can be parsed.
+    Raises UnreadableDocument with every error if no statement can be parsed, TooLarge if one of these, or the
+    text, is too much for the parser, and the errors of `deadline.check`.
     """
+    if len(sql) > CHARACTERS_MAX:
+        raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")
     has_halves = not sql.isascii() and _HALF.search(sql) is not None
     sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
     # Editors put a byte order mark in front of files; offsets stay as they are.
@@ -138,6 +145,9 @@ def parse_script(sql: str, dialect: str) -> Script:
     statements, variables = parser.parse(sql)
     errors = [item.error for item in statements if isinstance(item, BrokenStatement)]
     if errors and len(errors) == len(statements):
+        for number, item in enumerate(statements, 1):
+            if isinstance(item, BrokenStatement) and item.exceeds:
+                raise TooLarge(f"sql: statement {number}, {item.error.detail}; nothing was stored")
         raise UnreadableDocument(errors)
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
     return Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
@@ -168,8 +178,7 @@ class _StatementParser:
     def __init__(self, facts: DialectFacts) -> None:
         self._facts = facts
         self.dialect = Dialect.get_or_raise(facts.parser_name)
-        # The first error of a statement has a position; those that follow are mostly its consequences.
-        self._parser = self.dialect.parser(error_level=ErrorLevel.IMMEDIATE)
+        self._parser = ParserSteps(self.dialect)
         self._tokenizer = _plain_tokenizer(type(self.dialect))(self.dialect)
         self.has_quoted_names = False
         self.has_suggested = False
@@ -187,7 +196,7 @@ class _StatementParser:
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
         except RecursionError:
-            return (_broken("nested too deeply"),), frozenset()
+            return (BrokenStatement(FieldError("sql", "nested too deeply"), exceeds=True),), frozenset()
         except SqlglotError as error:
             return (_broken(f"no {self._facts.name} SQL: {_first_line(error)}"),), frozenset()
 
@@ -203,8 +212,10 @@ class _StatementParser:
     def _closed_tokens(self, sql: str) -> list[Token] | None:
         """Return the tokens of a text, None if a quote or a comment is not closed.
 
-        The library reports open quotes only; behind an open comment a `;` is no token either.
+        The library reports open quotes only; behind an open comment a `;` is no token either. Raises the
+        errors of `deadline.check`: a text with open quotes is read several times.
         """
+        deadline.check()
         try:
             tokens = self._tokenizer.tokenize(f"{sql}\n;")
         except TokenError:
@@ -243,7 +254,7 @@ class _StatementParser:
             return broken
         excess = find_excess(tokens, self.dialect)
         if excess:
-            return _broken(excess)
+            return _excessive(tokens, excess)
         rewritten = with_known_words(tokens, self._facts)
         if rewritten[0].token_type in self.dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
@@ -251,6 +262,8 @@ class _StatementParser:
             tokens = rewritten = self.dialect.tokenize(sql)
         try:
             trees = self._trees(rewritten, sql)
+        except ParserStepsExceeded:
+            return _excessive(tokens, "takes too many steps to parse")
         except UnreadableDocument as error:
             return _broken_template(tokens, sql) or self._broken_here(error.errors[0], tokens, sql)
         if trees and isinstance(trees[0], exp.Command) and trees[0].name.upper() == "CREATE":
@@ -273,9 +286,15 @@ class _StatementParser:
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
-        """Parse the tokens of one statement. Raises UnreadableDocument for any fault, also the library's."""
+        """Parse the tokens of one statement. Raises UnreadableDocument for any fault, also the library's.
+
+        Beside it ParserStepsExceeded, and the errors of `deadline.check`.
+        """
         try:
-            trees = self._parser.parse(list(tokens), sql)
+            trees = self._parser.parse(tokens, sql)
+        except (LineageError, ParserStepsExceeded):
+            # The former is that of the deadline.
+            raise
         except ParseError as error:
             raise _sql_error(_describe_position(error)) from error
         except RecursionError as error:
@@ -338,6 +357,11 @@ def _first_line(error: Exception) -> str:
 def _broken(detail: str) -> BrokenStatement:
     """Return a broken statement with an error at the member `sql` of the document."""
     return BrokenStatement(FieldError("sql", detail))
+
+
+def _excessive(tokens: Sequence[Token], detail: str) -> BrokenStatement:
+    """Return a statement that is too much for the parser as broken, by its first line."""
+    return BrokenStatement(FieldError("sql", f"line {tokens[0].line}: {detail}"), exceeds=True)
 
 
 def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:

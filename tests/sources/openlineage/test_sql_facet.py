@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.run_events import DERIVED, EventLineage
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import RequestCancelled
 from fll_hbase.sources import openlineage
 from fll_hbase.sources.openlineage import sql_facet
 
@@ -254,6 +257,22 @@ def test_a_statement_is_read_once() -> None:
         lineage(AGGREGATE, TOTALS)
     assert sql_facet._derive.cache_info().misses == 1
     assert json.dumps(edges(lineage(AGGREGATE, TOTALS)), default=sorted)
+
+
+def test_the_sql_ends_with_the_time_of_its_request() -> None:
+    """It is no result that later requests get."""
+    statement = f"INSERT INTO totals SELECT {', '.join(['f(customer)', *['1'] * 2_000])} FROM orders"
+    looks = count()
+    with deadline.limited(60, is_cancelled=lambda: next(looks) > 20), pytest.raises(RequestCancelled):
+        lineage(statement, TOTALS)
+    assert next(looks) < 40
+    assert edges(lineage(statement, TOTALS))["customer"] == {"shop.public.orders.customer"}
+
+
+def test_what_is_too_much_for_the_parser_is_read_once() -> None:
+    """And not once more as a query alone, which it cannot be either."""
+    (warning,) = openlineage.read(event(f"SELECT customer{'[0]' * 1_000} FROM orders", TOTALS)).warnings
+    assert "statement 1, line 1: has more than 200 words in a row" in warning.detail
 
 
 def test_tables_between_the_statements_of_a_script() -> None:

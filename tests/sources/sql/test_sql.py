@@ -9,7 +9,7 @@ import pytest
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read, Write
-from fll_hbase.runtime.errors import InvalidLineage, UnreadableDocument
+from fll_hbase.runtime.errors import InvalidLineage, TooLarge, UnreadableDocument
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 from tests.support.sql_readings import Edges, _edges, _is_indirect, _reads, direct, document, read, warnings
@@ -329,7 +329,7 @@ class TestDocuments:
     def test_nested_deeply_but_not_too_deeply(self) -> None:
         text = "CREATE TABLE o AS SELECT " + "UPPER(" * 30 + "a" + ")" * 30 + " AS k FROM s"
         assert direct(read(text)) == {"o.k": {"s.a"}}
-        with pytest.raises(UnreadableDocument, match="nested too deeply"):
+        with pytest.raises(TooLarge, match="statement 1, line 1: nested too deeply"):
             read(text.replace("UPPER(", "UPPER(" * 40).replace(")", ")" * 40))
 
 

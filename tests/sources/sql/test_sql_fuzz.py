@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model import lineage
-from fll_hbase.runtime.errors import InputError
+from fll_hbase.runtime.errors import InputError, TooLarge
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 from tests.support import golden_sql
@@ -50,11 +50,11 @@ def mangled(draw: st.DrawFn) -> str:
     return " ".join(words)
 
 
-def read_or_error(document: Any) -> Reading | InputError:
+def read_or_error(document: Any) -> Reading | InputError | TooLarge:
     """Read a document; return the error if it is refused."""
     try:
         return sql.read_document(document, namespace="ns", columns=lambda _: None)
-    except InputError as error:
+    except (InputError, TooLarge) as error:
         return error
 
 
@@ -64,6 +64,9 @@ def check(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
     reading = read_or_error({"run": run, "sql": text, "dialect": dialect, "schema": schema or {}})
     if isinstance(reading, InputError):
         assert reading.errors
+        return
+    if isinstance(reading, TooLarge):
+        assert "statement 1, " in str(reading)
         return
     assert lineage.build_lineage_lenient(reading.operations.info.operations) == reading.operations.info
 

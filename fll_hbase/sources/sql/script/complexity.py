@@ -1,7 +1,10 @@
 """Statements that the parser would need too much time for, found by their tokens.
 
-The parser tries several readings one after another: a join without a condition may be a part of a later join,
-and a name of a type may be a function or a cast. Each one more that is nested doubles its time, or more.
+What a statement has many of is separated by commas, words or operators, which the parser reads in loops.
+Anything else that is repeated, such as `[0]`, becomes a tree as deep as it is long, and often the parser
+walks it again for each. It also tries several readings one after another: a join without a condition may be a
+part of a later join, and a name of a type may be a function or a cast. Each one more that is nested doubles
+its time, or more.
 """
 
 from __future__ import annotations
@@ -11,8 +14,17 @@ from collections.abc import Sequence
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token, TokenType
 
-DEPTH_MAX = 1_000
-"""Nesting of parentheses; the parser's time grows with the square of it."""
+TOKENS_MAX = 100_000
+"""Tokens of a statement, which keep the parser busy for a second at most."""
+
+RUN_MAX = 200
+"""Tokens in a row, with brackets for two, without one of _SEPARATORS."""
+
+PIPES_MAX = 50
+"""Operators `|>`; the parser's time grows with the square of their number."""
+
+DEPTH_MAX = 100
+"""Nesting of brackets; the parser's time grows with the square of it."""
 
 JOINS_MAX = 10
 """Joins in a row that have no condition yet."""
@@ -20,38 +32,83 @@ JOINS_MAX = 10
 TYPES_MAX = 8
 """Nesting of brackets behind names of types, as in `DATE(DATE(x))`."""
 
-_OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET}
-_CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET}
-_JOINS = {TokenType.JOIN, TokenType.STRAIGHT_JOIN}
-_CONDITIONS = {TokenType.ON, TokenType.USING}
-_UNCONDITIONAL = {TokenType.ARRAY, TokenType.CROSS, TokenType.NATURAL}
+_T = TokenType
+_OPEN = {_T.L_PAREN, _T.L_BRACKET, _T.L_BRACE}
+_CLOSE = {_T.R_PAREN, _T.R_BRACKET, _T.R_BRACE}
+_SEPARATORS = {
+    *(_T.COMMA, _T.AND, _T.OR, _T.PLUS, _T.DASH, _T.STAR, _T.SLASH, _T.DPIPE),
+    *(_T.UNION, _T.EXCEPT, _T.INTERSECT, _T.JOIN, _T.WHEN, _T.THEN, _T.PIPE_GT),
+}
+_SELECT, _PIPE = _T.SELECT, _T.PIPE_GT
+_JOINS = {_T.JOIN, _T.STRAIGHT_JOIN}
+_CONDITIONS = {_T.ON, _T.USING}
+_UNCONDITIONAL = {_T.ARRAY, _T.CROSS, _T.NATURAL}
+_NESTING = {_SELECT, *_OPEN, *_CLOSE, *_JOINS, *_CONDITIONS}
+_RUNS = {*_OPEN, *_CLOSE, *_SEPARATORS}
 
 
 def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
-    """Return "nested too deeply" or too many joins, by bounds that keep the parser fast; "" if neither."""
+    """Return what a statement has too much of, by bounds that keep the parser fast; "" if it has not."""
+    if len(tokens) > TOKENS_MAX:
+        return f"has more than {TOKENS_MAX:,} words and signs"
+    return _find_long_run(tokens) or _find_nesting(tokens, dialect)
+
+
+def _find_long_run(tokens: Sequence[Token]) -> str:
+    """Return that a statement has too long a run or too many pipes; "" if it has not."""
+    # The run so far in each open bracket.
+    runs = [0]
+    pipes = 0
+    for token in tokens:
+        kind = token.token_type
+        # Most are none of these.
+        if kind in _RUNS:
+            if kind in _SEPARATORS:
+                runs[-1] = 0
+                pipes += kind is _PIPE
+                continue
+            if kind in _OPEN:
+                runs[-1] += 1
+                runs.append(-1)
+            elif len(runs) > 1:
+                runs.pop()
+        runs[-1] += 1
+        if runs[-1] > RUN_MAX:
+            return f"has more than {RUN_MAX} words in a row without a comma, AND or another operator"
+    return f"has more than {PIPES_MAX} operators |>" if pipes > PIPES_MAX else ""
+
+
+def _find_nesting(tokens: Sequence[Token], dialect: Dialect) -> str:
+    """Return "nested too deeply" or too many joins; "" if neither."""
     types = dialect.parser_class.TYPE_TOKENS
     # For each open bracket, whether a type stands before it, and the joins in it without a condition.
     is_type, joins = [False], [0]
     types_open = 0
-    previous = TokenType.SEMICOLON
+    previous = _T.SEMICOLON
     for token in tokens:
         kind = token.token_type
-        if kind in _OPEN:
-            is_type.append(previous in types)
-            joins.append(0)
-            types_open += is_type[-1]
-        elif kind in _CLOSE and len(joins) > 1:
-            types_open -= is_type.pop()
-            joins.pop()
-        elif kind is TokenType.SELECT:
-            joins[-1] = 0
-        elif kind in _JOINS and previous not in _UNCONDITIONAL:
-            joins[-1] += 1
-        elif kind in _CONDITIONS:
-            joins[-1] = max(joins[-1] - 1, 0)
-        if types_open > TYPES_MAX or len(joins) - 1 > DEPTH_MAX:
-            return "nested too deeply"
-        if joins[-1] > JOINS_MAX:
-            return f"more than {JOINS_MAX} joins in a row have no condition; write CROSS JOIN"
+        if kind in _NESTING:
+            if kind in _OPEN:
+                is_type.append(previous in types)
+                joins.append(0)
+                types_open += is_type[-1]
+            elif kind in _CLOSE and len(joins) > 1:
+                types_open -= is_type.pop()
+                joins.pop()
+            else:
+                joins[-1] = _unconditional_joins(joins[-1], kind, previous)
+            if types_open > TYPES_MAX or len(joins) - 1 > DEPTH_MAX:
+                return "nested too deeply"
+            if joins[-1] > JOINS_MAX:
+                return f"more than {JOINS_MAX} joins in a row have no condition; write CROSS JOIN"
         previous = kind
     return ""
+
+
+def _unconditional_joins(joins: int, kind: TokenType, previous: TokenType) -> int:
+    """Return how many joins have no condition yet after a token of this kind behind `previous`."""
+    if kind is _SELECT:
+        return 0
+    if kind in _JOINS and previous not in _UNCONDITIONAL:
+        return joins + 1
+    return max(joins - 1, 0) if kind in _CONDITIONS else joins

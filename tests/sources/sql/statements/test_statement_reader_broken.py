@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.operations import Operation
-from fll_hbase.runtime.errors import UnreadableDocument
+from fll_hbase.runtime.errors import TooLarge, UnreadableDocument
 from fll_hbase.sources import sql
 from tests.support import sql_readings
 from tests.support.work import count_calls
@@ -194,7 +194,7 @@ class TestProcedures:
         assert [dataset.name for dataset in sources] == ["s", "t", "u"]
 
     def test_deeply_nested_procedures_are_refused(self) -> None:
-        with pytest.raises(UnreadableDocument):
+        with pytest.raises(TooLarge):
             read(["CREATE PROCEDURE p() BEGIN " * 5_000])
 
 
