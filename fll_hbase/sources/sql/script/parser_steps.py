@@ -27,7 +27,7 @@ STEPS_PER_TOKEN, STEPS_MIN = 6, 2_000
 _STEPS_PER_CHECK = 32
 """Steps, a millisecond at most, after which the deadline is looked at."""
 
-_ASKED = (
+_REPORTED = (
     "ALIAS_POST_VERSION",
     "DPIPE_IS_STRING_CONCAT",
     "INTERSECT_BINDS_TIGHTER_THAN_UNION_AND_EXCEPT",
@@ -79,8 +79,8 @@ class ParserSteps:
 
 @cache
 def _reporting_class(dialect: type[Dialect]) -> type[Dialect]:
-    """Return a dialect that calls `fll_steps.step()` whenever it is asked for one of the facts in _ASKED."""
-    members = {name: _reported(getattr(dialect, name)) for name in _ASKED}
+    """Return a dialect that calls `fll_steps.step()` when it is asked for one of the facts in _REPORTED."""
+    members = {name: _reported(getattr(dialect, name)) for name in _REPORTED}
     # Past the metaclass, which would register it for all users of the library.
     return type.__new__(type(dialect), dialect.__name__, (dialect,), members)
 
