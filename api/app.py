@@ -43,7 +43,7 @@ from .routes import (
 )
 from .security.authentication import with_authentication
 from .security.hosts import register_host_check
-from .security.limits import with_limits
+from .security.limits import Turns, with_limits
 from .security.origins import with_cross_origin
 from .security.rights import Views
 from .wire import responses
@@ -126,13 +126,13 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     rules = name_rules.parse_rules(settings.name_rules)
     views = Views(
         store,
-        # One for all requests and threads of a view: it caches parsed operations by their bytes (decision 5).
         lambda view: DocumentReader(columns=view.catalogue.field_names, name_rules=rules),
     )
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
+        "fll-turns": Turns(),
         "fll-datahub-counts": AspectCounters(),
         "fll-activity": RecentActivity(ActivityRing(exporter.process_directory())),
         "fll-observer": _create_observer(store, settings),

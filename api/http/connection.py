@@ -16,6 +16,7 @@ from fll_hbase.runtime import tracing
 from ..observability.logs import request_id
 from ..observability.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
 from ..wire import responses
+from ..wire.environ import PRINCIPAL
 from .tasks import (
     ProblemTask,
     Refusal,
@@ -169,6 +170,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             task.close_on_finish = True
         except Exception:  # noqa: BLE001 (whatever the app raises is a 500, and logged)
             answering = self._fail(task)
+        environ = task.environ or {} if isinstance(task, RequestTask) else {}
+        self.server.clients.learn(task.request, environ.get(PRINCIPAL))
         # A status that the app chose counts, also for a client that left: a write has been done.
         has_status = answering.complete or answering.wrote_header
         return AnsweredRequest(
@@ -177,7 +180,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             received_at=task.request.received_at,
             size_bytes=answering.content_bytes_written,
             remote=str(self.addr[0]),
-            environ=task.environ or {} if isinstance(task, RequestTask) else {},
+            environ=environ,
         )
 
     def send_continue(self) -> None:

@@ -1,7 +1,8 @@
 """Request threads: reads and writes run, wait or are refused in lanes of their own, health apart from both.
 
 A lane never uses all request threads, so neither kind of request waits for the other alone. A request that
-would wait longer than its budget is refused at once (decision 18).
+would wait longer than its budget is refused at once (decision 18). Of those that wait the next one is of the
+client that runs the fewest, and a client that runs none finds threads that no other may use (decision 99).
 """
 
 from __future__ import annotations
@@ -9,18 +10,22 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from queue import SimpleQueue
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 WAITING_MAX = 1_000
 """Requests of one lane that wait for a thread."""
 
 WEIGHT = 0.1
 """Share of the latest request in the mean time of a lane."""
+
+Client: TypeAlias = Hashable
+"""Whose request it is, see `clients`."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,58 +42,116 @@ class Job(Protocol):
 
 @dataclass(slots=True)
 class Lane:
-    """Requests of one kind: at most `threads_max` run at a time, the others wait in order of arrival.
+    """Requests of one kind: at most `threads_max` run at a time, the others wait, those of a client in order.
 
-    `waiting` has the deadline of each request, `running` the time at which it began, both in monotonic
-    seconds. `mean_seconds` is a moving average of the time that one takes.
+    A client may run `client_max` of them; a batch is of a lane of its own beside that of the other requests
+    of its `kind`. `waiting` has each request with its deadline, by client, `running` the client and the time
+    at which it began, both in monotonic seconds. `mean_seconds` is a moving average of the time that one
+    takes.
     """
 
     threads_max: int
-    waiting: deque[tuple[Job, float]] = field(default_factory=deque)
-    running: dict[int, float] = field(default_factory=dict)
+    client_max: int
+    kind: str = ""
+    waiting: dict[Client, deque[tuple[Job, float]]] = field(default_factory=dict)
+    running: dict[int, tuple[Client, float]] = field(default_factory=dict)
+    running_of: Counter[Client] = field(default_factory=Counter)
     mean_seconds: float = 0.0
 
-    def seconds_to_wait(self, now: float) -> float:
+    @property
+    def waiting_count(self) -> int:
+        """Return how many requests of all clients wait."""
+        return sum(map(len, self.waiting.values()))
+
+    def seconds_to_wait(self, client: Client, now: float) -> float:
         """Return the estimated seconds until a request that arrives at `now` begins, if no thread is free.
 
-        Each waiting request and the new one take the mean time of a request, or the mean age of the running
-        ones if that is longer; so the estimate is above 0 once a request was served. `now` is in monotonic
-        seconds.
+        The threads are shared by the clients that run or wait. Each waiting request of this one and the new
+        one take the mean time of a request, or the mean age of the running ones if that is longer; so the
+        estimate is above 0 once a request was served. `now` is in monotonic seconds.
         """
-        ages = [now - began for began in self.running.values()]
+        ages = [now - began for _, began in self.running.values()]
         # While the store hangs none ends, so the mean alone would stay as it was before.
         seconds = max(self.mean_seconds, sum(ages) / max(len(ages), 1))
-        return (len(self.waiting) + 1) * seconds / self.threads_max
+        clients = len({client, *self.waiting, *self.running_of})
+        threads = min(self.threads_max / clients, self.client_max)
+        return (len(self.waiting.get(client, ())) + 1) * seconds / threads
+
+    def begin(self, client: Client, number: int) -> None:
+        """Note that a request begins now."""
+        self.running[number] = client, time.monotonic()
+        self.running_of[client] += 1
+
+    def end(self, number: int, now: float, *, seconds_max: float) -> None:
+        """Note that a request ended, and its time, which counts as at most `seconds_max`, in the average."""
+        client, began = self.running.pop(number)
+        self.running_of[client] -= 1
+        if not self.running_of[client]:
+            # As many clients as requests that run: nothing grows.
+            del self.running_of[client]
+        self.note(now - began, seconds_max=seconds_max)
 
     def note(self, seconds: float, *, seconds_max: float) -> None:
         """Add the time that a request took to the moving average; it counts as at most `seconds_max`."""
         self.mean_seconds += WEIGHT * (min(seconds, seconds_max) - self.mean_seconds)
 
+    def push(self, client: Client, job: Job, deadline: float) -> None:
+        """Let a request wait, the last of its client."""
+        self.waiting.setdefault(client, deque()).append((job, deadline))
+
+    def pop(self, client: Client, *, last: bool = False) -> Job:
+        """Remove and return the first waiting request of a client, or its last one.
+
+        The client is then the last in `waiting`: its next request has its turn after those of the others.
+        """
+        jobs = self.waiting.pop(client)
+        job, _ = jobs.pop() if last else jobs.popleft()
+        if jobs:
+            self.waiting[client] = jobs
+        return job
+
     def remove_late(self, now: float) -> list[Job]:
         """Remove and return the waiting requests with a deadline at or before `now` (monotonic seconds)."""
-        late = [job for job, deadline in self.waiting if deadline <= now]
+        late = [job for jobs in self.waiting.values() for job, deadline in jobs if deadline <= now]
         if late:
-            self.waiting = deque(entry for entry in self.waiting if entry[1] > now)
+            waiting = {
+                client: deque(entry for entry in jobs if entry[1] > now)
+                for client, jobs in self.waiting.items()
+            }
+            self.waiting = {client: jobs for client, jobs in waiting.items() if jobs}
         return late
 
 
 class Dispatcher:
-    """Request threads with two lanes, and two more threads for what must never wait for these."""
+    """Request threads with two lanes for each kind, and two more threads for what must never wait."""
 
     def __init__(self, *, threads: int, request_seconds: float) -> None:
         self._threads = threads
         self._request_seconds = request_seconds
-        threads_max = max(1, threads - max(1, threads // 4))
-        self.reads, self.writes = Lane(threads_max), Lane(threads_max)
+        self._spare = max(1, threads // 4)
+        self._kind_max = max(1, threads - self._spare)
+        self.reads, self.writes = (Lane(self._kind_max, self._kind_max, kind) for kind in ("reads", "writes"))
+        # Most of the time of a process is that of one thread: more of them would only take turns.
+        batches_max = max(1, threads // 2)
+        self.read_batches, self.write_batches = (
+            Lane(batches_max, batches_max, kind) for kind in ("reads", "writes")
+        )
+        self._lanes = (self.reads, self.writes, self.read_batches, self.write_batches)
         self._lock = threading.Lock()
         self._ready: SimpleQueue[tuple[Job, Lane, int]] = SimpleQueue()
         self._immediate: SimpleQueue[Job] = SimpleQueue()
         self._metrics: SimpleQueue[Job] = SimpleQueue()
         self._numbers = count()
 
+    def lane(self, *, is_read: bool, is_batch: bool) -> Lane:
+        """Return the lane of a request: that of its kind, batches apart."""
+        if is_batch:
+            return self.read_batches if is_read else self.write_batches
+        return self.reads if is_read else self.writes
+
     def start(self) -> None:
         """Start the threads; they end with the process."""
-        for number in range(self._threads):
+        for number in range(self._threads + 2 * self._spare):
             threading.Thread(target=self._serve, name=f"request-{number}", daemon=True).start()
         for name, queue in (("health", self._immediate), ("metrics", self._metrics)):
             threading.Thread(target=_serve_queue, args=(queue,), name=name, daemon=True).start()
@@ -101,26 +164,28 @@ class Dispatcher:
         """Queue a request for metrics. Its own thread serves it: metrics matter most while others wait."""
         self._metrics.put(job)
 
-    def add(self, job: Job, lane: Lane, *, deadline: float) -> None:
+    def add(self, job: Job, lane: Lane, client: Client, *, deadline: float) -> None:
         """Run a request, let it wait for a thread, or refuse it with a 503 at once.
 
-        It is refused if it would wait beyond `deadline` (monotonic seconds), or if WAITING_MAX requests wait.
+        It is refused if it would wait beyond `deadline` (monotonic seconds). If WAITING_MAX requests wait,
+        the last of the client with the most is refused.
         """
         now = time.monotonic()
         with self._lock:
-            if self._has_thread(lane):
-                self._run(job, lane)
+            if self._has_thread(lane, client):
+                self._run(job, lane, client)
                 return
-            seconds = lane.seconds_to_wait(now)
-            if now + seconds <= deadline and len(lane.waiting) < WAITING_MAX:
-                lane.waiting.append((job, deadline))
-                return
-            waiting = len(lane.waiting)
+            seconds, waiting = lane.seconds_to_wait(client, now), lane.waiting_count
+            if now + seconds <= deadline:
+                lane.push(client, job, deadline)
+                if waiting < WAITING_MAX:
+                    return
+                job = lane.pop(max(lane.waiting, key=lambda other: len(lane.waiting[other])), last=True)
         self._refuse(job, f"{waiting} requests wait already, for about {seconds:.1f} s; try again later")
 
     def refuse_late(self) -> None:
         """Refuse the requests that waited until their deadline: all threads may be busy with others."""
-        if self.reads.waiting or self.writes.waiting:
+        if any(lane.waiting for lane in self._lanes):
             with self._lock:
                 late = self._remove_late(time.monotonic())
             self._refuse_all(late)
@@ -129,10 +194,10 @@ class Dispatcher:
     def is_idle(self) -> bool:
         """Return whether no request runs or waits."""
         with self._lock:
-            return not any(lane.running or lane.waiting for lane in (self.reads, self.writes))
+            return not any(lane.running or lane.waiting for lane in self._lanes)
 
     def _remove_late(self, now: float) -> list[Job]:
-        return [*self.reads.remove_late(now), *self.writes.remove_late(now)]
+        return [job for lane in self._lanes for job in lane.remove_late(now)]
 
     def _refuse_all(self, late: Iterable[Job]) -> None:
         """Answer jobs that waited too long for a thread with a 503."""
@@ -144,14 +209,30 @@ class Dispatcher:
         job.refuse(detail)
         self.add_immediate(job)
 
-    def _has_thread(self, lane: Lane) -> bool:
-        running = len(self.reads.running) + len(self.writes.running)
-        return running < self._threads and len(lane.running) < lane.threads_max
+    def _has_thread(self, lane: Lane, client: Client) -> bool:
+        """Return whether a request may begin: a thread is free, and its client has not too many."""
+        # Whatever the others do, a client that runs nothing of a kind finds some threads kept for it.
+        spare = 0 if self._running_of(lane, client) else self._spare
+        return lane.running_of[client] < lane.client_max and self._has_room(lane, spare)
 
-    def _run(self, job: Job, lane: Lane) -> None:
+    def _has_room(self, lane: Lane, spare: int) -> bool:
+        """Return whether a thread is free for a lane, if it may use so many of those that are kept."""
+        kind_running = sum(len(other.running) for other in self._lanes if other.kind == lane.kind)
+        running = sum(len(other.running) for other in self._lanes)
+        return (
+            running < self._threads + 2 * spare
+            and kind_running < self._kind_max + spare
+            and len(lane.running) < lane.threads_max + spare
+        )
+
+    def _running_of(self, lane: Lane, client: Client) -> int:
+        """Return how many requests of the kind of a lane a client runs."""
+        return sum(other.running_of[client] for other in self._lanes if other.kind == lane.kind)
+
+    def _run(self, job: Job, lane: Lane, client: Client) -> None:
         """Hand a request to a thread; the caller holds the lock and knows that one is free."""
         number = next(self._numbers)
-        lane.running[number] = time.monotonic()
+        lane.begin(client, number)
         self._ready.put((job, lane, number))
 
     def _serve(self) -> None:
@@ -165,14 +246,38 @@ class Dispatcher:
         """Note the end of a job; start those that have a thread now, refuse those that waited too long."""
         now = time.monotonic()
         with self._lock:
-            lane.note(now - lane.running.pop(number), seconds_max=self._request_seconds)
+            lane.end(number, now, seconds_max=self._request_seconds)
             # First, since a request without any time left would be answered as quickly as it is useless.
             late = self._remove_late(now)
-            waiting = [other for other in (self.reads, self.writes) if other.waiting]
-            for other in sorted(waiting, key=lambda other: other.waiting[0][1]):
-                if self._has_thread(other):
-                    self._run(other.waiting.popleft()[0], other)
+            while following := self._following():
+                self._run(following[0].pop(following[1]), *following)
         self._refuse_all(late)
+
+    def _following(self) -> tuple[Lane, Client] | None:
+        """Return lane and client of the next request to begin, None without one or without a thread for it.
+
+        It is of the client that runs the fewest of its kind, and of these of the one that began none for
+        longest.
+        """
+        candidates = [
+            (lane, client) for lane in self._lanes if (client := self._first_client(lane)) is not None
+        ]
+        return min(
+            candidates,
+            key=lambda entry: (self._running_of(*entry), entry[0].waiting[entry[1]][0][1]),
+            default=None,
+        )
+
+    def _first_client(self, lane: Lane) -> Client | None:
+        """Return the client of the request of a lane that begins next, None if none may begin."""
+        # By whether a client runs some of the kind; not for each, since a thousand may wait.
+        has_room = {True: self._has_room(lane, 0), False: self._has_room(lane, self._spare)}
+        may_begin = (
+            client
+            for client in lane.waiting
+            if lane.running_of[client] < lane.client_max and has_room[self._running_of(lane, client) > 0]
+        )
+        return min(may_begin, key=partial(self._running_of, lane), default=None)
 
 
 def _serve_queue(queue: SimpleQueue[Job]) -> None:

@@ -20,6 +20,7 @@ from fll_hbase.runtime.config import Settings
 from ..observability.observer import RequestObserver
 from ..wire.budget import request_seconds
 from ..wire.environ import METRICS_PATH, network
+from .clients import Clients
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .event_loop import EventLoop
@@ -95,6 +96,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self.observer = observer
         self.retry_after_seconds = settings.retry_after_seconds
         self.is_stopping = False
+        self.clients = Clients(proxies=settings.proxies)
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
         self._connections_max = _raise_connections_max()
         self._addresses = Addresses()
@@ -133,8 +135,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             self._dispatcher.add_metrics(connection)
             return
         seconds = request_seconds(request.headers.get("PREFER", ""), longest=self._settings.request_seconds)
-        lane = self._dispatcher.reads if request.is_read else self._dispatcher.writes
-        self._dispatcher.add(connection, lane, deadline=request.received_at + seconds)
+        lane = self._dispatcher.lane(is_read=request.is_read, is_batch=request.is_batch)
+        client = self.clients.client_of(request, str(connection.addr[0]))
+        self._dispatcher.add(connection, lane, client, deadline=request.received_at + seconds)
 
     def readable(self) -> bool:
         """Return whether connections are accepted now."""

@@ -12,6 +12,7 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
+from fll_hbase.queries.query_batch import PATH as QUESTIONS_PATH
 from fll_hbase.runtime.errors import (
     FieldError,
     LineageError,
@@ -110,6 +111,12 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     def is_read(self) -> bool:
         """Return whether the request changes nothing."""
         return is_read(getattr(self, "command", ""), getattr(self, "path", ""))
+
+    @property
+    def is_batch(self) -> bool:
+        """Return whether the request has many documents or questions, and may take long."""
+        path: str = getattr(self, "path", "")
+        return path.endswith(_BATCH_SUFFIX) or path == QUESTIONS_PATH
 
     def received(self, data: bytes) -> int:
         """Take the bytes of this request from `data` and return how many they are."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import flask_smorest
@@ -13,14 +14,22 @@ from fll_hbase.ingest import DocumentFormat, DocumentReader, ParsedDocument, Rec
 from fll_hbase.model.access import Role
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
-from fll_hbase.runtime.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
+from fll_hbase.runtime.errors import (
+    ConfigurationError,
+    DeadlineExceeded,
+    LineageError,
+    RequestCancelled,
+    StoreUnavailable,
+)
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 
 from ..openapi.answer_schemas import Problem
 from ..openapi.query_schemas import body_schema
+from ..security.limits import Turns
 from ..security.rights import View, Views, require
 from ..wire import bodies, notes
+from ..wire.budget import CLIENT_LEFT
 from ..wire.problems import MEDIA_TYPE, report_refused
 from ..wire.query_params import QueryParser, now_ms
 
@@ -129,6 +138,19 @@ def read_document(document_format: DocumentFormat, *, namespace: str | None) -> 
         return reader().read(raw, document_format, namespace=namespace, now_ms=now_ms())
 
 
+def client_left() -> bool:
+    """Return whether the client has closed the connection, or its half, and waits for no answer."""
+    return bool(request.environ.get(CLIENT_LEFT, bool)())
+
+
+@contextmanager
+def turn_of_batch() -> Iterator[None]:
+    """Wait until no other batch of this client reads or records a part; a part has the time of a request."""
+    turns: Turns = current_app.extensions["fll-turns"]
+    with turns.hold(request.environ), deadline.renewed():
+        yield
+
+
 def ingest_batch(
     documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
 ) -> list[RecordResult | LineageError]:
@@ -141,6 +163,8 @@ def ingest_batch(
     """
     results: list[RecordResult | LineageError] = []
     for start in range(0, len(documents), PART_DOCUMENTS):
+        if start and client_left():
+            g.exceeded = RequestCancelled("the client has left: this was not recorded")
         part = documents[start : start + PART_DOCUMENTS]
         results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part, take_over)
     errors = [result for result in results if isinstance(result, LineageError)]

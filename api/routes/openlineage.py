@@ -20,7 +20,7 @@ from ..openapi.answer_schemas import DryRun, EventRecorded, EventsRecorded
 from ..openapi.query_schemas import body_schema, reference
 from ..wire import notes, problems, responses
 from ..wire.query_params import NoParams, RecordParams
-from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store
+from .blueprint import Blueprint, body, ingest_batch, read_document, reader, settings, store, turn_of_batch
 
 PATH = "/api/v1/lineage"
 PREFIX = "/api/v1"
@@ -104,8 +104,9 @@ def record_events(query: dict[str, Any]) -> Response:
         detail = f"must be an array of events; send a single event to {PATH}"
         raise UnreadableDocument([FieldError("", detail)])
     budget = ErrorBudget(settings().batch_errors_max)
-    documents = list(budget.take(_try_parse(event) for event in events))
-    results = documents if query["dry_run"] else ingest_batch(documents)
+    with turn_of_batch():
+        documents = list(budget.take(_try_parse(event) for event in events))
+        results = documents if query["dry_run"] else ingest_batch(documents)
     refused = {
         index: problems.problem_body(result)
         for index, result in enumerate(results)

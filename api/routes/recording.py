@@ -47,7 +47,16 @@ from ..security.rights import require
 from ..wire import bodies, notes, problems, responses
 from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
-from .blueprint import Blueprint, ingest_batch, read_document, reader, settings, store
+from .blueprint import (
+    Blueprint,
+    client_left,
+    ingest_batch,
+    read_document,
+    reader,
+    settings,
+    store,
+    turn_of_batch,
+)
 
 # A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000
@@ -134,12 +143,16 @@ def _answer_lines(
     None if every line has an answer.
     """
     budget = ErrorBudget(settings().batch_errors_max)
-    for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
-        documents = list(budget.take(_read_line(line, namespace) for line in batch))
-        if query["dry_run"]:
-            answers = _preview_batch(documents, take_over=query["replace"])
-        else:
-            answers = _record_batch(documents, budget, take_over=query["replace"])
+    batches = split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw))
+    for part, batch in enumerate(batches):
+        if part and client_left():
+            return BatchStopped(f"the client has left: line {batch[0].number} and all after it were not read")
+        with turn_of_batch():
+            documents = list(budget.take(_read_line(line, namespace) for line in batch))
+            if query["dry_run"]:
+                answers = list(_preview_batch(documents, take_over=query["replace"]))
+            else:
+                answers = list(_record_batch(documents, budget, take_over=query["replace"]))
         for line, line_answer in zip(batch, answers, strict=False):
             if answer.is_full:
                 return answer.stopped(line.number)

@@ -38,6 +38,12 @@ class TokenBuckets:
             self._levels[key] = (level - amount, now)
             return 0.0
 
+    def charge(self, key: Hashable, amount: float) -> None:
+        """Take an amount whatever is left; more than that is a debt."""
+        with self._lock:
+            level, now = self._level(key)
+            self._levels[key] = (level - amount, now)
+
     def seconds_until(self, key: Hashable, amount: float = 1.0) -> float:
         """Return in how many seconds `take` would succeed, 0 if now; takes nothing."""
         with self._lock:

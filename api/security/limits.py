@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakValueDictionary
 
 from werkzeug.wsgi import ClosingIterator
 
@@ -15,7 +18,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRequests
 
 from ..wire.budget import is_read
-from ..wire.environ import PRINCIPAL, peer
+from ..wire.environ import COUNT_BYTES, PRINCIPAL, peer
 from ..wire.problems import refuse
 from .authentication import is_open
 from .buckets import TokenBuckets
@@ -28,6 +31,27 @@ BURST_SECONDS = 10
 
 Client: TypeAlias = tuple[str, str]
 """A kind and a name: a principal is never confused with an address."""
+
+
+class Turns:
+    """Turns of the batches of each client: of one client one part of a batch is recorded at a time.
+
+    More of them would take the processor and the table from others, and end no sooner.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._turns: WeakValueDictionary[Client, Lock] = WeakValueDictionary()
+
+    @contextmanager
+    def hold(self, environ: WSGIEnvironment) -> Iterator[None]:
+        """Wait for the turn of the client of a request, and hold it inside the block."""
+        client = client_of(environ)
+        with self._lock:
+            # Of clients that have a batch there is one each: nothing grows.
+            turn = self._turns.setdefault(client, Lock())
+        with turn:
+            yield
 
 
 def with_limits(app: WSGIApplication, settings: Settings) -> WSGIApplication:
@@ -52,7 +76,7 @@ class RequestLimits:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if is_open(environ):
             return self._app(environ, start_response)
-        client = _client(environ)
+        client = client_of(environ)
         try:
             self._take_rates(environ, client)
             end = self._begin_query(environ, client)
@@ -69,11 +93,15 @@ class RequestLimits:
         return ClosingIterator(answer, end)
 
     def _take_rates(self, environ: WSGIEnvironment, client: Client) -> None:
-        """Take a request and its bytes from the client's rates. Raises TooManyRequests."""
+        """Take a request and its bytes from the client's rates. Raises TooManyRequests.
+
+        What a body is more when it is decompressed is counted while it is read, see COUNT_BYTES.
+        """
         if self._requests is not None:
             rate = f"{self._settings.rate_requests} requests a second"
             _require(self._requests.take(client), rate)
         if self._bytes is not None and (size := _body_bytes(environ)):
+            environ[COUNT_BYTES] = partial(self._bytes.charge, client)
             _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
 
     def _begin_query(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
@@ -105,7 +133,7 @@ def _require(seconds: float, rate: str) -> None:
         )
 
 
-def _client(environ: WSGIEnvironment) -> Client:
+def client_of(environ: WSGIEnvironment) -> Client:
     """Return whose request it is, for limits: the principal if it has one, else the address (see `peer`)."""
     principal: Principal | None = environ.get(PRINCIPAL)
     return ("address", peer(environ)) if principal is None else ("principal", principal.digest)

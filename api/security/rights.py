@@ -41,7 +41,7 @@ def require(environ: WSGIEnvironment, role: Role, namespace: str | None = None) 
 
 
 class View(NamedTuple):
-    """The store and the reader of principals with the same grants."""
+    """The store of principals with the same grants, and its reader, which caches operations (decision 5)."""
 
     store: LineageStore
     reader: DocumentReader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from flask import Request
@@ -11,6 +11,8 @@ from werkzeug.exceptions import HTTPException, UnsupportedMediaType
 from fll_hbase.ingest import ndjson
 from fll_hbase.ingest.ndjson import GZIP_ERRORS, InputLine
 from fll_hbase.runtime.errors import FieldError, TooLarge, UnreadableDocument
+
+from .environ import COUNT_BYTES
 
 JSON_TYPES = ("application/json",)
 _DISCARDED_BYTES = 2**18
@@ -97,4 +99,24 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
 
     # `x-gzip` is an alias of `gzip` (RFC 9110, 8.4.1.3).
-    return ndjson.open_stream(read, gzipped="gzip" in encoding, ratio_max=ratio_max)
+    return ndjson.open_stream(
+        read, gzipped="gzip" in encoding, ratio_max=ratio_max, on_decompressed=_counter(request)
+    )
+
+
+def _counter(request: Request) -> Callable[[int], None]:
+    """Return a function that counts decompressed bytes for the limits of the client.
+
+    The bytes of the body as it was sent are counted already, and not once more.
+    """
+    count: Callable[[int], None] | None = request.environ.get(COUNT_BYTES)
+    counted = request.content_length or 0
+
+    def count_more(size_bytes: int) -> None:
+        nonlocal counted
+        more = max(size_bytes - counted, 0)
+        counted = max(counted - size_bytes, 0)
+        if count is not None and more:
+            count(more)
+
+    return count_more

@@ -18,6 +18,9 @@ PRINCIPAL = "fll.principal"
 QUERIED = "fll.queried"
 """A list of what the request asks about, for the audit log: datasets, each with a field or all of them."""
 
+COUNT_BYTES = "fll.count_bytes"
+"""A function that counts further bytes of the request for FLL_RATE_BYTES; missing without that limit."""
+
 METRICS_PATH = "/metrics"
 """The path of metrics: answered while the store hangs, and to who knows FLL_METRICS_TOKEN."""
 

@@ -95,19 +95,30 @@ def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputL
 
 
 def open_stream(
-    read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False, ratio_max: int | None = None
+    read: Callable[[int], bytes],
+    *,
+    head: bytes = b"",
+    gzipped: bool = False,
+    ratio_max: int | None = None,
+    on_decompressed: Callable[[int], None] = lambda _: None,
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
     If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.
+    `on_decompressed` is called with the number of decompressed bytes of each read.
     """
     source = _RawStream(read, head)
     raw = io.BufferedReader(source, _BUFFER_BYTES)
     if not gzipped:
         return raw
     decompressed = _RawStream(gzip.GzipFile(fileobj=raw, mode="rb").read1)
-    if ratio_max is not None:
-        decompressed.on_read = lambda: _check_ratio(decompressed.size_bytes, source.size_bytes, ratio_max)
+
+    def on_read(size_bytes: int) -> None:
+        on_decompressed(size_bytes)
+        if ratio_max is not None:
+            _check_ratio(decompressed.size_bytes, source.size_bytes, ratio_max)
+
+    decompressed.on_read = on_read
     return io.BufferedReader(decompressed, _BUFFER_BYTES)
 
 
@@ -219,14 +230,14 @@ def _refused(number: int, detail: str) -> InputLine:
 class _RawStream(io.RawIOBase):
     """The raw stream that io.BufferedReader needs, over a function `read(size)`.
 
-    `size_bytes` were read so far; `on_read` is called after each read, and may raise.
+    `size_bytes` were read so far; `on_read` is called with the bytes of each read after it, and may raise.
     """
 
     def __init__(self, read: Callable[[int], bytes], head: bytes = b"") -> None:
         self._read = read
         self._head = head
         self.size_bytes = 0
-        self.on_read: Callable[[], None] = lambda: None
+        self.on_read: Callable[[int], None] = lambda _: None
 
     def readable(self) -> bool:
         """Return True, as io.BufferedReader requires it."""
@@ -241,5 +252,5 @@ class _RawStream(io.RawIOBase):
         buffer[: len(data)] = data[: len(buffer)]
         size_bytes = min(len(data), len(buffer))
         self.size_bytes += size_bytes
-        self.on_read()
+        self.on_read(size_bytes)
         return size_bytes

@@ -24,6 +24,7 @@ class GrantedServer:
     def __init__(self, server: TokenServer) -> None:
         self._raw = RawServer(server.port, server.store.with_suffix(".log"))
         self._store = server.store
+        self.port = server.port
 
     def token(self, *grants: tuple[Role, str], name: str = "somebody") -> str:
         """Create a token and return its text."""

@@ -101,7 +101,9 @@ def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
 
 def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Sequence[RunBatch]]:
     """Split a round into passes, of which `parallel` run at a time, in any order."""
-    runs = min(max(-(-len(batches) // parallel), RUNS_PER_PASS_MIN), RUNS_PER_PASS_MAX)
+    # Where writers take turns each pass is one of them, and others wait for as long as it takes.
+    per_thread = -(-len(batches) // parallel) if parallel > 1 else RUNS_PER_PASS_MIN
+    runs = min(max(per_thread, RUNS_PER_PASS_MIN), RUNS_PER_PASS_MAX)
     return [batches[start : start + runs] for start in range(0, len(batches), runs)]
 
 

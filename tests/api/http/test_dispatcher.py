@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
 from api.observability import readiness
@@ -44,33 +47,40 @@ class Job:
 
 
 class Requests:
-    """Requests to a dispatcher of four threads, of which a lane uses three."""
+    """Requests to a dispatcher, by default of four threads, of which a lane uses three."""
 
-    def __init__(self) -> None:
-        self.dispatcher = Dispatcher(threads=4, request_seconds=10)
+    def __init__(self, *, threads: int = 4) -> None:
+        self.dispatcher = Dispatcher(threads=threads, request_seconds=10)
         self.dispatcher.start()
         self.log: list[str] = []
         self.jobs: list[Job] = []
 
-    def add(self, lane: Lane, name: str = "", *, seconds: float = LATER) -> Job:
+    def add(self, lane: Lane, name: str = "", *, client: str = "a", seconds: float = LATER) -> Job:
         job = Job(self.log, name)
         self.jobs.append(job)
-        self.dispatcher.add(job, lane, deadline=time.monotonic() + seconds)
+        self.dispatcher.add(job, lane, client, deadline=time.monotonic() + seconds)
         return job
 
     def fill(self, lane: Lane) -> list[Job]:
-        """As many running requests as the lane may have."""
-        jobs = [self.add(lane) for _ in range(3)]
+        """As many running requests of one client as the lane may have."""
+        jobs = [self.add(lane) for _ in range(lane.threads_max)]
         assert all(job.began.wait(PATIENCE_SECONDS) for job in jobs)
         return jobs
+
+    def fill_spare(self, lane: Lane) -> None:
+        """A running request of another client, for which a thread is kept."""
+        assert self.add(lane, client="b").began.wait(PATIENCE_SECONDS)
+
+    def end_all(self) -> None:
+        for job in self.jobs:
+            job.may_end.set()
 
 
 @pytest.fixture
 def requests() -> Iterator[Requests]:
     requests = Requests()
     yield requests
-    for job in requests.jobs:
-        job.may_end.set()
+    requests.end_all()
 
 
 def test_each_lane_leaves_a_thread_to_the_other(requests: Requests) -> None:
@@ -119,7 +129,7 @@ def test_the_mean_time_of_a_lane_counts_as_well(requests: Requests) -> None:
 
 
 def test_a_batch_counts_as_one_request() -> None:
-    lane = Lane(threads_max=1)
+    lane = Lane(threads_max=1, client_max=1)
     lane.note(600.0, seconds_max=10)
     assert lane.mean_seconds == pytest.approx(1.0)
 
@@ -148,6 +158,84 @@ def test_a_request_is_refused_at_its_deadline_without_a_thread(requests: Request
     assert not late.refusal
 
 
+class TestShares:
+    """Clients that are many, large or patient, beside others."""
+
+    @pytest.mark.parametrize("name", ["reads", "writes", "read_batches", "write_batches"])
+    def test_a_client_that_runs_nothing_finds_a_thread(self, requests: Requests, name: str) -> None:
+        lane = getattr(requests.dispatcher, name)
+        requests.fill(lane)
+        waiting = [requests.add(lane) for _ in range(5)]
+        assert requests.add(lane, client="b").began.wait(PATIENCE_SECONDS)
+        assert not any(job.began.is_set() for job in waiting)
+
+    def test_those_who_wait_take_turns(self, requests: Requests) -> None:
+        lane = requests.dispatcher.writes
+        running = requests.fill(lane)
+        first = requests.add(lane, client="b")
+        assert first.began.wait(PATIENCE_SECONDS)
+        for client in "aaaabbbbc":
+            requests.add(lane, client, client=client).may_end.set()
+        # All that begin end at once, in the thread that `b` used: `a` runs more than its share.
+        first.end()
+        assert all(job.ended.wait(PATIENCE_SECONDS) for job in requests.jobs[-5:])
+        assert [name for name in requests.log if name] == ["b", "c", "b", "b", "b"]
+        running[0].end()
+        assert all(job.ended.wait(PATIENCE_SECONDS) for job in requests.jobs[4:])
+
+    def test_batches_leave_threads_to_documents_of_their_client(self) -> None:
+        requests = Requests(threads=8)
+        batches, documents = requests.dispatcher.write_batches, requests.dispatcher.writes
+        requests.fill(batches)
+        assert not requests.add(batches).began.is_set()
+        assert requests.add(documents).began.wait(PATIENCE_SECONDS)
+        requests.end_all()
+
+    def test_a_queue_that_is_full_refuses_who_fills_it(self, requests: Requests) -> None:
+        lane = requests.dispatcher.reads
+        requests.fill(lane)
+        requests.fill_spare(lane)
+        waiting = [requests.add(lane, seconds=WAITING_MAX * LATER) for _ in range(WAITING_MAX)]
+        assert not any(job.refusal for job in waiting)
+        other = requests.add(lane, client="c", seconds=WAITING_MAX * LATER)
+        assert not other.refusal
+        assert [job.refusal for job in waiting if job.refusal] == [waiting[-1].refusal]
+
+    def test_who_waits_behind_many_of_others_is_not_refused_for_them(self, requests: Requests) -> None:
+        lane = requests.dispatcher.writes
+        requests.fill(lane)
+        requests.fill_spare(lane)
+        lane.mean_seconds = 1.0
+        for _ in range(200):
+            requests.add(lane)
+        assert requests.add(lane, seconds=10).refusal
+        assert not requests.add(lane, client="c", seconds=10).refusal
+
+    @given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 3), st.booleans()), max_size=60))
+    def test_no_bound_is_exceeded_and_nobody_is_forgotten(self, steps: list[tuple[str, int, bool]]) -> None:
+        """Whatever begins and ends: bounds hold, and no request waits for which there is a thread."""
+        dispatcher = Dispatcher(threads=4, request_seconds=10)
+        lanes = (
+            dispatcher.reads,
+            dispatcher.writes,
+            dispatcher.read_batches,
+            dispatcher.write_batches,
+        )
+        for client, number, ends in steps:
+            if ends and (running := [(lane, job) for lane in lanes for job in lane.running]):
+                dispatcher._finish(*running[number % len(running)])
+            else:
+                dispatcher.add(Job([], ""), lanes[number], client, deadline=time.monotonic() + LATER)
+            assert sum(len(lane.running) for lane in lanes) <= 4 + 2
+            for kind in ("reads", "writes"):
+                same_kind = [lane for lane in lanes if lane.kind == kind]
+                assert sum(len(lane.running) for lane in same_kind) <= 3 + 1
+            for lane in lanes:
+                assert lane.running_of == Counter(client for client, _ in lane.running.values())
+                assert all(lane.waiting.values())
+                assert not any(dispatcher._has_thread(lane, client) for client in lane.waiting)
+
+
 def test_what_needs_no_store_is_answered_before_all_others(requests: Requests) -> None:
     requests.fill(requests.dispatcher.reads)
     requests.add(requests.dispatcher.writes)
@@ -164,7 +252,7 @@ def test_a_request_that_fails_leaves_its_thread_to_others(requests: Requests) ->
 
     lane = requests.dispatcher.reads
     for _ in range(10):
-        requests.dispatcher.add(Failing([], ""), lane, deadline=time.monotonic() + LATER)
+        requests.dispatcher.add(Failing([], ""), lane, "a", deadline=time.monotonic() + LATER)
     assert requests.add(lane).began.wait(PATIENCE_SECONDS)
 
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import threading
+from io import BytesIO
 from typing import Any
 
 import pytest
+from flask import Request
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
+from werkzeug.test import create_environ
 
 from api.security.buckets import KEYS_MAX, TokenBuckets
-from api.security.limits import BURST_SECONDS, RequestLimits
-from api.wire.environ import peer
+from api.security.limits import BURST_SECONDS, RequestLimits, Turns
+from api.wire import bodies
+from api.wire.environ import COUNT_BYTES, peer
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.api_client import assert_problem
 from tests.support.lineage_documents import copying
 from tests.support.token_clients import EVERYTHING, LISTS, RemoteTable, app_of, bearer
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 
 class Clock:
@@ -139,6 +145,68 @@ class TestBytes:
         post = lambda: client.post("/v3/namespaces/ns1/lineage", data=body, content_type="application/json")  # noqa: E731
         assert post().status_code == 400
         assert int(post().headers["Retry-After"]) in range(590, 601)
+
+    def test_gzip_counts_as_what_it_decompresses_to(self, table: RemoteTable) -> None:
+        client = client_of(table, rate_bytes=100_000)
+        for route, body in (("lineage", b" " * 500_000), ("lineage/batch", b"{}\n" * 1_000)):
+            packed = gzip.compress(body)
+            headers = {"Content-Encoding": "gzip"}
+            environ = {"REMOTE_ADDR": f"192.0.2.{len(route)}"}
+            post = lambda: client.post(  # noqa: E731
+                f"/v3/namespaces/ns1/{route}",  # noqa: B023
+                data=packed,  # noqa: B023
+                content_type="application/json",
+                headers=headers,  # noqa: B023
+                environ_overrides=environ,  # noqa: B023
+            )
+            assert post().status_code in (200, 400)
+            missing = len(body) - 100_000 + len(packed)
+            if missing > 0:
+                assert int(post().headers["Retry-After"]) == pytest.approx(missing / 100_000 * 60, abs=2)
+            else:
+                assert post().status_code == 200
+
+    @pytest.mark.parametrize("data", [b"x" * 10, b"x" * 100_000, os.urandom(100_000)])
+    def test_nothing_counts_twice(self, data: bytes) -> None:
+        """Bytes as sent and decompressed ones are together as many as the larger number."""
+        counted: list[int] = []
+        packed = gzip.compress(data)
+        environ = create_environ(
+            method="POST",
+            input_stream=BytesIO(packed),
+            content_length=len(packed),
+            content_type="application/json",
+            headers={"Content-Encoding": "gzip"},
+        )
+        request = Request({**environ, COUNT_BYTES: counted.append})
+        assert bodies.read_body(request, bytes_max=10**6, ratio_max=10**6) == data
+        assert len(packed) + sum(counted) == max(len(packed), len(data))
+
+
+class TestTurns:
+    def test_one_for_each_client(self) -> None:
+        turns = Turns()
+        log: list[str] = []
+        ends = threading.Event()
+
+        def record(address: str) -> None:
+            with turns.hold({"REMOTE_ADDR": address}):
+                log.append(address)
+                ends.wait(PATIENCE_SECONDS)
+
+        threads = [
+            threading.Thread(target=record, args=(address,))
+            for address in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2")
+        ]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(log) == 2, "two clients have a turn")
+        assert sorted(log) == ["192.0.2.1", "192.0.2.2"]
+        ends.set()
+        for thread in threads:
+            thread.join()
+        assert len(log) == 4
+        assert not turns._turns, "nothing grows"
 
 
 class TestQuestions:

@@ -103,6 +103,13 @@ def test_sizes_of_passes(count: int, passes: list[int]) -> None:
     assert sorted(table.sizes) == sorted(passes * reads_of_a_pass)
 
 
+def test_where_writers_take_turns_each_pass_is_short() -> None:
+    table = ParallelTable()
+    table.parallel_calls = 1
+    LineageStore(table).record(runs(2 * RUNS_PER_PASS_MIN + 1))
+    assert set(table.sizes) == {RUNS_PER_PASS_MIN, 1}
+
+
 @pytest.mark.slow
 def test_documents_of_one_run_stay_in_order() -> None:
     table, sequential = ParallelTable(), SqliteTable(":memory:")
