@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fll_hbase.keys import layout, ranges
-from fll_hbase.keys.codec import SEPARATOR, unescape
+from fll_hbase.keys.codec import SEPARATOR, escape, unescape
+from fll_hbase.keys.layout import Range
 
 _SEGMENTS = {
     **dict.fromkeys(layout.REFERENCES, 1),
@@ -43,3 +46,33 @@ def namespace_end(key: bytes) -> bytes:
         return key + b"\x00"
     segments = key.split(SEPARATOR, position + 1)
     return ranges.prefix_end(SEPARATOR.join(segments[: position + 1]) + SEPARATOR)
+
+
+def namespace_head(start: bytes, stop: bytes) -> bytes:
+    """Return what all keys of a range have before their namespace; b"" if that is not the same in all."""
+    position = _SEGMENTS.get(start[:2])
+    if position is None or start.count(SEPARATOR) < position:
+        return b""
+    head = SEPARATOR.join(start.split(SEPARATOR, position)[:position]) + SEPARATOR
+    return head if stop <= ranges.prefix_end(head) else b""
+
+
+def spans_of(patterns: Iterable[str]) -> list[Range]:
+    """Return the ranges of keys, behind a head, in which the namespaces of patterns are; sorted, disjoint.
+
+    A pattern is taken up to its first `*`: also other namespaces that begin so are in its range.
+    """
+    spans: list[Range] = []
+    for pattern in sorted(patterns):
+        prefix, star, _ = pattern.partition("*")
+        name = escape(prefix)
+        spans.append(
+            (name, name + b"\x7f") if star else (name + SEPARATOR, ranges.prefix_end(name + SEPARATOR))
+        )
+    disjoint: list[Range] = []
+    for start, stop in sorted(spans):
+        if disjoint and start < disjoint[-1][1]:
+            disjoint[-1] = disjoint[-1][0], max(stop, disjoint[-1][1])
+        else:
+            disjoint.append((start, stop))
+    return disjoint

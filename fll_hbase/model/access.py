@@ -78,19 +78,19 @@ class Principal:
     @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
         """Return, by role, the expression that matches the namespaces in which a grant includes it."""
-        return {role: _expression(self._patterns(role)) for role in Role}
+        return {role: _expression(self.patterns(role)) for role in Role}
 
     @cached_property
     def _anywhere(self) -> frozenset[Role]:
         """Return the roles that any grant includes."""
-        return frozenset(role for role in Role if self._patterns(role))
+        return frozenset(role for role in Role if self.patterns(role))
 
     @cached_property
     def _everywhere(self) -> frozenset[Role]:
         """Return the roles that grants of the pattern `*` include."""
-        return frozenset(role for role in Role if "*" in self._patterns(role))
+        return frozenset(role for role in Role if "*" in self.patterns(role))
 
-    def _patterns(self, role: Role) -> set[str]:
+    def patterns(self, role: Role) -> set[str]:
         """Return the patterns of the grants whose own role is, or includes, `role`."""
         return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}
 

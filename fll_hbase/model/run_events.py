@@ -107,6 +107,13 @@ class EventLineage(msgspec.Struct, frozen=True, array_like=True):
     unconfirmed: tuple[tuple[str, str], ...] = ()
 
 
+class _Job(msgspec.Struct, frozen=True, array_like=True):
+    """The first members of an `EventLineage`."""
+
+    namespace: str
+    job: str
+
+
 class EventRunFacts(msgspec.Struct, frozen=True, array_like=True):
     """The facts of an event about its run alone.
 
@@ -225,6 +232,21 @@ def program_run(
     )
     details = encode_details(parent=parent[2] if parent else "")
     return ProgramRun(namespace, application, version, run_type, name, run, start_ms, state, details)
+
+
+def namespace_of_program(bodies: Sequence[tuple[bytes, bytes]]) -> str:
+    """Return the namespace that `program_run` gives a run.
+
+    `bodies` are those of lineage and facts of each of its sorted events. Of a lineage, which may be large,
+    only the job is decoded. Raises CorruptRow.
+    """
+    facts = [decode_run_facts(body) for _, body in bodies]
+    program = next((item.program for item in reversed(facts) if item.program), None)
+    if program is not None:
+        return program[0]
+    jobs = [_decode(body, _Job) for body, _ in bodies]
+    known_jobs = [job for job in jobs if job.job != UNKNOWN_JOB] or jobs
+    return known_jobs[-1].namespace
 
 
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:

@@ -190,7 +190,7 @@ class LineageStore:
     @counted
     def run(self, run: str) -> RunDetails:
         """Return the committed state of one run by its id. Raises NotFound."""
-        details = self.components.events.run_details([run]).get(run)
+        details = self.components.events.find_run(run)
         if details is None:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
         return details

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from urllib.parse import quote, urlencode
 
@@ -14,10 +14,11 @@ from api.wire.environ import PRINCIPAL
 from api.wire.responses import route_path
 from fll_hbase.model.access import Principal
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import open_table
+from fll_hbase.tables import Table, open_table
 from tests.access.worlds import Json, Spec, World, documents
 
 FIRST, SECOND = World(reverse=False), World(reverse=True)
+WITHOUT = World(reverse=False, has_hidden=False)
 WINDOW = {"start": "1690000000", "end": "1710000000"}
 NOW_MS = 1_705_000_000_000
 
@@ -32,8 +33,8 @@ NAMES = (
 )
 
 VALUES: dict[str, tuple[str, ...]] = {
-    "run": ("run-0", "run-1", "00000000-0000-4000-8000-000000000000", "none"),
-    "tag": ("PII", "none"),
+    "run": ("run-0", "run-1", *(f"00000000-0000-4000-8000-{number:012d}" for number in (0, 1)), "none"),
+    "tag": ("PII", "hidden", "none"),
     "policy": ("open-policy", "hidden-policy", "tag-policy", "none"),
     "urn": ("urn:li:dataset:(urn:li:dataPlatform:hive,people,PROD)",),
     "checksum": ("0" * 32,),
@@ -57,10 +58,12 @@ QUERIES: dict[str, tuple[Json, ...]] = {
 }
 
 
-def client_of(world: World, specs: list[Spec]) -> FlaskClient:
-    client = create_app(LineageStore(open_table("sqlite:///:memory:"), clock=lambda: NOW_MS)).test_client()
-    for path, document in documents(world, specs):
-        assert client.post(path, json=document).status_code in (200, 201, 409), (path, document)
+def client_of(world: World, specs: list[Spec], table: Table | None = None) -> FlaskClient:
+    table = table or open_table("sqlite:///:memory:")
+    client = create_app(LineageStore(table, clock=lambda: NOW_MS)).test_client()
+    for (path, document), spec in zip(documents(world, specs), specs, strict=True):
+        if world.has(spec):
+            assert client.post(path, json=document).status_code in (200, 201, 409), (path, document)
     _set_tags(client, world)
     return client
 
@@ -72,9 +75,10 @@ def _set_tags(client: FlaskClient, world: World) -> None:
         ("open", "people", "f0"),
         (secret("ns", 0), secret("table", 0), secret("field", 0)),
     ):
-        client.put(
-            _path("namespaces", namespace, "endpoints", dataset, "fields", field, "tags", "PII"), json={}
-        )
+        for tag in ("PII", "open" if namespace == "open" else "hidden"):
+            client.put(
+                _path("namespaces", namespace, "endpoints", dataset, "fields", field, "tags", tag), json={}
+            )
         field_name = {"namespace": namespace, "name": dataset, "field": field}
         name = "open-policy" if namespace == "open" else "hidden-policy"
         client.put(_path("policies", name), json={"maxAge": "1d", "field": field_name})
@@ -85,8 +89,12 @@ def _path(*segments: str) -> str:
     return "/v3/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
-def targets(client: FlaskClient) -> Iterator[str]:
-    """Yield GET requests for every route that reads, so that a new one is asked without being named here."""
+def targets(client: FlaskClient, *, checksums: Iterable[str] = ()) -> Iterator[str]:
+    """Yield GET requests for every route that reads, so that a new one is asked without being named here.
+
+    Those of contents are also about `checksums`.
+    """
+    yield from (f"/v3/contents/{checksum}" for checksum in checksums)
     described = client.application.extensions["fll-api"].document()["paths"]
     for rule in client.application.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or not rule.rule.startswith(("/v3", "/openapi/", "/entities")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -19,6 +19,7 @@ START_MS = 1_700_000_000_000
 READER = Principal("reader", (Grant(Role.READER, "open*"),))
 STEWARD = Principal("steward", (Grant(Role.STEWARD, "open*"), Grant(Role.RECORDER, "open*")))
 ADMIN = Principal("admin", (Grant(Role.ADMIN, "*"),))
+EXACT = Principal("exact", tuple(Grant(Role.READER, namespace) for namespace in OPEN))
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,14 @@ class Spec:
 class World:
     """Names of what is hidden; the sort orders of two worlds differ."""
 
-    def __init__(self, *, reverse: bool) -> None:
+    def __init__(self, *, reverse: bool, has_hidden: bool = True) -> None:
         self._reverse = reverse
+        self._has_hidden = has_hidden
+
+    def has(self, spec: Spec) -> bool:
+        """Return whether a run is recorded: without hidden parts, not one of which nothing is visible."""
+        names = (spec.program, *(name for name, _ in (*spec.reads, *spec.writes)))
+        return self._has_hidden or not all(name.hidden for name in names)
 
     def secret(self, kind: str, number: int) -> str:
         """Return a name that only this world has."""
@@ -237,6 +244,16 @@ def _facet(schema: str, **members: Any) -> Json:
     url = f"https://openlineage.io/spec/facets/{schema}.json#/$defs/{schema.partition('/')[2]}"
     return {"_producer": "https://example.org", "_schemaURL": url, **members}
 
+
+def _hidden_runs() -> tuple[Spec, Spec]:
+    """Return a document and an event of which nothing is visible."""
+    source, target = Name(True, 0, 0), Name(True, 0, 1)
+    column = Column(0, (0,), ())
+    document = Spec(source, ((source, 2),), ((target, (column,)),), 0, "COMPLETE", "document")
+    return document, replace(document, day=1, form="events")
+
+
+HIDDEN_RUNS = _hidden_runs()
 
 NAMES = st.builds(Name, st.booleans(), st.integers(0, 1), st.integers(0, 1))
 _COLUMNS = st.builds(

@@ -115,7 +115,14 @@ class EventMerger:
 
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
         """Read runs by id, with their events; runs that are not recorded or not committed are left out."""
-        rows = run_rows.read_run_rows(self._table, runs)
+        return self._details(run_rows.read_run_rows(self._table, runs))
+
+    def find_run(self, run: str) -> RunDetails | None:
+        """Read one run by an id that a client gives; None if it is not recorded or not committed."""
+        return self.run_details([run]).get(run)
+
+    def _details(self, rows: Mapping[str, Row]) -> dict[str, RunDetails]:
+        """Return the details of runs by id, given their rows; without those that are not committed."""
         details = {}
         for run, committed in self.committed_runs(rows).items():
             events = run_rows.decode_events(rows[run])

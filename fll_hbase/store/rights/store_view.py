@@ -6,17 +6,19 @@ hidden name either, only a label. The methods here number these labels and sort 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
+from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
@@ -54,7 +56,8 @@ from fll_hbase.store.rights.numbering import number_hidden
 from fll_hbase.store.rights.recording_rights import RecordingRights, run_id_in_use
 from fll_hbase.store.rights.visible_runs import VisibleRuns
 from fll_hbase.store.rights.visible_table import VisibleTable
-from fll_hbase.store.rows import run_rows
+from fll_hbase.store.rows import run_rows, tag_rows
+from fll_hbase.store.tags import BATCH_FIELDS, TagStore
 from fll_hbase.store.write.batching import RunInput, run_id_of
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer
@@ -100,6 +103,21 @@ class NumberedProgramReader(FieldProgramReader):
 def _sorted(related: tuple[RelatedDataset, ...]) -> tuple[RelatedDataset, ...]:
     """Return related datasets sorted by dataset."""
     return tuple(sorted(related, key=lambda item: item.dataset))
+
+
+class VisibleTags(TagStore):
+    """Tags as a principal sees them who may not see all."""
+
+    def tags(self, *, start_after: str = "") -> Iterator[str]:
+        """Yield the names of the tags that any visible field has, sorted, after `start_after`."""
+        # From the tags of visible fields: the index has the tags of hidden fields between these.
+        names: set[str] = set()
+        rows = self._table.scan(*ranges.prefix_range(layout.TAGS), columns=(layout.LIGHT,))
+        for number, (key, row) in enumerate(rows):
+            if number % BATCH_FIELDS == 0:
+                deadline.check()
+            names.update(tag.tag for tag in tag_rows.decode_tags(key, row))
+        yield from sorted(tag for tag in names if tag > start_after)
 
 
 class CheckedRetention(RetentionRequests):
@@ -153,7 +171,10 @@ class StoreView(LineageStore):
         self._rights = RecordingRights(principal)
         may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
         self._visible = VisibleTable(
-            base.table, may_read=may_read, may_change=partial(_may_change, principal)
+            base.table,
+            may_read=may_read,
+            may_change=partial(_may_change, principal),
+            patterns=principal.patterns(Role.READER),
         )
         events = self._visible_runs = VisibleRuns(base.table, may_read=may_read)
         super().__init__(
@@ -167,6 +188,8 @@ class StoreView(LineageStore):
         self.summaries = NumberedSummaryReader(self.components)
         self.field_programs = NumberedProgramReader(self.components)
         self.retention = CheckedRetention(base, self.catalogue, principal)
+        if not principal.may_everywhere(Role.READER):
+            self.tags = VisibleTags(self._visible, self.catalogue, clock=base.clock)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record the runs that the principal may record; others have Forbidden or RunIdConflict as result."""
@@ -274,10 +297,9 @@ class StoreView(LineageStore):
 
     def content(self, checksum: str) -> Content:
         """Return a content by its checksum. Raises NotFound unless it is visible as a whole."""
-        content = super().content(checksum)
-        if self._visible.public_checksum(checksum) != checksum:
+        if not self._visible.shows_whole(checksum):
             raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
-        return content
+        return super().content(checksum)
 
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, as they are shown."""

@@ -10,15 +10,19 @@ import msgspec
 from cachetools import LRUCache
 
 from fll_hbase.keys import layout
-from fll_hbase.model import masking
-from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model import masking, run_events
+from fll_hbase.model.run_events import EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun, encode_details
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.results import RunDetails
+from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedRun
-from fll_hbase.tables import Row, Table
+from fll_hbase.tables import Row, Table, read_rows
+
+_NO_DIGESTS = ("0" * 32, "f" * 32)
+"""What is read for an id without events, in place of their bodies."""
 
 _CONTENTS_MAX = 100_000
 """Contents of which it is cached what is visible."""
@@ -55,9 +59,47 @@ class VisibleRuns(EventMerger):
         """Return a run as it is, or without program and details if its namespace may not be read."""
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
+    def find_run(self, run: str) -> RunDetails | None:
+        """Read one run by an id that a client gives; None if its program is hidden.
+
+        Then with the calls that an id without a run needs, whatever is cached.
+        """
+        row = run_rows.read_run_rows(self._base, [run]).get(run, {})
+        value = run_rows.commit_value(row)
+        is_event = value is not None and run_rows.is_head_only(value)
+        namespace = "" if value is None or is_event else run_rows.decode_run(run, value).run.namespace
+        if not namespace or not self._may_read(namespace):
+            namespace = self._namespace_of_events(run_rows.decode_events(row) if is_event else [])
+        if not namespace or not self._may_read(namespace):
+            return None
+        return self._shown_details(self._details({run: row})).get(run)
+
+    def _namespace_of_events(self, events: Sequence[RunEvent]) -> str:
+        """Return the namespace of the program of a run's sorted events, "" without any; in one call.
+
+        The bodies are cached if the namespace may be read. Raises CorruptRow if one is missing or not a body.
+        """
+        digests = {digest for event in events for digest in (event.lineage_digest, event.facts_digest)}
+        keys = {layout.event_body_row(digest): digest for digest in digests or _NO_DIGESTS}
+        rows = read_rows(self._base, keys, columns=(layout.EVENT_BODY,))
+        if not events:
+            return ""
+        if len(rows) < len(digests):
+            raise CorruptRow("an event refers to a body that is missing")
+        bodies = {digest: row[layout.EVENT_BODY].value for digest, row in rows.items()}
+        namespace = run_events.namespace_of_program(
+            [(bodies[event.lineage_digest], bodies[event.facts_digest]) for event in events]
+        )
+        if self._may_read(namespace):
+            self.cache_bodies(bodies)
+        return namespace
+
     def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
         """Read runs by id, as they are shown; runs without a visible part are left out."""
-        details = super().run_details(runs)
+        return self._shown_details(super().run_details(runs))
+
+    def _shown_details(self, details: Mapping[str, RunDetails]) -> dict[str, RunDetails]:
+        """Return the details of runs by id, as they are shown; runs without a visible part are left out."""
         seen = self._visibility({stored_run.committed.checksum for stored_run in details.values()})
         shown = {}
         for run_id, stored_run in details.items():

@@ -27,6 +27,10 @@ _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit; each further one reads twice as many."""
 
 _SCAN_ROWS_MAX = 5_000
+
+_SPANS_MAX = 8
+"""Ranges that a list of namespaces is read in: of more grants, those beside each other share one."""
+
 _UNMASKED_MAX = 100_000
 """Contents of which it is cached that nothing is hidden."""
 
@@ -51,17 +55,28 @@ class MaskedContent:
 class VisibleTable:
     """A table without the rows of hidden namespaces, and with masked contents. Threads may share it.
 
-    `may_read` decides by namespace, `may_change` by the role that a change needs and its namespace, None for
-    all. Rows that belong to no namespace, such as run rows, are as they are, but contents are masked and
-    policies on hidden fields left out. Writes that `may_change` refuses raise Forbidden.
+    `may_read` decides by namespace, and what it allows matches one of `patterns`; `may_change` by the role
+    that a change needs and its namespace, None for all. Rows that belong to no namespace, such as run rows,
+    are as they are, but contents are masked and policies on hidden fields left out. Writes that `may_change`
+    refuses raise Forbidden.
     """
 
     def __init__(
-        self, table: Table, *, may_read: Callable[[str], bool], may_change: Callable[[Role, str | None], bool]
+        self,
+        table: Table,
+        *,
+        may_read: Callable[[str], bool],
+        may_change: Callable[[Role, str | None], bool],
+        patterns: Iterable[str] = ("*",),
     ) -> None:
         self._table = table
         self._may_read = may_read
         self._may_change = may_change
+        # Hidden namespaces outside of these are not even skipped: how long that takes would tell of them.
+        self._spans = namespaces.spans_of(patterns)
+        size = -(-len(self._spans) // _SPANS_MAX)
+        groups = [self._spans[begin : begin + size] for begin in range(0, len(self._spans), size or 1)]
+        self._wide_spans = [(group[0][0], group[-1][1]) for group in groups]
         self.parallel_calls = table.parallel_calls
         self._masked: LRUCache[bytes, tuple[int, MaskedContent]] = LRUCache(
             CACHE_BYTES, getsizeof=lambda item: item[0]
@@ -140,6 +155,19 @@ class VisibleTable:
     def close(self) -> None:
         """Change nothing: the table belongs to the store that this is a view of."""
 
+    def shows_whole(self, checksum: str) -> bool:
+        """Return whether a content is stored and fully visible; one call, also for one that is not stored."""
+        key = layout.content_row(checksum)
+        if key in self._unmasked:
+            return True
+        # Never from what is cached of masked ones: an answer without a call would tell that there is one.
+        row = self._table.get(key, columns=_ENDPOINTS)
+        if not row or not self._sees_all(decode_endpoints(key, row)):
+            return False
+        with self._lock:
+            self._unmasked[key] = True
+        return True
+
     def public_checksum(self, checksum: str) -> str:
         """Return the checksum that a content is shown with, see `public_checksums`."""
         return self.public_checksums([checksum])[checksum]
@@ -187,6 +215,19 @@ class VisibleTable:
                 yield key, shown
 
     def _scan(
+        self, start: bytes, stop: bytes, columns: Columns, limit: int | None
+    ) -> Iterator[tuple[bytes, Row]]:
+        """Yield the visible rows of a range, by the ranges in which namespaces may be visible."""
+        head = namespaces.namespace_head(start, stop)
+        if not head:
+            yield from self._scan_range(start, stop, columns, limit)
+            return
+        for first, last in self._spans if start.startswith(layout.TAG_INDEX) else self._wide_spans:
+            begin, end = max(start, head + first), min(stop, head + last)
+            if begin < end:
+                yield from self._scan_range(begin, end, columns, limit)
+
+    def _scan_range(
         self, start: bytes, stop: bytes, columns: Columns, limit: int | None
     ) -> Iterator[tuple[bytes, Row]]:
         """Yield the visible rows of a range, and skip hidden namespaces without reading them."""
