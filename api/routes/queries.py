@@ -38,7 +38,7 @@ def add_query(
 
     def view(parameters: dict[str, Any], **names: str) -> Response:
         given = query(**names, **parameters)
-        return respond(given, answer(given) if answer else given.answer(store(), now_ms=now_ms()))
+        return respond(given, answer(given) if answer else given.checked_answer(store(), now_ms=now_ms()))
 
     view.query = query  # type: ignore[attr-defined]  # for `first_reads` of batches; decorators keep it
     view.__doc__ = description(query)
@@ -111,7 +111,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if query.is_immutable:
         response.headers["Cache-Control"] = _IMMUTABLE
     # An answer must not look complete when it is not, also where its body has no place for it (decision 8).
-    has_limits = isinstance(answer.body, msgspec.Struct) and not query.limits_in_headers
+    has_limits = hasattr(answer.body, "truncated_by") and not query.limits_in_headers
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:

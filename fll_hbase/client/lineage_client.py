@@ -12,6 +12,7 @@ from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
+from fll_hbase.runtime.damage import DAMAGED
 from fll_hbase.runtime.errors import LineageError
 
 LIMIT_REACHED = "a greater limit shows more"
@@ -38,6 +39,8 @@ def truncation_hint(bounds: Iterable[str]) -> str:
     bounds = list(bounds)
     if bounds == ["hidden"]:
         return "it leads to datasets that you may not see; the role reader on their namespaces shows them"
+    if bounds == [DAMAGED]:
+        return "damaged rows are left out; the log of the server names them, `fll store check` all of them"
     names = ", ".join(bounds)
     return f"bounded by {names}; ask a shorter window, or raise that setting" if names else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
 
@@ -16,6 +16,7 @@ from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import About, FlowDirection, Parameter, Time, parameters, time_text
 from fll_hbase.queries.tables import NO_TABLE, TableShape
+from fll_hbase.runtime import damage
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.window_query import WindowQuery
@@ -104,6 +105,18 @@ class Query(ABC, Generic[BodyT]):
     @abstractmethod
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
         """Return the answer of a store. Raises LineageError."""
+
+    def checked_answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
+        """Return `answer`, which says so if it left out damaged rows. Raises LineageError."""
+        with damage.noting() as damaged:
+            answer = self.answer(store, now_ms=now_ms)
+        if not damaged:
+            return answer
+        bounds = tuple(sorted({*answer.truncated_by, damage.DAMAGED}))
+        body: Any = answer.body
+        if hasattr(body, "truncated_by"):
+            body = msgspec.structs.replace(body, truncated=True, truncated_by=bounds)
+        return replace(answer, body=body, truncated_by=bounds)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return what the query reads first, which a batch reads for all of its queries together."""

@@ -14,6 +14,7 @@ import msgspec
 from fll_hbase.keys import access_rows, layout, ranges
 from fll_hbase.model.access import Grant, Role, Subject
 from fll_hbase.model.access_tokens import AccessToken, new_token
+from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row
 from fll_hbase.store.rows.run_rows import checked_put
@@ -99,9 +100,13 @@ class AccessStore:
         return decode_token(key, row) if row else None
 
     def tokens(self) -> Iterator[StoredToken]:
-        """Yield all tokens in the order of their ids, also those that were revoked or have expired."""
+        """Yield all tokens in the order of their ids, also revoked and expired ones, but no damaged ones."""
         for key, row in self._scan(access_rows.TOKENS):
-            yield decode_token(key, row)
+            token = None
+            with damage.leaving_out():
+                token = decode_token(key, row)
+            if token is not None:
+                yield token
 
     def revoke(self, token_id: str) -> StoredToken:
         """Revoke a token for good, durably; one that is revoked keeps its time. Raises NotFound."""
@@ -142,11 +147,13 @@ class AccessStore:
         return {subject: grants for subject, grants in decoded if grants}
 
     def all_grants(self) -> Iterator[tuple[Subject, tuple[Grant, ...]]]:
-        """Yield all users and groups that have grants, each with its grants."""
+        """Yield all users and groups that have grants, each with its grants, but no damaged ones."""
         for key, row in self._scan(access_rows.GRANTS):
-            subject, grants = decode_grants(key, row)
-            if grants:
-                yield subject, grants
+            item: tuple[Subject, tuple[Grant, ...]] | None = None
+            with damage.leaving_out():
+                item = decode_grants(key, row)
+            if item is not None and item[1]:
+                yield item
 
     def _scan(self, prefix: bytes) -> Iterator[tuple[bytes, Row]]:
         """Yield the rows of tokens or of grants, by their key prefix."""

@@ -11,6 +11,7 @@ import msgspec
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import AgePolicy, parse_max_age
+from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import CorruptRow, NotFound, in_row
 from fll_hbase.store.read.catalogue import Catalogue
@@ -51,7 +52,7 @@ class PolicyStore:
         """
         if policy.field is not None:
             self._catalogue.require_field(policy.field)
-        stored = self._read([policy.name]).get(policy.name)
+        stored = self._read(policy.name)
         at_ms = self._clock()
         if stored is not None and replace(policy, at_ms=stored.at_ms) == stored:
             at_ms = stored.at_ms
@@ -66,24 +67,30 @@ class PolicyStore:
 
     def get(self, name: str) -> AgePolicy:
         """Return a policy by its name. Raises NotFound."""
-        policy = self._read([name]).get(name)
+        policy = self._read(name)
         if policy is None:
             raise NotFound(f"policy {name!r} not found; `fll policy list` or GET /v3/policies lists all")
         return policy
 
     def policies(self, *, start_after: str = "") -> Iterator[AgePolicy]:
-        """Yield all policies, sorted by name, whose name is greater than `start_after`."""
+        """Yield all policies, sorted by name, whose name is greater than `start_after`; no damaged ones."""
         rows = LastNames(self._table, layout.POLICIES, column=layout.POLICY)
         names = list_names(rows, start_after=start_after.encode())
         while batch := list(islice(names, BATCH_POLICIES)):
-            stored = self._read(batch)
-            yield from (stored[name] for name in batch if name in stored)
+            keys = [layout.policy_row(name) for name in batch]
+            stored = self._table.rows(keys, columns=(layout.POLICY,))
+            for key in (key for key in keys if key in stored):
+                policy = None
+                with damage.leaving_out():
+                    policy = decode_policy(key, stored[key][layout.POLICY].value)
+                if policy is not None:
+                    yield policy
 
-    def _read(self, names: list[str]) -> dict[str, AgePolicy]:
-        """Return policies by name; those that are missing or removed are left out."""
-        rows = self._table.rows([layout.policy_row(name) for name in names], columns=(layout.POLICY,))
-        policies = (decode_policy(key, row[layout.POLICY].value) for key, row in rows.items())
-        return {policy.name: policy for policy in policies if policy is not None}
+    def _read(self, name: str) -> AgePolicy | None:
+        """Return a policy by name; None if it is missing or removed."""
+        key = layout.policy_row(name)
+        row = self._table.rows([key], columns=(layout.POLICY,)).get(key)
+        return decode_policy(key, row[layout.POLICY].value) if row else None
 
 
 def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:

@@ -12,13 +12,13 @@ from fll_hbase.keys.codec import escape
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.tags import FieldTag, TagNote
 from fll_hbase.model.window import BOTH
-from fll_hbase.runtime import deadline
+from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.name_listing import LastNames, MiddleNames, list_names
 from fll_hbase.store.rows import tag_rows
-from fll_hbase.tables import Put, Scan, Table
+from fll_hbase.tables import Put, Row, Scan, Table
 
 BATCH_FIELDS = 500
 """Fields whose tags are read in one call."""
@@ -87,10 +87,22 @@ class TagStore:
 
     def tags_by_field(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
         """Return the sorted tags of the fields that have any, as put under these names of their datasets."""
-        keys = {layout.tags_row(field): field for field in fields}
-        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        tags = {keys[key]: sorted(tag_rows.decode_tags(key, row)) for key, row in rows.items()}
+        tags = {field: sorted(tag_rows.decode_tags(key, row)) for field, key, row in self._tag_rows(fields)}
         return {field: entry for field, entry in tags.items() if entry}
+
+    def _listed_tags(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
+        """Return what `tags_by_field` returns, without fields whose row is damaged."""
+        tags: dict[DatasetField, list[FieldTag]] = {}
+        for field, key, row in self._tag_rows(fields):
+            with damage.leaving_out():
+                tags[field] = sorted(tag_rows.decode_tags(key, row))
+        return tags
+
+    def _tag_rows(self, fields: Collection[DatasetField]) -> Iterator[tuple[DatasetField, bytes, Row]]:
+        """Yield those of the fields that have a row of tags, with its key and cells, in one call."""
+        keys = {layout.tags_row(field): field for field in fields}
+        for key, row in self._table.rows(list(keys), columns=(layout.LIGHT,)).items():
+            yield keys[key], key, row
 
     def tags_of_all_names(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
         """Return the sorted tags of each of the fields, as put under any name of their datasets."""
@@ -118,7 +130,7 @@ class TagStore:
             self._catalogue.require_dataset(dataset)
         while first:
             deadline.check()
-            rows = self.tags_by_field([DatasetField(name, field) for field in first for name in names])
+            rows = self._listed_tags([DatasetField(name, field) for field in first for name in names])
             for field in first:
                 tags = _merge_names([rows.get(DatasetField(name, field), []) for name in names])
                 yield from (tag for tag in tags if (field, tag.tag) > start_after)
@@ -142,7 +154,7 @@ class TagStore:
         tags: list[FieldTag] = []
         while batch := list(islice(candidates, BATCH_FIELDS)):
             deadline.check()
-            stored = self.tags_by_field(batch)
+            stored = self._listed_tags(batch)
             for field in batch:
                 confirmed = [entry for entry in stored.get(field, ()) if entry.tag == tag]
                 if confirmed and len(tags) == limit:
@@ -231,7 +243,7 @@ class TagStore:
             for tag, rows in zip(tags, self._table.scan_many(scans), strict=True)
             if rows
         }
-        stored = self.tags_by_field(set(firsts.values()))
+        stored = self._listed_tags(set(firsts.values()))
         for tag, field in firsts.items():
             if any(entry.tag == tag for entry in stored.get(field, ())) or self.tagged(tag, limit=1).tags:
                 yield tag

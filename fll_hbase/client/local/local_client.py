@@ -75,7 +75,7 @@ class LocalClient(Connection):
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
         """Return the answer of the store, with the time of the clock as `now`."""
-        return query.answer(self._store, now_ms=self._clock())
+        return query.checked_answer(self._store, now_ms=self._clock())
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
         """Put a tag or a policy in the store; return it as stored."""

@@ -37,8 +37,8 @@ def decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
 
 def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
     """Return the limits that cut an answer, which an array has in headers (decision 8)."""
-    if isinstance(body, msgspec.Struct):
-        limits, is_truncated = getattr(body, "truncated_by", ()), getattr(body, "truncated", False)
+    if hasattr(body, "truncated_by"):
+        limits, is_truncated = body.truncated_by, body.truncated
     else:
         header = response.headers.get("Truncated-By", "")
         limits = tuple(header.split(", ")) if header else ()

@@ -12,7 +12,7 @@ from fll_hbase.keys.layout import Range
 from fll_hbase.keys.ranges import dataset_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
-from fll_hbase.runtime import deadline
+from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import CorruptRow, NotFound, in_row
 from fll_hbase.store.read import shared_reads
 from fll_hbase.store.read.name_listing import (
@@ -186,7 +186,11 @@ class Catalogue:
     ) -> Iterator[CatalogueDataset]:
         """Yield in order the datasets of a namespace whose names begin with `prefix`, after `start_after`."""
         for dataset, row in self._rows(namespace, prefix=prefix, start_after=start_after):
-            yield CatalogueDataset(dataset, _latest_description(row))
+            listed = None
+            with damage.leaving_out(), in_row(layout.dataset_row(dataset)):
+                listed = CatalogueDataset(dataset, _latest_description(row))
+            if listed is not None:
+                yield listed
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
         """Yield the datasets of a range of catalogue keys with their own fields, without aliases' fields."""
@@ -330,7 +334,8 @@ class Catalogue:
                 if searched == datasets_max or len(hits) + collector.count > limit:
                     hits += collector.hits(all_ranks=False)
                     return build_page(hits, limit=limit, next_after=collector.searched)
-                collector.add(dataset, [field.name for field in _fields(row)])
+                with damage.leaving_out(), in_row(layout.dataset_row(dataset)):
+                    collector.add(dataset, [field.name for field in _fields(row)])
                 # That of the position is searched again, for further fields: each page has to go beyond it.
                 searched += dataset != start.hit.dataset
             hits += collector.hits(all_ranks=collector.finds_all_ranks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from itertools import islice
@@ -20,7 +20,7 @@ from fll_hbase.model.derivation_digests import derivation_digests
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
-from fll_hbase.runtime import deadline, metrics
+from fll_hbase.runtime import damage, deadline, metrics
 from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.read import shared_reads
 from fll_hbase.store.rows import content_rows, field_map_codec
@@ -145,6 +145,19 @@ class ContentCache:
                 self.cached(("map", checksum), partial(_decode_field_map, checksum, row))
             size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
             count = _next_count(count, len(chunk), size_bytes)
+
+    def load_readable(self, checksums: Collection[str]) -> Collection[str]:
+        """Read field maps as `load` does; return the checksums without those of damaged contents."""
+        try:
+            self.load(checksums)
+        except CorruptRow:
+            readable = set()
+            for checksum in checksums:
+                with damage.leaving_out():
+                    self.load([checksum])
+                    readable.add(checksum)
+            return readable
+        return checksums
 
     def has_dataset(self, checksum: str, direction: Direction, dataset: Dataset) -> bool:
         """Return whether the content writes (backward) or reads (forward) the dataset."""

@@ -15,6 +15,7 @@ from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun, State, encode_details
+from fll_hbase.runtime import damage
 from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.results import RunDetails
 from fll_hbase.store.rows import run_rows
@@ -108,6 +109,17 @@ class EventMerger:
                 program_run = _with_head(merged, head, events[run][-1].time_ms)
                 committed[run] = CommittedRun(head.checksum, program_run)
         return committed
+
+    def readable_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
+        """Return what `committed_runs` returns, without runs that are damaged."""
+        try:
+            return self.committed_runs(rows)
+        except CorruptRow:
+            readable: dict[str, CommittedRun] = {}
+            for run, row in rows.items():
+                with damage.leaving_out():
+                    readable |= self.committed_runs({run: row})
+            return readable
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
         """Return a run as its reader may see it: unchanged here; a view of the store may hide its program."""

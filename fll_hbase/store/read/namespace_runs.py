@@ -15,8 +15,8 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import escape
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Window
-from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
+from fll_hbase.runtime import damage, deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound, in_row
 from fll_hbase.store.components import Reader
 from fll_hbase.store.read.requested_horizons import restrict_window
 from fll_hbase.store.results import ListedRun, RunsPage
@@ -121,17 +121,18 @@ class NamespaceRunReader(Reader):
         """Return the committed runs of those hints that match the query, by key tail, in their order."""
         references = {hint.tail: layout.parse_run_index_tail(hint.tail) for hint in hints}
         rows = run_rows.read_run_rows(self._table, (run for _, run in references.values()))
-        matching = {
-            tail: run
-            for tail, (start_ms, run) in references.items()
-            if _matches(query, start_ms, rows.get(run, {}))
-        }
+        matching = {}
+        for tail, (start_ms, run) in references.items():
+            with damage.leaving_out(), in_row(layout.run_row(run)):
+                if _matches(query, start_ms, rows.get(run, {})):
+                    matching[tail] = run
         # Only of these: the program of a run of events is in its event bodies, which are read for it.
-        committed = self._events.committed_runs({run: rows[run] for run in matching.values()})
+        committed = self._events.readable_runs({run: rows[run] for run in matching.values()})
         return {
             tail: committed[run]
             for tail, run in matching.items()
-            if query.namespace in ("", committed[run].run.namespace)
+            if run in committed
+            and query.namespace in ("", committed[run].run.namespace)
             and query.program in ("", committed[run].run.program)
         }
 

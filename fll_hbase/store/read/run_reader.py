@@ -327,7 +327,9 @@ class RunReader(Reader):
     ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
         """Yield matching runs by reference tail, newest first; with `field` only those that touch it."""
         dataset_field = DatasetField(query.dataset, field)
-        for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
+        for committed in self._windows.runs(
+            query, start_after=start_after, batch_size=batch_size, leaves_out_damaged=True
+        ):
             content = FieldOfContent(committed.checksum, dataset_field)
             if not field or self._contents.mentions_field(content, query.direction):
                 yield reference_tail_of(committed), committed, query.direction

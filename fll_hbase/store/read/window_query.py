@@ -193,9 +193,17 @@ class WindowReader:
         return newest
 
     def runs(
-        self, query: WindowQuery, *, start_after: bytes = b"", batch_size: int
+        self,
+        query: WindowQuery,
+        *,
+        start_after: bytes = b"",
+        batch_size: int,
+        leaves_out_damaged: bool = False,
     ) -> Iterator[CommittedRun]:
-        """Yield every run that matches, newest first, after the reference tail `start_after`."""
+        """Yield every run that matches, newest first, after the reference tail `start_after`.
+
+        Raises CorruptRow for one that is damaged, or whose content is, unless these are left out.
+        """
         (query,) = self.restrict([query])
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
@@ -205,17 +213,25 @@ class WindowReader:
         while True:
             page = list(self._table.scan(start, stop, limit=batch_size))
             tails = [key[len(prefix) :] for key, _ in page]
-            yield from self.matching_runs(query, tails)
+            yield from self.matching_runs(query, tails, leaves_out_damaged=leaves_out_damaged)
             if len(page) < batch_size:
                 return
             start = page[-1][0] + b"\x00"
 
-    def matching_runs(self, query: WindowQuery, tails: Sequence[bytes]) -> Iterator[CommittedRun]:
-        """Yield the runs with these reference tails that match, in their order."""
+    def matching_runs(
+        self, query: WindowQuery, tails: Sequence[bytes], *, leaves_out_damaged: bool = False
+    ) -> Iterator[CommittedRun]:
+        """Yield the runs with these reference tails that match, in their order; see `runs`."""
         query = self._requests.restrict(query)
-        committed = self.committed_runs({layout.parse_reference_tail(tail).run for tail in tails})
+        runs = {layout.parse_reference_tail(tail).run for tail in tails}
         # Which datasets a run touches is in its field map: those of a page are read together.
-        self._contents.load(run.checksum for run in committed.values())
+        if leaves_out_damaged:
+            committed = self._events.readable_runs(run_rows.read_run_rows(self._table, runs))
+            readable = self._contents.load_readable({run.checksum for run in committed.values()})
+            committed = {run: item for run, item in committed.items() if item.checksum in readable}
+        else:
+            committed = self.committed_runs(runs)
+            self._contents.load(run.checksum for run in committed.values())
         for tail in tails:
             run = committed.get(layout.parse_reference_tail(tail).run)
             # References are hints: one with another start is left from a document that was replaced. The

@@ -6,7 +6,7 @@ hidden name either, only a label. The methods here number these labels and sort 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
@@ -18,9 +18,9 @@ from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.runtime import deadline
+from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.config import Settings
-from fll_hbase.runtime.errors import Forbidden, LineageError, NotFound, RunIdConflict
+from fll_hbase.runtime.errors import CorruptRow, Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content
@@ -116,7 +116,8 @@ class VisibleTags(TagStore):
         for number, (key, row) in enumerate(rows):
             if number % BATCH_FIELDS == 0:
                 deadline.check()
-            names.update(tag.tag for tag in tag_rows.decode_tags(key, row))
+            with damage.leaving_out():
+                names.update(tag.tag for tag in tag_rows.decode_tags(key, row))
         yield from sorted(tag for tag in names if tag > start_after)
 
 
@@ -332,7 +333,8 @@ class StoreView(LineageStore):
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
         """Return a page with numbers for hidden programs, and the checksums that contents are shown with."""
-        checksums = self._visible.public_checksums({listed.checksum for listed in page.runs})
+        checksums = self._readable_checksums({listed.checksum for listed in page.runs})
+        page = replace(page, runs=tuple(listed for listed in page.runs if listed.checksum in checksums))
         # Nothing but the program of a listed run may be hidden.
         has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)
         numbered = number_hidden(page.runs) if has_hidden else page.runs
@@ -343,6 +345,17 @@ class StoreView(LineageStore):
             for listed in numbered
         )
         return replace(page, runs=tuple(runs))
+
+    def _readable_checksums(self, checksums: Collection[str]) -> dict[str, str]:
+        """Return the checksums that contents are shown with; a damaged content is left out."""
+        try:
+            return self._visible.public_checksums(checksums)
+        except CorruptRow:
+            shown: dict[str, str] = {}
+            for checksum in checksums:
+                with damage.leaving_out():
+                    shown |= self._visible.public_checksums([checksum])
+            return shown
 
     def _with_public_checksum(self, details: RunDetails) -> RunDetails:
         """Return a run with the checksum that its content is shown with."""
