@@ -55,6 +55,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     requests: list[RequestParser]
     request: RequestParser | None
+    # Bytes of its requests: in memory, of the one that arrives and of the others; of bodies, in files too.
+    sizes: tuple[int, int, int]
     will_close: bool
     connected: bool
     task_class = RequestTask
@@ -75,6 +77,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         super().__init__(*args, **options)
         # When bytes came or went last; waitress's own `last_activity` is of the clock on the wall.
         self.active_at = time.monotonic()
+
+        self.sizes = (0, 0, 0)
 
     def writable(self) -> bool:
         """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
@@ -107,6 +111,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         elif data:
             self.active_at = time.monotonic()
             self.received(data)
+            self._weigh()
         else:
             self._end_input()
 
@@ -125,8 +130,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._close_gracefully()
 
     def handle_close(self) -> None:
-        """Close the connection at once; it may be closed already."""
+        """Close the connection at once, without the request that is arriving; it may be closed already."""
         super().handle_close()
+        with self.requests_lock:
+            request, self.request = self.request, None
+        if request is not None:
+            request.close()
+        self._weigh()
         self.server.forget(self)
 
     def has_left(self) -> bool:
@@ -228,16 +238,25 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         elif self.request is not None and _is_late(self.request, now):
             self._refuse_unfinished(timed_out())
 
-    @property
-    def body_bytes(self) -> int:
-        """Return the bytes of the bodies that this connection keeps, of requests that are complete or not."""
-        requests = [*self.requests, *([self.request] if self.request else [])]
-        return sum(request.body_bytes_received for request in requests)
-
-    def refuse_body(self) -> None:
-        """Refuse the request whose body is arriving, since the memory for bodies is full."""
-        if self.request is not None and not self.requests:
+    def refuse_unfinished(self) -> None:
+        """Refuse the request that is arriving, since there is no room for all of them."""
+        if self.request is not None:
             self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
+
+    def unfinished_seconds(self, now: float) -> float:
+        """Return for how long a request has been arriving at `now` (monotonic seconds), 0 without any."""
+        return 0.0 if self.request is None else now - self.request.began
+
+    def _weigh(self) -> None:
+        """Tell the server how many bytes the requests of this connection hold now."""
+        with self.requests_lock:
+            bodies = sum(request.body_bytes_received for request in self.requests)
+            waiting = sum(request.memory_bytes for request in self.requests)
+            arriving = 0
+            if self.request is not None:
+                bodies += self.request.body_bytes_received
+                arriving = self.request.memory_bytes
+            self.server.hold(self, (arriving, waiting, bodies))
 
     @property
     def is_idle(self) -> bool:
@@ -254,14 +273,18 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.close_when_flushed = True
 
     def _refuse_unfinished(self, refusal: Refusal) -> None:
-        """Answer a request that is not complete."""
+        """Answer a request that is not complete, after those before it, and forget what has arrived of it."""
         with self.requests_lock:
             if self.request is None:
                 return
             self.request.error = refusal
+            self.request.release()
             self.requests.append(self.request)
             self.request = None
-        self.server.add_task(self)
+            is_first = len(self.requests) == 1
+        self._weigh()
+        if is_first:
+            self.server.add_task(self)
 
     def _fail(self, task: Task) -> Task:
         """Answer with a 500, unless some of another answer was written; return the task that answered."""
@@ -294,6 +317,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             following = bool(self.requests)
             if not following and self._expects_continue():
                 self.send_continue()
+        self._weigh()
         self.active_at = time.monotonic()
         if following and is_behind:
             self.is_paused = True

@@ -10,6 +10,9 @@ from waitress import wasyncore
 # Without EPOLLPRI: nothing reads urgent data, so it would be reported for ever.
 _READ = select.EPOLLIN
 
+EVENTS_MAX = 128
+"""Events that are handled in one turn, before deadlines and new connections are looked at again."""
+
 
 class EventLoop(dict[int, wasyncore.dispatcher]):
     """The sockets of a server by descriptor, and what each waits for.
@@ -43,17 +46,19 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         """Note that a socket may wait for something else; other threads have to wake the loop afterwards."""
         self._changed.append(socket)
 
-    def poll(self, seconds: float) -> None:
-        """Wait for events, at most `seconds`, and handle them."""
+    def poll(self, seconds: float) -> bool:
+        """Wait for events, at most `seconds`, and handle up to EVENTS_MAX; return whether so many came."""
         self._update()
+        all_events = self._epoll.poll(seconds, EVENTS_MAX)
         # The numbers of epoll's events are those of poll(2), which waitress handles.
-        for descriptor, events in self._epoll.poll(seconds):
+        for descriptor, events in all_events:
             # Handling an earlier event of this round may have closed it.
             socket = self.get(descriptor)
             if socket is not None:
                 wasyncore.readwrite(socket, events)
                 self._changed.append(socket)
         self._update()
+        return len(all_events) == EVENTS_MAX
 
     def close(self) -> None:
         """Close all sockets, whatever errors they raise, and the loop itself."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from waitress.adjustments import Adjustments
@@ -43,6 +44,12 @@ CHECK_SECONDS = 0.2
 
 BATCHES_MAX = 4
 """Bodies of the largest size for which there is room, in temporary files, at a time."""
+
+MEMORY_BYTES_MAX, MEMORY_BYTES_LEFT = 128 * 2**20, 112 * 2**20
+"""Memory of all requests that arrive, and of all that wait; and what is left of it when some are refused."""
+
+SMALL_BYTES = 2**14
+"""Complete requests that take no more are not refused for want of memory."""
 
 CHECKED_MAX = 2_500
 """Connections whose times are looked at in one turn, so that all others wait for a few milliseconds only."""
@@ -102,6 +109,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._addresses = Addresses()
         # Behind proxies a connection is one of a proxy, whoever the client is.
         self._address_max = 0 if settings.proxies else settings.address_connections_max
+        self._sizes_lock = Lock()
+        # Sums of `Connection.sizes`.
+        self._arriving_bytes = self._waiting_bytes = self._body_bytes = 0
         self._unchecked: list[Connection] = []
         self._accept_at = 0.0
         self._tls = tls_context(settings)
@@ -133,6 +143,10 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             return
         if request.path == METRICS_PATH:
             self._dispatcher.add_metrics(connection)
+            return
+        if self._waiting_bytes > MEMORY_BYTES_MAX and request.memory_bytes > SMALL_BYTES:
+            connection.refuse("too many large requests wait; try again later")
+            self._dispatcher.add_immediate(connection)
             return
         seconds = request_seconds(request.headers.get("PREFER", ""), longest=self._settings.request_seconds)
         lane = self._dispatcher.lane(is_read=request.is_read, is_batch=request.is_batch)
@@ -176,11 +190,15 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             # The others had their time: they may be stopped, or busy.
             self._accept(ACCEPTED_MAX)
             self._loop.refresh(self)
+        if self._arriving_bytes > MEMORY_BYTES_MAX:
+            self._refuse_unfinished(self._arriving_bytes - MEMORY_BYTES_LEFT, kind=0)
         if now >= self.next_channel_cleanup:
             self.next_channel_cleanup = now + CHECK_SECONDS
             self._check_times(now)
         until = min(self.next_channel_cleanup, self._accept_at or self.next_channel_cleanup)
-        self._loop.poll(max(until - now, 0.0))
+        # With so many events the turn of new connections would come late.
+        if self._loop.poll(max(until - now, 0.0)) and self.readable():
+            self.handle_accept()
 
     def _accept(self, most: int) -> int:
         """Accept up to `most` of the connections that wait; return how many did."""
@@ -251,16 +269,34 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         for connection in self._unchecked[-CHECKED_MAX:]:
             connection.check_time(now)
         del self._unchecked[-CHECKED_MAX:]
-        self._limit_bodies(self.active_channels.values())
+        self._refuse_unfinished(self._body_bytes - BATCHES_MAX * self._settings.batch_bytes_max, kind=2)
 
-    def _limit_bodies(self, connections: Iterable[Connection]) -> None:
-        """Refuse the largest requests that are arriving, until the bodies of all have room."""
-        sizes = {connection: size for connection in connections if (size := connection.body_bytes)}
-        excess = sum(sizes.values()) - BATCHES_MAX * self._settings.batch_bytes_max
-        for connection in sorted(sizes, key=sizes.__getitem__, reverse=True):
-            if excess > 0 and not connection.requests:
-                connection.refuse_body()
-                excess -= sizes[connection]
+    def hold(self, connection: Connection, sizes: tuple[int, int, int]) -> None:
+        """Note, in any thread, the bytes that the requests of a connection hold (see `Connection.sizes`)."""
+        with self._sizes_lock:
+            self._arriving_bytes += sizes[0] - connection.sizes[0]
+            self._waiting_bytes += sizes[1] - connection.sizes[1]
+            self._body_bytes += sizes[2] - connection.sizes[2]
+            connection.sizes = sizes
+
+    def _refuse_unfinished(self, excess: int, *, kind: int) -> None:
+        """Refuse requests that are arriving until `excess` bytes of a kind of `Connection.sizes` are free.
+
+        Those go first that hold the most for the longest time.
+        """
+        if excess <= 0:
+            return
+        now = time.monotonic()
+        costs = {
+            connection: connection.sizes[kind] * seconds
+            for connection in self.active_channels.values()
+            if (seconds := connection.unfinished_seconds(now))
+        }
+        for connection in sorted(costs, key=costs.__getitem__, reverse=True):
+            if excess <= 0:
+                return
+            excess -= connection.sizes[kind]
+            connection.refuse_unfinished()
 
     def _stop(self) -> None:
         """Finish the requests that have begun, also those that arrive just now on open connections.

@@ -10,7 +10,7 @@ from typing import Any
 from waitress.adjustments import Adjustments
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
-from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
+from waitress.utilities import BadRequest, Error, RequestEntityTooLarge, RequestHeaderFieldsTooLarge
 
 from fll_hbase.queries.query_batch import PATH as QUESTIONS_PATH
 from fll_hbase.runtime.errors import (
@@ -33,6 +33,12 @@ CHUNK_LINE_BYTES_MAX = 16_384
 
 TLS_HANDSHAKE = b"\x16"
 """First byte of a TLS connection, which no method begins with."""
+
+FIELDS_MAX = 200
+"""Most fields of a head; browsers and proxies send thirty."""
+
+FIELD_BYTES = 200
+"""About what a field of a head takes beside its text."""
 
 _BATCH_SUFFIX = "/lineage/batch"
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
@@ -101,6 +107,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     adj: Adjustments
     completed: bool
+    headers: dict[str, str]
+    header_plus: bytes
+    body_rcv: Any
 
     def __init__(self, adj: Adjustments) -> None:
         super().__init__(adj)
@@ -118,6 +127,23 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         path: str = getattr(self, "path", "")
         return path.endswith(_BATCH_SUFFIX) or path == QUESTIONS_PATH
 
+    @property
+    def memory_bytes(self) -> int:
+        """Return about how many bytes of memory the request takes: nothing of a body in a temporary file."""
+        # The request line stands in the environment four times.
+        head = len(self.header_plus) or 4 * self.header_bytes_received + FIELD_BYTES * len(self.headers)
+        if self.body_rcv is None:
+            return head
+        return head if self.body_rcv.getbuf().overflowed else head + self.body_bytes_received
+
+    def release(self) -> None:
+        """Forget what was received of a request that is refused."""
+        self.close()
+        self.body_rcv, self.header_plus = None, b""
+        self.header_bytes_received = self.body_bytes_received = 0
+        names = ("CONNECTION", "TRACEPARENT", "X_REQUEST_ID")
+        self.headers = {name: self.headers[name] for name in names if name in self.headers}
+
     def received(self, data: bytes) -> int:
         """Take the bytes of this request from `data` and return how many they are."""
         if self.body_rcv is None and not self.header_plus and data.startswith(TLS_HANDSHAKE):
@@ -126,6 +152,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             self.completed = True
             return len(data)
         consumed: int = super().received(data)
+        if self.headers_finished:
+            # waitress keeps the part of it that came first.
+            self.header_plus = b""
         if self.completed:
             # Nothing is left to wait for; waitress would read on.
             self.expect_continue = False
@@ -137,7 +166,15 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Parse the head and set the route's body limit. Raises ParsingError for an unsafe one."""
+        """Parse the head and set the route's body limit; refuse one of more than FIELDS_MAX fields.
+
+        Raises ParsingError for an unsafe one.
+        """
+        if header_plus.count(b"\n") > FIELDS_MAX + 2:
+            # They would take the event loop longer than most requests take a thread.
+            super().parse_header(header_plus[: header_plus.find(b"\n") + 1])
+            self.error = RequestHeaderFieldsTooLarge(f"the head has more than {FIELDS_MAX} fields")
+            return
         try:
             super().parse_header(header_plus)
         except ValueError as error:

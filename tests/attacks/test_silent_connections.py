@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -17,7 +16,7 @@ import pytest
 
 from tests.support.profiles import PROFILE
 from tests.support.server_process import Server
-from tests.support.silent_crowd import connection_from, silent_crowd, sources
+from tests.support.silent_crowd import connection_from, has_ended, silent_crowd, sources, status
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.slow
@@ -57,13 +56,6 @@ def seconds_of_questions(port: int, seconds: float) -> list[float]:
         times.append(time.monotonic() - began)
         time.sleep(0.005)
     return times
-
-
-def status(connection: HTTPConnection) -> int:
-    connection.request("GET", "/v3/namespaces")
-    with connection.getresponse() as response:
-        response.read()
-        return response.status
 
 
 def sockets(pid: int) -> int:
@@ -142,13 +134,3 @@ def _with_few_files(server: Server) -> int:
     eventually(lambda: server.workers() not in ([], [first]), "another worker")
     (second,) = server.wait_for_all_workers()
     return second
-
-
-def has_ended(connection: socket.socket) -> bool:
-    """Whether the other end has closed a connection, which is not blocking."""
-    try:
-        return connection.recv(1, socket.MSG_PEEK) == b""
-    except BlockingIOError:
-        return False
-    except ConnectionError:
-        return True

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 PAUSE_SECONDS = 0.002
@@ -27,6 +28,23 @@ def connection_from(source: str, port: int) -> socket.socket:
 def sources(count: int) -> list[str]:
     """So many addresses of this machine."""
     return [f"127.0.0.{number + 1}" for number in range(count)]
+
+
+def has_ended(connection: socket.socket) -> bool:
+    """Whether the other end has closed a connection, which is not blocking."""
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def status(connection: HTTPConnection) -> int:
+    connection.request("GET", "/v3/namespaces")
+    with connection.getresponse() as response:
+        response.read()
+        return response.status
 
 
 def connect_for_ever(port: int, per_second: int, addresses: list[str]) -> None:

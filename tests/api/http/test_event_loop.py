@@ -270,6 +270,84 @@ def test_bodies_beyond_the_room_for_all_are_refused() -> None:
                 assert answer(connection).body == b"%d" % size
 
 
+def test_heads_beyond_the_room_for_all_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.http.event_server.MEMORY_BYTES_MAX", 2**20)
+    monkeypatch.setattr("api.http.event_server.MEMORY_BYTES_LEFT", 9 * 10**5)
+    with serving(hello) as server, ExitStack() as stack:
+        small = stack.enter_context(server.connected())
+        small.sendall(head("GET", "/small")[:-1])
+        connections = [stack.enter_context(server.connected()) for _ in range(30)]
+        for connection in connections:
+            connection.sendall(head("GET", "/x", X_A="a" * 100_000)[:-1])
+        eventually(lambda: sum(map(_has_answer, connections)) >= 19, "eleven have room")
+        assert server.get("/y").body == b"hello"
+        for connection in filter(_has_answer, connections):
+            refused = answer(connection)
+            assert refused.problem["type"].endswith(":overloaded")
+            assert refused.headers["retry-after"].isdigit()
+        small.sendall(b"\n")
+        assert answer(small).body == b"hello"
+
+
+def test_large_requests_that_wait_are_refused_beyond_the_room_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("api.http.event_server.MEMORY_BYTES_MAX", 2**20)
+    go_on = threading.Event()
+
+    def wait(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        go_on.wait(PATIENCE_SECONDS)
+        return hello(environ, start_response)
+
+    with serving(wait, Settings(threads=2, request_seconds=100)) as server, ExitStack() as stack:
+        large = head("POST", "/x", Content_Length="100000") + b" " * 100_000
+        requests = [large] * 20 + [head("POST", "/small", Content_Length="0")]
+        connections = [stack.enter_context(server.connected()) for _ in requests]
+        for connection, request in zip(connections, requests, strict=True):
+            connection.sendall(request)
+        eventually(
+            lambda: sum(map(_has_answer, connections)) >= 9, "ten have room, the one that arrives, too"
+        )
+        assert not _has_answer(connections[-1])
+        go_on.set()
+        statuses = [answer(connection).status for connection in connections]
+    assert statuses[-1] == 200
+    assert statuses.count(503) == 9
+
+
+def test_requests_that_have_ended_take_no_room() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    http = HttpServer(hello, listener, Settings(threads=2), RequestObserver())
+    stopped = threading.Event()
+    thread = threading.Thread(target=http.serve, args=[lambda: not stopped.is_set()])
+    thread.start()
+    server = Server(listener.getsockname()[1], Path("no log"))
+    try:
+        with ExitStack() as stack:
+            connections = [stack.enter_context(server.connected()) for _ in range(20)]
+            for number, connection in enumerate(connections):
+                request = (
+                    head("POST", "/x", Content_Length="300000", Connection="keep-alive") + b" " * 300_000
+                )
+                connection.sendall(request[: number * 20_000])
+            connections[-1].sendall(request[19 * 20_000 :])
+            eventually(lambda: http._arriving_bytes > 10**5 and http._body_bytes > 10**6, "all have arrived")
+            eventually(lambda: _has_answer(connections[-1]), "one is answered")
+        eventually(
+            lambda: http._arriving_bytes == http._waiting_bytes == http._body_bytes == 0, "none is left"
+        )
+    finally:
+        stopped.set()
+        thread.join(PATIENCE_SECONDS)
+
+
+def test_heads_of_too_many_fields_are_refused() -> None:
+    with serving(hello) as server:
+        fields = {f"X{number}": "a" for number in range(197)}
+        assert server.exchange("GET", "/x", **fields).status == 200
+        assert server.exchange("GET", "/x", **fields, Y="a").problem["status"] == 431
+
+
 def _has_answer(connection: socket.socket) -> bool:
     return bool(select.select([connection], [], [], 0.0)[0])
 
