@@ -5,7 +5,7 @@ from __future__ import annotations
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import DocumentFormat, DocumentHead, ReadContext
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
-from fll_hbase.sources import sql
+from fll_hbase.sources import derived_columns, sql
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 
@@ -39,7 +39,8 @@ class DocumentReader:
         document_format = head if isinstance(head, DocumentFormat) else head.format
         operations = None if isinstance(head, DocumentFormat) else head.operations
         context = ReadContext(self._native, self._columns, self._name_rules, namespace, now_ms, operations)
-        return document_format.read(raw, context)
+        with derived_columns.part():
+            return document_format.read(raw, context)
 
     def try_read(
         self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int

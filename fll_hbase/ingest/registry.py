@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.sources import cdap, datahub, dbt, openlineage, sql, strict_json
+from fll_hbase.sources import cdap, datahub, dbt, derived_columns, openlineage, sql, strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.sources.native.document import Reading
@@ -83,7 +83,8 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     Metadata in an event of a run is recorded with that run; only tags of fields, and the catalogue of the
     store that exported the event, are returned as metadata. Raises UnreadableDocument.
     """
-    reading = openlineage.read(event, rules=name_rules)
+    with derived_columns.part():
+        reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
         return ParsedDocument(metadata=reading.schemas, warnings=reading.warnings)
     return ParsedDocument((reading.event,), reading.later, reading.warnings, reading.statements)

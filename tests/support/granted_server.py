@@ -25,6 +25,12 @@ class GrantedServer:
         self._raw = RawServer(server.port, server.store.with_suffix(".log"))
         self._store = server.store
         self.port = server.port
+        self._server = server
+
+    def peak_memory_mb(self) -> int:
+        """The most memory that any worker has had, in MiB."""
+        statuses = (Path(f"/proc/{worker}/status").read_text() for worker in self._server.workers())
+        return max(int(status.split("VmHWM:")[1].split()[0]) for status in statuses) // 1024
 
     def token(self, *grants: tuple[Role, str], name: str = "somebody") -> str:
         """Create a token and return its text."""

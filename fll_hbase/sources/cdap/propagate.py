@@ -13,6 +13,7 @@ from fll_hbase.sources.cdap.pipeline_config import Role, Stage
 from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageLint, StageOperation, lint
+from fll_hbase.sources.derived_columns import counted, derive, inputs_weight
 
 _NAMES_SHOWN_MAX = 10
 
@@ -257,7 +258,7 @@ class StagePropagation:
         return tuple(
             Field(name, field.type if field.type and name == field.name else types.get(name, ""))
             for field in outputs
-            for name in records.get(field.name, (field.name,))
+            for name in (counted(records[field.name]) if field.name in records else (field.name,))
         )
 
     def _resolve_inputs(self, operation: StageOperation) -> tuple[InputField, ...]:
@@ -274,6 +275,7 @@ class StagePropagation:
                 operations = _list(origin.origin for origin in origins)
                 self._state.warn(operation.path, f"{detail}; taken from {operations}")
             influence, kind = stage_input.influence, stage_input.kind
+            derive(inputs_weight(len(origins)))
             inputs += (InputField(origin.origin, origin.name, influence, kind) for origin in origins)
         return tuple(inputs)
 

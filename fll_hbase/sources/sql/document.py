@@ -15,6 +15,7 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import ProgramRun, encode_details
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
+from fll_hbase.sources import derived_columns
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
@@ -88,7 +89,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     dialect = DIALECT_ALIASES.get(dialect, dialect)
     naming = _read_naming(top, namespace, dialect)
     sql = _read_sql(top)
-    with _turn(sql):
+    with _turn(sql), derived_columns.part():
         return _read_script(top, sql, run, naming, columns)
 
 
@@ -131,15 +132,17 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     declared in it, if all are known in order, for the queries that read the target. Raises UnreadableDocument
     for a text that is not exactly one query of the dialect, or with names that are too long, and TooLarge.
     """
-    with _turn(sql):
-        return _read_query(sql, dialect, target, verb, tables)
+    with _turn(sql), derived_columns.part() as part:
+        state = ScriptState(parse_script(sql, dialect), tables)
+        operations = _read_query(state, target, verb)
+        # The query may list as many as it has words.
+        part.keep(state.retained - len(sql.split()))
+        return operations
 
 
-def _read_query(sql: str, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
-    """Read a query as `read_query` does."""
-    script = parse_script(sql, dialect)
-    state = ScriptState(script, tables)
-    query = _only_query(script)
+def _read_query(state: ScriptState, target: Dataset, verb: str) -> ReadOperations:
+    """Read the query of a script as `read_query` does."""
+    tables, query = state.tables, _only_query(state.script)
     state.begin(query)
     state.fold_columns(query.tree)
     try:
@@ -169,7 +172,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
     Raises UnreadableDocument for a text that cannot be read, TooLarge, InvalidLineage if nothing is written.
     """
-    with _turn(sql):
+    with _turn(sql), derived_columns.part():
         state = ScriptState(parse_script(sql, dialect), tables)
         read_statements(state)
         return _to_lineage(state)

@@ -272,7 +272,7 @@ def test_the_sql_ends_with_the_time_of_its_request() -> None:
 def test_what_is_too_much_for_the_parser_is_read_once() -> None:
     """And not once more as a query alone, which it cannot be either."""
     (warning,) = openlineage.read(event(f"SELECT customer{'[0]' * 1_000} FROM orders", TOTALS)).warnings
-    assert "statement 1, line 1: has more than 200 words in a row" in warning.detail
+    assert "statement 1, line 1: has more than 100 words in a row" in warning.detail
 
 
 def test_tables_between_the_statements_of_a_script() -> None:

@@ -6,8 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
 from fll_hbase.sources.sql.queries.column_provenance import ColumnProvenance, ColumnSet, merge_columns
+
+LOOKED_UP_MAX = 500_000
+"""Columns of the catalogue that one document may need; each takes half a kilobyte."""
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
 """Returns the fields of a dataset in the catalogue, None for a dataset that is not in it."""
@@ -38,6 +42,7 @@ class TableSchemas:
         is_transient: Callable[[Dataset], bool] = lambda _: False,
     ) -> None:
         self.is_transient = is_transient
+        self._looked_up = 0
         self.naming = naming or DatasetNaming(namespace)
         self._namespace = namespace
         self._lookup = lookup
@@ -80,10 +85,16 @@ class TableSchemas:
         self._columns.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
-        """Return the schema of a table, looked up in the catalogue once; None if it has none."""
+        """Return the schema of a table, looked up in the catalogue once; None if it has none.
+
+        Raises TooManyColumns, and the errors of the lookup.
+        """
         if dataset not in self._schemas:
             # A lookup reads the store, so None is cached, too.
             names = self._lookup(dataset)
+            self._looked_up += len(names or ())
+            if self._looked_up > LOOKED_UP_MAX:
+                raise TooManyColumns(f"needs more than {LOOKED_UP_MAX:,} columns of the catalogue")
             self._schemas[dataset] = TableSchema(tuple(map(Field, names)), declared=False) if names else None
         return self._schemas[dataset]
 

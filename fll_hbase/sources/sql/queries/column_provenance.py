@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.sources.derived_columns import derive, inputs_weight
 
 IndirectInput: TypeAlias = tuple[DatasetField, str]
 """A field with an indirect influence, and the kind of that influence, e.g. `filter`."""
@@ -32,6 +33,11 @@ class ColumnProvenance:
     parts: Mapping[str, ColumnProvenance] = field(default_factory=dict)
     origin: DatasetField | None = None
     unknown: bool = False
+
+    @property
+    def inputs_weight(self) -> int:
+        """How many columns its inputs count as, see `derived_columns`."""
+        return inputs_weight(len(self.direct) + len(self.indirect))
 
 
 NamedColumn: TypeAlias = tuple[str, ColumnProvenance]
@@ -125,8 +131,10 @@ def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependenci
     parts = [part for part in dependencies if part.indirect or part.clauses or part.reads]
     if len(parts) == 1:
         return parts[0]
+    indirect: frozenset[IndirectInput] = frozenset().union(*(part.indirect for part in parts))
+    derive(inputs_weight(len(indirect)))
     return RowDependencies(
-        indirect=frozenset().union(*(part.indirect for part in parts)),
+        indirect=indirect,
         clauses=tuple(dict.fromkeys(clause for part in parts for clause in part.clauses))[:CLAUSES_MAX],
         reads=frozenset().union(*(part.reads for part in parts)),
     )
@@ -144,18 +152,24 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
     texts = dict.fromkeys(column.text for column in alternatives if column.text)
     # Columns share steps: identity compares them without walking their graphs.
     steps = {id(step[1]): step for column in alternatives for step in column.steps}
-    return ColumnProvenance(
+    merged = ColumnProvenance(
         direct=frozenset().union(*(column.direct for column in alternatives)),
         indirect=frozenset().union(*(column.indirect for column in alternatives)),
         text=truncate(" | ".join(texts)),
         steps=tuple(steps.values())[:STEPS_MAX],
         unknown=any(column.unknown for column in alternatives),
     )
+    derive(merged.inputs_weight)
+    return merged
 
 
 def all_fields(columns: ColumnSet) -> frozenset[DatasetField]:
     """Return all fields behind the listed columns, direct and indirect, each once."""
-    return frozenset(field for column in columns.values() for field, _ in as_indirect(column, ""))
+    # Copies of a column share its sets, each of which may have thousands of fields.
+    direct = {id(column.direct): column.direct for column in columns.values()}
+    indirect = {id(column.indirect): column.indirect for column in columns.values()}
+    others = ({field for field, _ in fields} for fields in indirect.values())
+    return frozenset[DatasetField]().union(*direct.values(), *others)
 
 
 def as_indirect(column: ColumnProvenance, kind: str) -> frozenset[IndirectInput]:

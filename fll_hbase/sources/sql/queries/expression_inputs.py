@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from fll_hbase.model.datasets import DatasetField
+from fll_hbase.sources.derived_columns import derive
 from fll_hbase.sources.sql.queries.column_provenance import (
     STEPS_MAX,
     UNKNOWN,
@@ -50,7 +51,9 @@ class ExpressionInputs:
         """Return the column that the expression computes, with `text` and its first STEPS_MAX steps."""
         steps = tuple(self.steps.items())[:STEPS_MAX]
         direct, indirect = frozenset(self.direct), frozenset(self.indirect)
-        return ColumnProvenance(direct, indirect, text, steps, unknown=self.unknown)
+        column = ColumnProvenance(direct, indirect, text, steps, unknown=self.unknown)
+        derive(column.inputs_weight)
+        return column
 
     def add_column(self, column: ColumnProvenance, kind: str, name: str = "") -> None:
         """Add a column that the expression refers to by `name`; with a `kind` all of it is indirect."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from fll_hbase.sources.derived_columns import counted, derive
 from fll_hbase.sources.sql.queries import pivots
 from fll_hbase.sources.sql.queries.column_provenance import (
     UNKNOWN,
@@ -64,6 +65,7 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
     if not names:
         return columns
     if columns.is_positional:
+        derive(len(columns.items))
         renamed = zip(names, columns.values(), strict=False)
         return ColumnSet((*renamed, *columns.items[len(names) :]), columns.fallback)
     script.warn(f"columns named {', '.join(names)}: which they are is not known; give them in `schema`")
@@ -163,7 +165,7 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
             return pivots.resolve_statement(apart, node)
         case exp.Subquery():
             add_source(apart, node.this)
-            items = tuple(item for source in apart.scope.sources for item in source.columns.items)
+            items = tuple(counted(item for source in apart.scope.sources for item in source.columns.items))
             return QueryResult(ColumnSet(items), apart.scope.dependencies)
         case exp.Values():
             return _resolve_values(resolver, node)

@@ -8,6 +8,7 @@ from itertools import product
 
 from sqlglot import exp
 
+from fll_hbase.sources.derived_columns import counted
 from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
@@ -77,8 +78,8 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
             "_".join((*value, alias) if alias else value),
             replace(column, indirect=column.indirect | key_inputs),
         )
-        for value in (values if is_listed else ())
-        for alias, column in _with_labels(aggregates)
+        for value in counted(values if is_listed else ())
+        for alias, column in counted(_with_labels(aggregates))
     ]
     is_complete = is_listed and (columns.is_complete or group is not None)
     return ColumnSet((*grouping, *pivoted), None, is_complete, is_complete)
@@ -116,7 +117,7 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     pivoted = [
         (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
         # The parser lists names value by value, with all aggregates of a value in a row.
-        for number, name in enumerate(names)
+        for number, name in enumerate(counted(names))
         for aggregate in (aggregates[number % len(aggregates)],)
     ]
     parts = (*node.expressions, *(fields if is_listed else _keys(fields)))

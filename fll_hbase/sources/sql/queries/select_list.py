@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from fll_hbase.sources.derived_columns import counted
 from fll_hbase.sources.sql.names.column_names import generated_name
 from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnFallback,
@@ -152,7 +153,7 @@ class SelectList:
 
     def _expand_star(self, star: exp.Star, table: list[str]) -> None:
         """Add the columns of a star to the list, see `_starred`."""
-        self._items += self._starred(star, table)
+        self._items += counted(self._starred(star, table))
 
     def _starred(self, star: exp.Star, table: list[str]) -> Iterator[NamedColumn]:
         """Yield the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.

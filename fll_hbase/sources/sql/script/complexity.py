@@ -10,6 +10,7 @@ its time, or more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token, TokenType
@@ -17,11 +18,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 TOKENS_MAX = 100_000
 """Tokens of a statement, which keep the parser busy for a second at most."""
 
-RUN_MAX = 200
+RUN_MAX = 100
 """Tokens in a row, with brackets for two, without one of _SEPARATORS."""
 
 PIPES_MAX = 50
 """Operators `|>`; the parser's time grows with the square of their number."""
+
+PIVOTED_MAX = 10_000
+"""Columns that the lists of a PIVOT make, one for each combination of their items; the parser makes all."""
 
 DEPTH_MAX = 100
 """Nesting of brackets; the parser's time grows with the square of it."""
@@ -37,9 +41,9 @@ _OPEN = {_T.L_PAREN, _T.L_BRACKET, _T.L_BRACE}
 _CLOSE = {_T.R_PAREN, _T.R_BRACKET, _T.R_BRACE}
 _SEPARATORS = {
     *(_T.COMMA, _T.AND, _T.OR, _T.PLUS, _T.DASH, _T.STAR, _T.SLASH, _T.DPIPE),
-    *(_T.UNION, _T.EXCEPT, _T.INTERSECT, _T.JOIN, _T.WHEN, _T.THEN, _T.PIPE_GT),
+    *(_T.UNION, _T.EXCEPT, _T.INTERSECT, _T.JOIN, _T.WHEN, _T.THEN, _T.INTO, _T.PIPE_GT),
 }
-_SELECT, _PIPE = _T.SELECT, _T.PIPE_GT
+_SELECT, _PIPE, _PIVOT = _T.SELECT, _T.PIPE_GT, _T.PIVOT
 _JOINS = {_T.JOIN, _T.STRAIGHT_JOIN}
 _CONDITIONS = {_T.ON, _T.USING}
 _UNCONDITIONAL = {_T.ARRAY, _T.CROSS, _T.NATURAL}
@@ -51,7 +55,29 @@ def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
     """Return what a statement has too much of, by bounds that keep the parser fast; "" if it has not."""
     if len(tokens) > TOKENS_MAX:
         return f"has more than {TOKENS_MAX:,} words and signs"
+    pivots = (number for number, token in enumerate(tokens) if token.token_type is _PIVOT)
+    if any(_pivoted(tokens, number + 1) > PIVOTED_MAX for number in pivots):
+        return f"a PIVOT makes more than {PIVOTED_MAX:,} columns"
     return _find_long_run(tokens) or _find_nesting(tokens, dialect)
+
+
+def _pivoted(tokens: Sequence[Token], start: int) -> int:
+    """Return how many columns a PIVOT makes at most, whose brackets begin at token `start`."""
+    # The items so far of each open bracket; those of a closed one belong to the product if it is a list.
+    items: list[int] = []
+    product = 1
+    for token in islice(tokens, start, None):
+        kind = token.token_type
+        if kind in _OPEN:
+            items.append(1)
+        elif not items:
+            break
+        elif kind is _T.COMMA:
+            items[-1] += 1
+        elif kind in _CLOSE:
+            closed = items.pop()
+            product *= closed if len(items) < 2 else 1
+    return product
 
 
 def _find_long_run(tokens: Sequence[Token]) -> str:

@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token
 
 from fll_hbase.runtime import deadline
 
-STEPS_PER_TOKEN, STEPS_MIN = 6, 2_000
+STEPS_PER_TOKEN, STEPS_MIN = 2, 2_000
 """Steps that a statement may take for each of its tokens, and one of any size."""
 _STEPS_PER_CHECK = 32
 """Steps, a millisecond at most, after which the deadline is looked at."""

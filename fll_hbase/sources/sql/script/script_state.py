@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.runtime.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
+from fll_hbase.sources.derived_columns import derive
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.parser import REPLACEMENT, Procedure, Script, Statement
@@ -58,7 +59,8 @@ class ScriptState:
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
     name in lower case, and `procedures` those
-    that the script creates; `call_depth` counts those being read. No warnings are added while `is_silent`.
+    that the script creates; `call_depth` counts those being read, `retained` the columns of all writes and
+    views. No warnings are added while `is_silent`.
     `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being
     read, `errors` are those of parts that are left out.
     """
@@ -79,6 +81,7 @@ class ScriptState:
     errors: ErrorList = field(default_factory=ErrorList)
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     call_depth: int = 0
+    retained: int = 0
     is_silent: bool = False
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
@@ -110,6 +113,8 @@ class ScriptState:
 
     def write(self, write: TableWrite) -> None:
         """Add a write, without invalid names; a write into a temporary table extends its columns instead."""
+        # Before their inputs are looked at.
+        self.keep(column for _, column in write.fields or ())
         checked = _with_valid_names(self, write)
         if checked is None:
             return
@@ -127,6 +132,12 @@ class ScriptState:
             ColumnSet(tuple(columns.items()), is_complete=write.fields is not None),
             view.dependencies | write.dependencies,
         )
+
+    def keep(self, columns: Iterable[ColumnProvenance]) -> None:
+        """Count columns that are needed behind the statement that makes them. Raises TooManyColumns."""
+        retained = sum(1 + column.inputs_weight for column in columns)
+        self.retained += retained
+        derive(retained)
 
     def procedure(self, name: str) -> Procedure | None:
         """Return the procedure of a name, whose qualifiers may be missing on either side; None if absent."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from sqlglot import exp
 
 from fll_hbase.runtime import deadline
+from fll_hbase.sources import derived_columns
+from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Rows, ScriptItem, Statement
 from fll_hbase.sources.sql.queries.column_provenance import GENERATED, QueryResult
 from fll_hbase.sources.sql.queries.query_results import (
@@ -129,13 +131,18 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     """Read a statement; if its tree lacks a part or is too deep, warn and drop its writes."""
-    start = len(script.writes)
+    start, retained = len(script.writes), script.retained
     script.begin(statement)
     if statement.caution:
         script.warn(f"{label}, {statement.caution}")
     try:
-        script.fold_columns(statement.tree)
-        _read_statement(open_resolver(script, _read_nested), label, statement.tree)
+        with derived_columns.part() as part:
+            script.fold_columns(statement.tree)
+            _read_statement(open_resolver(script, _read_nested), label, statement.tree)
+            # The statement may list as many as it has tokens.
+            part.keep(script.retained - retained - len(statement.tokens))
+    except TooManyColumns as error:
+        raise TooManyColumns(f"sql: {label} {error}; nothing was stored") from error
     except RecursionError:
         detail = "nested too deeply"
     except UnknownTarget as error:
