@@ -12,6 +12,7 @@ from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
 from fll_hbase.model.access import Role
 from fll_hbase.queries import acknowledgements
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
@@ -95,6 +96,7 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
 def record_events(query: dict[str, Any]) -> Response:
     """Record an array of events; an event that is refused does not stop the others.
 
+    An array that cannot be read within the time of the request is refused as a whole.
     After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last failed event then represents
     all from its index on. With `dryRun=true` nothing is stored, and the answer lists the events that would
     be refused.
@@ -105,7 +107,8 @@ def record_events(query: dict[str, Any]) -> Response:
         raise UnreadableDocument([FieldError("", detail)])
     budget = ErrorBudget(settings().batch_errors_max)
     with turn_of_batch():
-        documents = list(budget.take(_try_parse(event) for event in events))
+        with deadline.reading():
+            documents = list(budget.take(map(_try_parse, deadline.watched(events))))
         results = documents if query["dry_run"] else ingest_batch(documents)
     refused = {
         index: problems.problem_body(result)
@@ -125,8 +128,9 @@ def record_events(query: dict[str, Any]) -> Response:
 
 
 def _try_parse(event: object) -> ParsedDocument | LineageError:
-    """Return an event as a document, or the error that it has."""
+    """Return an event as a document, or the error that it has. Raises the errors of `deadline.reading`."""
     try:
         return parse_event(event, name_rules=reader().name_rules)
     except LineageError as error:
+        deadline.check_reading()
         return error

@@ -22,13 +22,16 @@ from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.model.access import Role
 from fll_hbase.queries import acknowledgements
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.batches import split_batches
 from fll_hbase.runtime.errors import (
     BatchStopped,
     ConfigurationError,
+    DeadlineExceeded,
     FieldError,
     LineageError,
     StoreUnavailable,
+    TooLarge,
 )
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
@@ -60,6 +63,8 @@ from .blueprint import (
 
 # A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000
+_QUICK_BYTES = 2**16
+"""A line of no more bytes is read without looking at the time, whatever is in it."""
 NATIVE = format_named("lineage")
 
 _NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
@@ -163,10 +168,17 @@ def _answer_lines(
 
 
 def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError:
-    """Return the document of a line, or its error."""
+    """Return the document of a line, or its error; a long line has the whole time of a request to be read."""
     if line.error is not None:
         return line.error
-    return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
+    if len(line.raw) <= _QUICK_BYTES:
+        return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
+    try:
+        with deadline.renewed(), deadline.reading():
+            return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
+    # Of this line alone: those before it may be recorded already.
+    except (DeadlineExceeded, TooLarge) as error:
+        return error
 
 
 def _record_batch(

@@ -13,6 +13,7 @@ import xxhash
 
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, type_of
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.json_types import Json
 
 VERSION = "1"
@@ -21,7 +22,7 @@ VERSION = "1"
 
 def checksum(operations: Iterable[Operation]) -> str:
     """Return 32 hex digits that identify the set of operations."""
-    return checksum_of_texts({operation.name: canonical(operation) for operation in operations})
+    return checksum_of_texts({item.name: canonical(item) for item in deadline.watched(operations)})
 
 
 def checksum_of_texts(texts: dict[str, str]) -> str:

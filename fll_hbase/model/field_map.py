@@ -27,6 +27,7 @@ from fll_hbase.model.operations import (
     inputs_of,
     outputs_of,
 )
+from fll_hbase.runtime import deadline
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,6 +115,7 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
     written = _WrittenFields(upstream)
     for write in writes:
         written.add(write)
+    deadline.check_reading()
     dropped = upstream.dropped(operations, used)
     dataset_wide = written.dataset_wide()
     sets, numbers = upstream.sets.extract({*dropped, *written.numbers(), *dataset_wide.values()})
@@ -148,7 +150,7 @@ class _UpstreamFields:
         }
         self._by_transform: dict[str, int] = {}
         # Topological order: the sets of all origins exist before a transform unites them.
-        for operation in topology.sort_operations(operations):
+        for operation in deadline.watched(topology.sort_operations(operations)):
             if isinstance(operation, Transform):
                 self._by_transform[operation.name] = self.union(operation.inputs)
 
@@ -211,7 +213,7 @@ class _WrittenFields:
         written = self._written.setdefault(write.destination, set())
         with_source = self._with_source.setdefault(write.destination, set())
         copied = self._copied.setdefault(write.destination, set())
-        for input_field in write.inputs:
+        for input_field in deadline.watched(write.inputs):
             if input_field.influence is Influence.INDIRECT:
                 # It decides which rows are written: one set for the dataset, not one for each field.
                 self._dataset_wide.setdefault(write.destination, []).append(input_field)
@@ -291,7 +293,7 @@ def _contains(ordered: Sequence[Any], item: object) -> bool:
 def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
     """Return, per operation, the names of its fields that are inputs of others."""
     used: dict[str, set[str]] = {}
-    for operation in operations:
+    for operation in deadline.watched(operations):
         for input_field in inputs_of(operation):
             used.setdefault(input_field.origin, set()).add(input_field.name)
     return used

@@ -10,6 +10,7 @@ from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.field_map import FieldMap, build_field_map
 from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage
 
 
@@ -46,6 +47,7 @@ def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) 
     if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
     # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).
+    deadline.check_reading()
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
     field_map = build_field_map(ordered)
     return FieldLineageInfo(
@@ -112,7 +114,7 @@ def _graph_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
 def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield an error for each operation with the name of an earlier one."""
     numbers: dict[str, int] = {}
-    for number, operation in enumerate(operations):
+    for number, operation in enumerate(deadline.watched(operations)):
         first = numbers.setdefault(operation.name, number)
         if first != number:
             detail = f"{operation.name!r} is also the name of operations.{first}; names are unique in a run"
@@ -122,7 +124,7 @@ def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
 def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield an error for each input whose origin is unknown or a Write."""
     is_write = {operation.name: isinstance(operation, Write) for operation in operations}
-    for number, operation in enumerate(operations):
+    for number, operation in enumerate(deadline.watched(operations)):
         for index, field in enumerate(inputs_of(operation)):
             path = f"operations.{number}.inputs.{index}"
             if field.origin not in is_write:

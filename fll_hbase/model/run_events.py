@@ -17,6 +17,7 @@ import msgspec
 
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import ProgramRun, State, encode_details
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import CorruptRow
 
 Shape = TypeVar("Shape")
@@ -265,7 +266,7 @@ def remap_all(mentions: Iterable[DatasetMention], positions: Sequence[int]) -> I
     """Return the mentions with their dataset indexes in another list; `positions` maps old to new ones."""
     if positions == list(range(len(positions))):
         return mentions
-    return [remap_positions(mention, positions) for mention in mentions]
+    return [remap_positions(mention, positions) for mention in deadline.watched(mentions)]
 
 
 def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> DatasetMention:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from fll_hbase.model.operations import Operation, inputs_of
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InvalidLineage
 
 
@@ -44,11 +45,11 @@ def cycles(origins: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
     """
     graph = _without_unknown(origins)
     visited: set[str] = set()
-    finished = [name for root in graph for name in _postorder(root, graph, visited)]
+    finished = [name for root in deadline.watched(graph) for name in _postorder(root, graph, visited)]
     consumers = _consumers(graph)
     visited = set()
     # Second pass of Kosaraju: over the reversed graph, beginning with the name that was finished last.
-    for root in reversed(finished):
+    for root in deadline.watched(finished[::-1]):
         component = list(_postorder(root, consumers, visited))
         # A single name is a component as well, but a cycle only if it is its own origin.
         if len(component) > 1 or (component and root in graph[root]):
@@ -58,7 +59,7 @@ def cycles(origins: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
 def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
     """Return the graph of operations: per name the names of those whose fields are its inputs."""
     origins: dict[str, set[str]] = {}
-    for operation in operations:
+    for operation in deadline.watched(operations):
         origins.setdefault(operation.name, set()).update(field.origin for field in inputs_of(operation))
     return origins
 
@@ -98,13 +99,16 @@ def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str])
 
 def _without_unknown(origins: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     """Return the graph with names sorted and without origins that are not names of it."""
-    return {name: {origin for origin in origins[name] if origin in origins} for name in sorted(origins)}
+    return {
+        name: {origin for origin in origins[name] if origin in origins}
+        for name in deadline.watched(sorted(origins))
+    }
 
 
 def _consumers(graph: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Return the graph reversed: by each name the names that have it as origin."""
     consumers: dict[str, list[str]] = {name: [] for name in graph}
-    for name, origins in graph.items():
+    for name, origins in deadline.watched(graph.items()):
         for origin in origins:
             consumers[origin].append(name)
     return consumers

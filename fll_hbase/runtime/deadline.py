@@ -22,6 +22,11 @@ from fll_hbase.runtime.errors import (
 
 T = TypeVar("T")
 
+ITEMS_PER_LOOK = 64
+"""Items between two looks at the deadline, where an item takes some microseconds."""
+
+# Not `Sized`, whose check takes three times as long.
+_SIZED = (list, tuple, dict)
 _ROUNDING_SECONDS = 0.005
 """Waits are rounded to milliseconds, so that one until the deadline may end just before it."""
 
@@ -128,6 +133,31 @@ def check() -> None:
     """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see `reading`, too."""
     if is_over():
         raise _over(_current.get())
+
+
+def check_reading() -> None:
+    """Raise as `check` does while a document is read, see `reading`; else do nothing."""
+    budget = _current.get()
+    if budget is not None and budget.reading_since is not None:
+        check()
+
+
+def watched(items: Iterable[T]) -> Iterable[T]:
+    """Return what a document may have many of; iterating it raises as `check_reading`, before ITEMS_PER_LOOK.
+
+    Queries use the same functions for what they have found: their time ends them elsewhere.
+    """
+    if isinstance(items, _SIZED) and len(items) < ITEMS_PER_LOOK:
+        return items
+    return _watched(items)
+
+
+def _watched(items: Iterable[T]) -> Iterator[T]:
+    """Yield the items; raise as `check_reading`, before the first and each ITEMS_PER_LOOK."""
+    for number, item in enumerate(items):
+        if not number % ITEMS_PER_LOOK:
+            check_reading()
+        yield item
 
 
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:

@@ -7,11 +7,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 from typing import Any, NoReturn
 
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 from fll_hbase.sources.validation import HALF, child_path
 
+_OBJECTS = count()
+"""Counts the objects of all texts; threads share it."""
+_OBJECTS_PER_LOOK = 1_024
 _HALF = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -86,6 +91,9 @@ def _unreadable(detail: str) -> UnreadableDocument:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object. Raises UnreadableDocument for a name given twice."""
+    # Of a text of 16 MB there may be millions.
+    if not next(_OBJECTS) % _OBJECTS_PER_LOOK:
+        deadline.check_reading()
     members = dict(pairs)
     # dict keeps the last of equal keys and other parsers the first: such a document is ambiguous.
     if len(members) < len(pairs):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.deadline import ITEMS_PER_LOOK
 from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 
 # Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
@@ -16,6 +18,9 @@ NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
 HALF = "holds half of a surrogate pair, which no UTF-8 has"
+
+LISTS_PER_LOOK = 8
+"""Lists and objects between two looks at the deadline; most have few parts."""
 
 # Characters of an unknown member that is compared with known ones, which takes the square of its length.
 _MEMBER_MAX = 64
@@ -31,6 +36,16 @@ class Validator:
         self.errors = ErrorList()
         self.warnings = ErrorList()
         self.refused = ErrorList()
+        self._lists = 0
+
+    def look(self, number: int) -> None:
+        """Raise as `deadline.check_reading`; before a first item (0) only for each LISTS_PER_LOOK-th call.
+
+        Called in each list and object, before each ITEMS_PER_LOOK: no document is read on after its time.
+        """
+        self._lists += not number
+        if number or not self._lists % LISTS_PER_LOOK:
+            deadline.check_reading()
 
     def error(self, path: str, detail: str) -> None:
         """Add an error at a JSON path. Raises UnreadableDocument with all errors if they are too many."""
@@ -138,8 +153,11 @@ class Part:
 
     def member_parts(self) -> Iterator[tuple[str, Part]]:
         """Yield name and part of each member of an object, in order; nothing for any other value."""
-        for name, value in self.members.items():
-            yield name, Part(self.validator, value, self.path_of(name))
+        validator, prefix = self.validator, self.path and f"{self.path}."
+        for number, (name, value) in enumerate(self.members.items()):
+            if not number % ITEMS_PER_LOOK:
+                validator.look(number)
+            yield name, Part(validator, value, f"{prefix}{name}")
 
     def error(self, detail: str, name: str = "") -> None:
         """Add an error about the value, or about a member. Raises UnreadableDocument if they are too many."""
@@ -225,8 +243,11 @@ class Part:
 
     def listed(self) -> Iterator[Part]:
         """Return the items of the value if it is an array, else none; adds no error."""
-        values = self.value if isinstance(self.value, list) else ()
-        return (Part(self.validator, value, self.path_of(number)) for number, value in enumerate(values))
+        validator, prefix = self.validator, self.path and f"{self.path}."
+        for number, value in enumerate(self.value if isinstance(self.value, list) else ()):
+            if not number % ITEMS_PER_LOOK:
+                validator.look(number)
+            yield Part(validator, value, f"{prefix}{number}")
 
     def text(self, name: str) -> str:
         """Return a string; "" if it is missing, null or empty, or with a warning if it is no valid string."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fll_hbase.model import topology
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.cdap.pipeline_config import Pipeline, Role, Stage
 from fll_hbase.sources.cdap.stage_operations import Kind
@@ -77,7 +78,7 @@ def _repeated_names(pipeline: Pipeline) -> Iterator[FieldError]:
 def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
     for stage in pipeline.stages:
         first: dict[str, str] = {}
-        for operation in stage.operations:
+        for operation in deadline.watched(stage.operations):
             if operation.has_unique_name:
                 path = first.setdefault(operation.name, operation.path)
                 if path != operation.path:

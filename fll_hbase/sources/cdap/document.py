@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fll_hbase.model import lineage
 from fll_hbase.model.operations import Operation
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources.cdap.dag import find_errors, stage_order
 from fll_hbase.sources.cdap.flatten_state import FlattenState
@@ -52,7 +53,7 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
 def _flatten(pipeline: Pipeline) -> tuple[list[Operation], ErrorList]:
     """Return the operations of a pipeline without errors, and warnings; raises TooLarge."""
     state = FlattenState(stage_order(pipeline))
-    for stage in state.order.stages:
+    for stage in deadline.watched(state.order.stages):
         propagate(state, stage)
     return state.operations(), state.warnings
 

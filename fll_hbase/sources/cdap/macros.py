@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap import record_schema
 from fll_hbase.sources.cdap.record_schema import FIELD_CHARS_MIN, InvalidSchema, Schema, TooManyFields
 from fll_hbase.sources.validation import Part
@@ -55,14 +56,18 @@ class Macros:
 
     def resolve(self, text: str) -> ResolvedText:
         """Replace every macro of a text."""
-        return ResolvedText(text) if "$" not in text else self._resolve(text, depth=0)
+        if len(text) > TEXT_CHARS_MAX and "$" in text:
+            return ResolvedText("", ("a text that is too long",))
+        return self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
         """Replace the macros of a text, the innermost first; those without a value become ""."""
+        if "$" not in text and "\\}" not in text:
+            return ResolvedText(text)
         stack = [_Macro()]
         unresolved: dict[str, None] = {}
         start = 0
-        for token in _TOKEN.finditer(text):
+        for token in deadline.watched(_TOKEN.finditer(text)):
             stack[-1].text.append(text[start : token.start()])
             start = token.end()
             if token[0] == "${":
@@ -94,7 +99,7 @@ class Macros:
         value = self._arguments.get(key, self._arguments.get(name, default if colon else None))
         if value is None or depth == DEPTH_MAX:
             return ResolvedText("", (key,))
-        return self._resolve(value, depth=depth + 1) if "$" in value else ResolvedText(value)
+        return self._resolve(value, depth=depth + 1)
 
     def _limit(self, text: str, unresolved: tuple[str, ...]) -> ResolvedText:
         """Return a resolved text, or "" and a note if it is too long or the texts are together."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fll_hbase.model.datasets import Field
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.plugin_properties import NotImplied
 from fll_hbase.sources.cdap.stage_operations import NameChange, StageOperation, rename_operation
 
@@ -29,9 +30,9 @@ def resolve_operations(
     may come from several operations, or a rule of names cannot be applied.
     """
     resolution = _Resolution(list(entering), records, is_complete=is_complete)
-    for operation in operations:
+    for operation in deadline.watched(operations):
         resolution.add(operation)
-    for name in schema:
+    for name in deadline.watched(schema):
         resolution.require(name)
     return resolution.finish()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
 from fll_hbase.sources.cdap.plugin_operations import PASSING_PLUGINS, PROPERTIES, implied_operations
 from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
@@ -69,10 +70,12 @@ def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
         return Pipeline((), ())
     reader = _ConfigReader(namespace, MacroValues(macros))
     items = list(config.items("stages", required=True))
-    stages = [reader.read_stage(item) for item in items]
+    stages = [reader.read_stage(item) for item in deadline.watched(items)]
     connections = tuple(readable(config.optional_items("connections"), _read_connection))
     # The stages that follow know the schema of a stage whose own is missing or unreadable.
-    schemas = {name: schema for item in items for name, schema in reader.read_input_schemas(item)}
+    schemas = {
+        name: schema for item in deadline.watched(items) for name, schema in reader.read_input_schemas(item)
+    }
     stages = [
         replace(stage, schema=schemas.get(stage.name)) if stage.schema is None else stage for stage in stages
     ]

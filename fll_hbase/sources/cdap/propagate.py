@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.flatten_state import FieldFlow, FlattenState, Origins
 from fll_hbase.sources.cdap.open_outputs import resolve_operations
 from fll_hbase.sources.cdap.pipeline_config import Role, Stage
@@ -137,7 +138,7 @@ class StagePropagation:
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
             self._add_implied_read()
         self._check()
-        for operation in stage.operations:
+        for operation in deadline.watched(stage.operations):
             self._apply(operation)
         if not stage.operations and stage.role in (Role.OTHER, Role.JOINER) and not self._inputs.is_first:
             self._apply_undeclared()
@@ -246,7 +247,7 @@ class StagePropagation:
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
         """Add outputs to the present fields, with `operation` as origin, or without an origin for ""."""
-        for field in outputs:
+        for field in deadline.watched(outputs):
             self.flow.add_field(field.name, (InputField(operation, field.name),) if operation else ())
             self._touched.add(field.name)
 
@@ -264,7 +265,7 @@ class StagePropagation:
     def _resolve_inputs(self, operation: StageOperation) -> tuple[InputField, ...]:
         """Return the inputs of an operation with their origins; warn of those without and leave them out."""
         inputs: list[InputField] = []
-        for stage_input in operation.inputs:
+        for stage_input in deadline.watched(operation.inputs):
             name = stage_input.name
             origins = self._inputs.origins(name)
             self._touched.update((name, *self.flow.records.get(name, ())))
@@ -305,7 +306,7 @@ class StagePropagation:
         """Add the WRITE of a sink without one: of the fields of its schema, else of all that reach it."""
         stage, flow = self._stage, self.flow
         names = stage.schema.types if stage.schema else flow.present
-        origins = {name: self._inputs.schema_origins(name) for name in names}
+        origins = {name: self._inputs.schema_origins(name) for name in deadline.watched(names)}
         inputs = tuple(origin for field_origins in origins.values() for origin in field_origins)
         self._state.limit.count_inputs(len(inputs))
         if missing := [name for name, field_origins in origins.items() if not field_origins]:
@@ -324,7 +325,7 @@ class StagePropagation:
             self._state.limit.count_inputs(len(inputs))
             drop = Transform(self._unique_name("drop"), "Not in the schema of the stage", inputs, ())
             self._state.add_operation(drop)
-        origins = {name: self._inputs.schema_origins(name) for name in schema.types}
+        origins = {name: self._inputs.schema_origins(name) for name in deadline.watched(schema.types)}
         unknown = [name for name in origins if not origins[name] and name not in flow.present]
         if unknown and self._inputs.is_first and len(flow.reads) == 1:
             self._warn(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import NAME_BYTES_MAX
@@ -101,7 +102,7 @@ class _Expansion:
             self.by_name.setdefault(name, record)
         if path:
             self.records[path] = {}
-        for member in fields:
+        for member in deadline.watched(fields):
             self._add_field(member, path, ancestors | {id(record)})
         # A record without fields is a field itself.
         if path and len(self.types) == count:

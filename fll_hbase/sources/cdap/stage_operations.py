@@ -8,6 +8,7 @@ from enum import Enum
 
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
@@ -118,7 +119,7 @@ def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], 
     result = StageLint()
     outputs: set[str] = set()
     unused: dict[str, list[str]] = {}
-    for operation in operations:
+    for operation in deadline.watched(operations):
         for name in operation.input_names:
             if name not in outputs and not is_available(name):
                 result.unknown_inputs.setdefault(name, []).append(operation.name)

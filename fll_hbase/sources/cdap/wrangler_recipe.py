@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from fll_hbase.model.datasets import Field
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.plugin_properties import QUOTED, NotImplied, Properties, expression_names
 from fll_hbase.sources.cdap.stage_operations import NameChange, StageInput, StageOperation
 
@@ -64,7 +65,7 @@ def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
     if not directives:
         raise NotImplied("without `directives`")
     variables = {words[0] for verb, words, _ in directives if verb.endswith("-variable") and words}
-    for verb, words, rest in directives:
+    for verb, words, rest in deadline.watched(directives):
         if verb == "set-column" and len(words) > 1:
             yield _set_column(properties, words[0], rest, variables)
         elif verb == "set-headers" and words:
@@ -78,10 +79,10 @@ def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
 
 def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
     """Yield the verb of each directive, its words without quotes and colons, and the text behind the verb."""
-    for line in map(str.strip, recipe.splitlines()):
+    for line in map(str.strip, deadline.watched(recipe.splitlines())):
         if line[:1] in ("", "#", "/"):
             continue
-        for text in _split(line):
+        for text in deadline.watched(_split(line)):
             verb, _, rest = text.strip().partition(" ")
             # The older names of two directives have two words.
             if verb == "set" and rest.split(" ")[0] in ("column", "columns"):

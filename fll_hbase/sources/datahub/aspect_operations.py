@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation
 
 # A derivation may have hundreds of outputs; the name only has to be recognised by a reader.
@@ -36,7 +37,7 @@ def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> Parsed
     reads = _reads(edges, flow.names)
     # A dataset may have two READs; inputs refer to the one that outputs fields.
     flow.reads = {read.source: read.name for read in reads if read.outputs}
-    for derivation in derivations:
+    for derivation in deadline.watched(derivations):
         flow.derive(derivation)
     destinations = edges.destinations | {
         downstream.dataset for entry in derivations for downstream in entry.downstreams
@@ -52,7 +53,7 @@ def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> Parsed
             "",
             _inputs([*flow.written.get(dataset_written, ()), *shaping]),
         )
-        for dataset_written in sorted(destinations)
+        for dataset_written in deadline.watched(sorted(destinations))
     ]
     return ParsedOperations((*reads, *flow.transforms, *writes), flow.confidences)
 
@@ -65,7 +66,7 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
     """
     used: dict[Dataset, set[str]] = {}
     blind: set[Dataset] = set(edges.sources)
-    for derivation in edges.derivations:
+    for derivation in deadline.watched(edges.derivations):
         blind.update(derivation.dataset_upstreams)
         for upstream in derivation.upstreams:
             if derivation.downstreams:
@@ -77,9 +78,10 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
         used.setdefault(constraint.dataset, set()).add(constraint.name)
     reads = [
         Read(names.assign(f"read {dataset}"), "", dataset, "", tuple(Field(name) for name in sorted(fields)))
-        for dataset, fields in sorted(used.items())
+        for dataset, fields in deadline.watched(sorted(used.items()))
     ]
-    for dataset in sorted(dataset for dataset in blind if dataset not in used or dataset in whole_datasets):
+    whole = sorted(dataset for dataset in blind if dataset not in used or dataset in whole_datasets)
+    for dataset in deadline.watched(whole):
         # Used by fields and as a whole: only a READ without fields keeps it related with unknown fields.
         name = names.assign(f"read {dataset} as a whole" if dataset in used else f"read {dataset}")
         reads.append(Read(name, "", dataset, "", ()))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
 from fll_hbase.sources.datahub.proposal import without_nulls
@@ -230,5 +231,5 @@ def _newest_ms(holders: list[Part]) -> int:
         is_set = without_nulls(stamp).get("time", 0) != 0
         return stamp.integer("time", below=START_LIMIT_MS) if is_set else 0
 
-    stamps = (holder.member(name, {}) for holder in holders for name in _STAMPS)
+    stamps = (holder.member(name, {}) for holder in deadline.watched(holders) for name in _STAMPS)
     return max(readable(stamps, read), default=0)

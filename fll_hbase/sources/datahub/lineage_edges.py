@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.runtime import deadline
 
 _T = TypeVar("_T", Dataset, DatasetField)
 
@@ -52,7 +53,7 @@ class AspectLineage:
 def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
     """Sort entries, and merge those with equal downstreams, operation and query."""
     grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
-    for each_of in derivations:
+    for each_of in deadline.watched(derivations):
         # A patch adds the upstreams of one derivation one by one.
         key = each_of.downstreams, each_of.operation, each_of.query
         grouped.setdefault(key, []).append(each_of)
@@ -64,7 +65,7 @@ def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
             # A merged derivation is as certain as its least certain part.
             confidence=min(entry.confidence for entry in entries),
         )
-        for key, entries in sorted(grouped.items(), key=lambda item: item[0])
+        for key, entries in deadline.watched(sorted(grouped.items(), key=lambda item: item[0]))
     )
 
 

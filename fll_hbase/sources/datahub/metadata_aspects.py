@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
 from fll_hbase.sources.datahub.proposal import without_nulls
@@ -61,12 +62,12 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
     names: dict[Dataset, set[str]] = {}
     for field in edges.fields:
         names.setdefault(field.dataset, set()).add(field.name)
-    for derivation in edges.derivations:
+    for derivation in deadline.watched(edges.derivations):
         for field in (*derivation.downstreams, *derivation.upstreams):
             # No pair of fields expresses such an entry, but its fields exist.
             if derivation.dataset_upstreams or not derivation.downstreams:
                 names.setdefault(field.dataset, set()).add(field.name)
-    for dataset, fields in sorted(names.items()):
+    for dataset, fields in deadline.watched(sorted(names.items())):
         yield DatasetMetadata(dataset, tuple(Field(name) for name in sorted(fields)))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, without_nulls
 from fll_hbase.sources.validation import Part
@@ -25,7 +26,9 @@ _PARTS = ("DatabaseName", "SchemaName", "TableName")
 
 def is_query_parser_output(document: object) -> bool:
     """Return whether a document is a pair, or a list with at least one pair."""
-    return _is_pair(document) or (isinstance(document, list) and any(map(_is_pair, document)))
+    return _is_pair(document) or (
+        isinstance(document, list) and any(map(_is_pair, deadline.watched(document)))
+    )
 
 
 def proposals(document: Part) -> Iterator[Proposal]:

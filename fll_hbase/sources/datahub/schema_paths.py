@@ -13,7 +13,8 @@ VERSION = "[version=2.0]"
 KEY = "[key=True]"
 KEY_FIELDS = "[key]"
 _TYPE = "[type=unknown]"
-_TOKEN = re.compile(r"(?:^|\.)\[(?:version|key|type)=[^\]]*\](?=\.|$)")
+# No bracket inside a step: else each of many that do not end would be searched to the end of the path.
+_TOKEN = re.compile(r"(?:^|\.)\[(?:version|key|type)=[^\[\]]*\](?=\.|$)")
 
 
 def field_name(path: str) -> str:

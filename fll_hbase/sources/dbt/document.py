@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.artifact import (
@@ -143,7 +144,7 @@ def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Ite
 
     The identifier of a source, where it differs, is an alias.
     """
-    for node in project.nodes.values():
+    for node in deadline.watched(project.nodes.values()):
         fields = catalog.get(node.unique_id, node.fields)
         aliases: tuple[Dataset, ...] = ()
         # Spelling alone is no alias: databases change the case of unquoted names.

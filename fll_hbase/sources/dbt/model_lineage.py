@@ -10,6 +10,7 @@ from itertools import islice
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InputError, TooLarge
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.manifest import EPHEMERAL, Node, SnapshotConfig
@@ -87,7 +88,7 @@ def build_tables(
         return list(dict.fromkeys([*names, *(columns(dataset) or ())])) or None
 
     tables = sql.TableSchemas(namespace, complete, lookup)
-    for node in nodes.values():
+    for node in deadline.watched(nodes.values()):
         # Ephemeral models are CTEs in compiled SQL; no table has their name.
         if node.materialization != EPHEMERAL:
             tables.add_alias(node.relation, node.name)
@@ -155,8 +156,8 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
     """Build a TRANSFORM without inputs for each known column of a seed, and the WRITE."""
     dataset = project.dataset(node)
     schema = project.tables.schema(dataset)
-    fields = schema.fields if schema else ()
-    fills = [Transform(f"{node.name}.{field.name}", "", (), (field,)) for field in dict.fromkeys(fields)]
+    fields = deadline.watched(dict.fromkeys(schema.fields if schema else ()))
+    fills = [Transform(f"{node.name}.{field.name}", "", (), (field,)) for field in fields]
     inputs = tuple(InputField(fill.name, fill.outputs[0].name) for fill in fills)
     return [*fills, Write(f"write {node.name}", f"{_verb(node)} {node.file}".strip(), dataset, "", inputs)]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.dbt.artifact import MANIFEST, RUN_RESULTS
 from fll_hbase.sources.dbt.manifest import Manifest, Node
@@ -94,7 +95,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
     """Return all unique ids, each after its dependencies; those in or after a circle last, with a warning."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
-    for unique_id, node in nodes.items():
+    for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
     try:
         sorter.prepare()
@@ -120,7 +121,7 @@ def build_runs(
     validator.name(invocation.id, f"{invocation.path}.metadata.invocation_id", bytes_max=ID_BYTES_MAX)
     # In this order the SQL of a node finds the columns of its upstream nodes.
     # Over all nodes, since a dependency may lead through one that was skipped.
-    for unique_id in dependency_order(validator, manifest.nodes):
+    for unique_id in deadline.watched(dependency_order(validator, manifest.nodes)):
         result = invocation.results.get(unique_id)
         if result is None or not manifest.nodes[unique_id].is_built:
             continue

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from fll_hbase.model import lineage
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ERRORS_COUNTED_MAX, ErrorList, FieldError, InvalidLineage
 
 
@@ -32,7 +33,7 @@ def _names(items: list[Any]) -> set[str]:
 
 def _find_errors(operations: list[dict[str, Any]], names: set[str]) -> Iterator[FieldError]:
     """Yield an error for each input, by its path, whose origin is a text that is not among `names`."""
-    for number, operation in enumerate(operations):
+    for number, operation in enumerate(deadline.watched(operations)):
         for index, field in enumerate(_inputs(operation)):
             origin = field.get("origin") if isinstance(field, dict) else None
             if isinstance(origin, str) and origin not in names:

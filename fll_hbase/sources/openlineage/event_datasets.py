@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TypeAlias
 
 from fll_hbase.model import run_events
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
+from fll_hbase.runtime import deadline
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import column_lineage
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
@@ -61,8 +63,8 @@ class DatasetCollector:
         self._doubles_directories = SPARK in producer
         self._producer = producer
         self._listed: list[_ListedDataset] = []
-        # Those whose schemas apply: of a statement about an input, all datasets of the event.
-        self._with_schemas = self._listed
+        # Of a statement about an input: those of all datasets of the event.
+        self._known_paths: dict[Name, dict[str, str]] | None = None
         self._indexes: dict[Name, int] = {}
         self._read_without_fields: set[Name] = set()
         self._names_without_namespace: set[str] = set()
@@ -108,13 +110,12 @@ class DatasetCollector:
 
     def mentions(self) -> tuple[DatasetMention, ...]:
         """Return a mention of each dataset read or written, duplicates merged, ordered as `dataset_names`."""
-        merged: dict[tuple[Name, bool], DatasetMention] = {}
+        listed: dict[tuple[Name, bool], list[DatasetMention]] = {}
         # All schemas first: lineage of one dataset may name nested fields of another.
-        paths = self._paths()
-        for dataset in self._listed:
-            mention = self._mention(dataset, paths)
-            key = dataset.name, dataset.written
-            merged[key] = _merge_mentions(merged[key], mention) if key in merged else mention
+        paths = self._paths() if self._known_paths is None else self._known_paths
+        for dataset in deadline.watched(self._listed):
+            listed.setdefault((dataset.name, dataset.written), []).append(self._mention(dataset, paths))
+        merged = {key: _merge_mentions(mentions) for key, mentions in deadline.watched(listed.items())}
         # A dataset that only a facet names is read, too, though `inputs` does not list it.
         for name in self._read_without_fields - {name for name, written in merged if not written}:
             merged[name, False] = DatasetMention(self._index_of(name), False)
@@ -134,9 +135,10 @@ class DatasetCollector:
             if not dataset.written and any(lineage.members for _, lineage in dataset.lineages):
                 item = _ListedDataset(dataset.name, True, dataset.fields, dataset.lineages)
                 stated.setdefault(dataset.name, []).append(item)
-        for listed in stated.values():
+        paths = self._paths() if stated else {}
+        for listed in deadline.watched(stated.values()):
             collector = DatasetCollector(self._rules, producer=self._producer, namespace=self._namespace)
-            collector._listed, collector._with_schemas = listed, self._listed
+            collector._listed, collector._known_paths = listed, paths
             collector._names_without_namespace = self._names_without_namespace
             yield collector
 
@@ -301,7 +303,7 @@ class DatasetCollector:
     def _paths(self) -> dict[Name, dict[str, str]]:
         """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""
         nested_paths: dict[Name, dict[str, str]] = {}
-        for dataset in self._with_schemas:
+        for dataset in deadline.watched(self._listed):
             fields = dataset.fields or {}
             nested = {path.replace("/", "."): path for path in fields if "/" in path}
             nested_paths.setdefault(dataset.name, {}).update(
@@ -311,23 +313,26 @@ class DatasetCollector:
         return nested_paths
 
 
-def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMention:
-    """Merge two entries of one dataset: union of lists, the greater of texts. Commutative."""
-    silent = first.columns is None and second.columns is None
-    fields = dict(sorted((*(first.fields or ()), *(second.fields or ()))))
+def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
+    """Merge all mentions of one dataset: union of lists, the greater of texts. Their order has no effect."""
+    first, *others = mentions
+    if not others:
+        return first
+    schemas = [mention.fields for mention in mentions if mention.fields is not None]
+    columns = [mention.columns for mention in mentions if mention.columns is not None]
+    # Of two types of a field the greater one.
+    fields = dict(sorted(chain.from_iterable(schemas)))
     return DatasetMention(
         dataset_index=first.dataset_index,
         written=first.written,
-        fields=None if first.fields is None and second.fields is None else tuple(sorted(fields.items())),
-        columns=None if silent else _merge_columns([first.columns or (), second.columns or ()]),
-        dataset_inputs=tuple(sorted({*first.dataset_inputs, *second.dataset_inputs})),
-        aliases=tuple(sorted({*first.aliases, *second.aliases})),
+        fields=tuple(sorted(fields.items())) if schemas else None,
+        columns=_merge_columns(columns) if columns else None,
+        dataset_inputs=tuple(sorted({item for mention in mentions for item in mention.dataset_inputs})),
+        aliases=tuple(sorted({alias for mention in mentions for alias in mention.aliases})),
         # max only makes the result independent of the order; one event seldom has two values.
-        lifecycle=max(first.lifecycle, second.lifecycle),
-        previous=max(first.previous or ("", ""), second.previous or ("", ""))
-        if first.previous or second.previous
-        else None,
-        description=max(first.description, second.description),
+        lifecycle=max(mention.lifecycle for mention in mentions),
+        previous=max((mention.previous for mention in mentions if mention.previous), default=None),
+        description=max(mention.description for mention in mentions),
     )
 
 
@@ -343,5 +348,6 @@ def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColum
     for column in (column for columns in lists for column in columns):
         inputs.setdefault(column.name, set()).update(column.inputs)
     return tuple(
-        OutputColumn(name, tuple(sorted(column_inputs))) for name, column_inputs in sorted(inputs.items())
+        OutputColumn(name, tuple(sorted(column_inputs)))
+        for name, column_inputs in deadline.watched(sorted(inputs.items()))
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources.cdap import stage_operations
-from fll_hbase.sources.cdap.macros import DEPTH_MAX, Macros, ResolvedText
+from fll_hbase.sources.cdap.macros import DEPTH_MAX, TEXT_CHARS_MAX, Macros, ResolvedText
 from fll_hbase.sources.cdap.record_schema import InvalidSchema, TooManyFields, describe_type, parse_schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageInput, StageOperation
 
@@ -83,7 +83,15 @@ class TestMacros:
         resolved = Macros(ARGUMENTS).resolve(text)
         assert resolved == Macros(ARGUMENTS).resolve(text)
         if "$" not in text:
-            assert resolved == ResolvedText(text)
+            assert resolved == ResolvedText(text.replace("\\}", "}"))
+
+    def test_an_escaped_brace_is_a_brace_also_without_macros(self) -> None:
+        assert Macros({"a": "x\\}"}).resolve("\\}") == ResolvedText("}")
+        assert Macros({"a": "x\\}"}).resolve("${a}") == ResolvedText("x}")
+
+    def test_a_text_that_is_too_long_is_not_taken_apart(self) -> None:
+        resolved = Macros({}).resolve("${" * TEXT_CHARS_MAX)
+        assert (resolved.text, resolved.unresolved) == ("", ("a text that is too long",))
 
 
 class TestSchemas:
