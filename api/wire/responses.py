@@ -40,7 +40,7 @@ _NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
 """The policy of an answer that has none of its own: it loads nothing, and is embedded nowhere."""
 
 _SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
-_PATH_PARAM = re.compile(r"<(?:[^:>]*:)?([^>]*)>")
+_PATH_PARAM = re.compile(r"<(?:[^<:>]*:)?([^<>]*)>")
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 

@@ -37,7 +37,7 @@ class Gaps:
 
 
 def _reading(name: str, size_bytes: int) -> Callable[[], None]:
-    """What reads a document of that size; it may be refused for what is in it."""
+    """Return a function that reads a document of that size, which may be refused for what is in it."""
     document_format, build = DOCUMENTS[name]
     raw = json.dumps(build(size_bytes)).encode()
     reader = DocumentReader(columns=lambda _: None)

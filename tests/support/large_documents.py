@@ -14,7 +14,7 @@ DOCUMENTS: dict[str, tuple[str, Document]] = {}
 """By name: the format, and what builds a document with about that many bytes."""
 
 
-def _of(document_format: str) -> Callable[[Document], Document]:
+def _format(document_format: str) -> Callable[[Document], Document]:
     def register(build: Document) -> Document:
         DOCUMENTS[build.__name__.removeprefix("_")] = document_format, build
         return build
@@ -39,7 +39,7 @@ def _proposal(aspect: str, value: Json, *, urn: str = _table("t"), change: str =
     return {"entityUrn": urn, "changeType": change, "aspectName": aspect, "aspect": {"json": value}}
 
 
-@_of("datahub")
+@_format("datahub")
 def _proposals(size: int) -> Json:
     return _many(
         lambda n: _proposal(
@@ -49,7 +49,7 @@ def _proposals(size: int) -> Json:
     )
 
 
-@_of("datahub")
+@_format("datahub")
 def _derivations(size: int) -> Json:
     entries = _many(
         lambda n: {"upstreams": [_column("s", f"c{n}")], "downstreams": [_column("t", f"c{n}")]}, size
@@ -57,13 +57,13 @@ def _derivations(size: int) -> Json:
     return _proposal("upstreamLineage", {"upstreams": [], "fineGrainedLineages": entries})
 
 
-@_of("datahub")
+@_format("datahub")
 def _inputs_of_one_field(size: int) -> Json:
     entry = {"upstreams": _many(lambda n: _column("s", f"c{n}"), size), "downstreams": [_column("t", "x")]}
     return _proposal("upstreamLineage", {"upstreams": [], "fineGrainedLineages": [entry]})
 
 
-@_of("datahub")
+@_format("datahub")
 def _fields_of_a_chart(size: int) -> Json:
     fields = _many(
         lambda n: {"schemaFieldUrn": _column("s", f"c{n}"), "schemaField": {"fieldPath": f"x{n}"}}, size
@@ -71,25 +71,25 @@ def _fields_of_a_chart(size: int) -> Json:
     return _proposal("inputFields", {"fields": fields}, urn="urn:li:chart:(looker,a)")
 
 
-@_of("datahub")
+@_format("datahub")
 def _fields_of_a_schema(size: int) -> Json:
     fields = _many(lambda n: {"fieldPath": f"[version=2.0].[type=int].f{n}", "nativeDataType": "int"}, size)
     return _proposal("schemaMetadata", {"fields": fields})
 
 
-@_of("datahub")
+@_format("datahub")
 def _steps_of_a_path(size: int) -> Json:
     path = "[version=2.0]" + ".[type=a" * (size // 8)
     return _proposal("schemaMetadata", {"fields": [{"fieldPath": path, "nativeDataType": "int"}]})
 
 
-@_of("datahub")
+@_format("datahub")
 def _patches(size: int) -> Json:
     edges = _many(lambda n: {"op": "add", "path": f"/upstreams/{_table(f's{n}')}", "value": {}}, size)
     return _proposal("upstreamLineage", edges, change="PATCH")
 
 
-@_of("datahub")
+@_format("datahub")
 def _pairs(size: int) -> Json:
     return _many(
         lambda n: [
@@ -100,13 +100,13 @@ def _pairs(size: int) -> Json:
     )
 
 
-@_of("datahub")
+@_format("datahub")
 def _commas_of_a_urn(size: int) -> Json:
     urn = "urn:li:dataset:(urn:li:dataPlatform:h," + "a," * (size // 2) + "!"
     return _proposal("upstreamLineage", {"upstreams": [{"dataset": urn}]})
 
 
-@_of("datahub")
+@_format("datahub")
 def _empty_objects(size: int) -> Json:
     return [{}] * (size // 4)
 
@@ -125,44 +125,44 @@ def _dataset(name: str, **facets: Json) -> Json:
     return {"namespace": "n", "name": name, "facets": facets}
 
 
-def _made_of(source: str, field: str) -> Json:
+def _derived_from(source: str, field: str) -> Json:
     return {"fields": {"a": {"inputFields": [{"namespace": "n", "name": source, "field": field}]}}}
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _schema(size: int) -> Json:
     fields = _many(lambda n: {"name": f"f{n}", "type": "int"}, size)
     return _event(outputs=[_dataset("t", schema={"fields": fields})])
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _columns(size: int) -> Json:
-    fields = dict(_many(lambda n: (f"f{n}", _made_of("s", f"g{n}")["fields"]["a"]), size))
+    fields = dict(_many(lambda n: (f"f{n}", _derived_from("s", f"g{n}")["fields"]["a"]), size))
     return _event(outputs=[_dataset("t", columnLineage={"fields": fields})])
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _inputs_of_one_column(size: int) -> Json:
     inputs = _many(lambda n: {"namespace": "n", "name": "s", "field": f"g{n}"}, size)
     return _event(outputs=[_dataset("t", columnLineage={"fields": {"x": {"inputFields": inputs}}})])
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _outputs(size: int) -> Json:
-    return _event(outputs=_many(lambda n: _dataset(f"t{n}", columnLineage=_made_of(f"s{n}", "b")), size))
+    return _event(outputs=_many(lambda n: _dataset(f"t{n}", columnLineage=_derived_from(f"s{n}", "b")), size))
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _inputs_with_lineage(size: int) -> Json:
-    return _event(inputs=_many(lambda n: _dataset(f"t{n}", columnLineage=_made_of(f"s{n}", "b")), size))
+    return _event(inputs=_many(lambda n: _dataset(f"t{n}", columnLineage=_derived_from(f"s{n}", "b")), size))
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _one_output_again_and_again(size: int) -> Json:
     return _event(outputs=_many(lambda n: _dataset("t", schema={"fields": [{"name": f"f{n}"}]}), size))
 
 
-@_of("openlineage")
+@_format("openlineage")
 def _symlinks_and_tags(size: int) -> Json:
     links = _many(lambda n: {"namespace": "n", "name": f"t{n}"}, size // 2)
     tags = _many(lambda n: {"field": f"f{n}", "key": "k", "value": "true"}, size // 2)
@@ -182,7 +182,7 @@ def _pipeline(*middle: Json, schema: Json | None = None) -> Json:
     }
     stages = [first, *middle, {"name": "last", "plugin": {"name": "x", "type": "batchsink"}}]
     names = [stage["name"] for stage in stages]
-    connections = [{"from": one, "to": other} for one, other in pairwise(names)]
+    connections = [{"from": origin, "to": target} for origin, target in pairwise(names)]
     return {"run": RUN, "config": {"stages": stages, "connections": connections}}
 
 
@@ -190,17 +190,17 @@ def _transform(name: str, **members: Json) -> Json:
     return {"name": name, "plugin": {"name": "x", "type": "transform"}, **members}
 
 
-@_of("pipelines")
+@_format("pipelines")
 def _stages(size: int) -> Json:
     return _pipeline(*_many(lambda n: _transform(f"s{n}"), size // 2))
 
 
-@_of("pipelines")
+@_format("pipelines")
 def _fields_of_a_stage(size: int) -> Json:
     return _pipeline(_transform("s"), schema=_many(lambda n: {"name": f"a{n}", "type": "int"}, size))
 
 
-@_of("pipelines")
+@_format("pipelines")
 def _operations_of_a_stage(size: int) -> Json:
     operations = _many(
         lambda n: {"name": f"o{n}", "type": "TRANSFORM", "inputFields": ["a"], "outputFields": ["a"]}, size
@@ -208,13 +208,13 @@ def _operations_of_a_stage(size: int) -> Json:
     return _pipeline(_transform("s", operations=operations))
 
 
-@_of("pipelines")
+@_format("pipelines")
 def _directives(size: int) -> Json:
     recipe = {"directives": "set-column :a a+1\n" * (size // 18)}
     return _pipeline({"name": "s", "plugin": {"name": "Wrangler", "type": "transform", "properties": recipe}})
 
 
-@_of("pipelines")
+@_format("pipelines")
 def _macros(size: int) -> Json:
     document = _pipeline()
     document["config"]["stages"][0]["plugin"]["properties"] = {"referenceName": "${" * (size // 2)}
@@ -244,23 +244,23 @@ def _node(name: str, **members: Json) -> Json:
     }
 
 
-@_of("dbt")
+@_format("dbt")
 def _models(size: int) -> Json:
     return _manifest(dict(_many(lambda n: (f"model.p.m{n}", _node(f"m{n}")), size)))
 
 
-@_of("dbt")
+@_format("dbt")
 def _columns_of_a_seed(size: int) -> Json:
     columns = dict(_many(lambda n: (f"c{n}", {"name": f"c{n}"}), size))
     return _manifest({"seed.p.x": _node("x", resource_type="seed", columns=columns)})
 
 
-@_of("dbt")
+@_format("dbt")
 def _quotes_of_a_relation(size: int) -> Json:
     return _manifest({"model.p.m": _node("m", relation_name="[" * size)})
 
 
-@_of("lineage")
+@_format("lineage")
 def _chain(size: int) -> Json:
     source, field = {"namespace": "n", "name": "s"}, [{"name": "a"}]
     steps = _many(
@@ -278,11 +278,11 @@ def _chain(size: int) -> Json:
     return {"run": RUN, "operations": [read, *steps, write]}
 
 
-@_of("lineage")
+@_format("lineage")
 def _wrong_operations(size: int) -> Json:
     return {"run": RUN, "operations": _many(lambda n: {"type": "TRANSFORM", "number": n}, size)}
 
 
-@_of("lineage")
+@_format("lineage")
 def _nested(size: int) -> Json:
     return {"run": RUN, "operations": [[[[{"a": []}]]]] * (size // 18)}

@@ -17,7 +17,7 @@ CHARACTERS_MAX = 100_000
 UNKNOWN_DIALECT = "postgres"
 """Dialect of a database that the parser does not know: most are close to the standard, as Postgres is."""
 
-_PART = re.compile(r'"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^."`\[\]]+')
+_PART = re.compile(r'"(?:[^"]++|"")*+"|`[^`]*`|\[[^\[\]]*\]|[^."`\[\]]+')
 """A part of a name: a dot in quotes separates nothing."""
 
 Parts = tuple[str, ...]

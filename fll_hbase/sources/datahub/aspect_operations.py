@@ -80,8 +80,8 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
         Read(names.assign(f"read {dataset}"), "", dataset, "", tuple(Field(name) for name in sorted(fields)))
         for dataset, fields in deadline.watched(sorted(used.items()))
     ]
-    whole = sorted(dataset for dataset in blind if dataset not in used or dataset in whole_datasets)
-    for dataset in deadline.watched(whole):
+    without_fields = sorted(dataset for dataset in blind if dataset not in used or dataset in whole_datasets)
+    for dataset in deadline.watched(without_fields):
         # Used by fields and as a whole: only a READ without fields keeps it related with unknown fields.
         name = names.assign(f"read {dataset} as a whole" if dataset in used else f"read {dataset}")
         reads.append(Read(name, "", dataset, "", ()))

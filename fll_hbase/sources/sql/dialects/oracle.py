@@ -12,7 +12,7 @@ from fll_hbase.sources.sql.script.statement_tokens import keyword, new_token, ou
 _T = TokenType
 # A line that ends with `;` is rather one of a block of PL/SQL, such as `col NUMBER;` or `EXIT WHEN x;`.
 _SQLPLUS = re.compile(
-    r"""\s*(?: @@?\s*\S | (?:EXIT|QUIT)\s*;?\s*$ | (?!.*;\s*$)(?:
+    r"""\s*+(?: @@?\s*\S | (?:EXIT|QUIT)\s*;?\s*$ | (?!.*;\s*$)(?:
     (?:PRO|PROMPT|SPO|SPOOL|WHENEVER|REM|REMARK|DEF|DEFINE|UNDEF|UNDEFINE|COL|COLUMN|CONN|CONNECT|ACC|ACCEPT
     |EXIT|QUIT|CLEAR|TTITLE|BTITLE|VAR|VARIABLE|PAUSE|HOST)\b
     |SET\s+(?:SERVEROUTPUT|ECHO|FEEDBACK|FEED|DEFINE|DEF|VERIFY|VER|HEADING|HEA|PAGESIZE|PAGES|LINESIZE|LIN

@@ -1,0 +1,132 @@
+"""Every regular expression of the product takes time in proportion to the text, whatever the text is."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import re._parser as sre_parser  # type: ignore[import-not-found]
+import time
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+
+import api
+import fll_hbase
+
+CHARACTERS = 32_000
+SECONDS_MAX = 0.08
+"""CPU time of a search: a multiple of that of linear work, and less than that of quadratic work."""
+
+LEFT_OUT = ("fll_hbase.capture.site", "fll_hbase.spark", "fll_hbase.capture.launch")
+"""Modules that need Spark, or start something when they are imported."""
+_USES = "search|match|fullmatch|finditer|findall|split|sub|subn"
+
+
+@cache
+def _modules() -> dict[str, Any]:
+    """All modules of the product by name."""
+    names = [
+        entry.name
+        for package in (fll_hbase, api)
+        for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if not entry.name.startswith(LEFT_OUT)
+    ]
+    return {name: resolve_name(name) for name in names}
+
+
+@cache
+def _sources() -> dict[str, str]:
+    return {name: Path(module.__file__ or "").read_text() for name, module in _modules().items()}
+
+
+def _patterns() -> dict[str, re.Pattern[Any]]:
+    """The patterns that modules and their classes have, by module and name."""
+    patterns = {}
+    for module_name, module in _modules().items():
+        for name, value in vars(module).items():
+            values = vars(value).items() if isinstance(value, type) else [("", value)]
+            for member, pattern in values:
+                if isinstance(pattern, re.Pattern):
+                    patterns[f"{module_name}:{name}{member and '.'}{member}"] = pattern
+    return patterns
+
+
+def _is_searched(path: str) -> bool:
+    """Return whether the product looks for a pattern anywhere in a text, and not only at a place of it."""
+    name = path.partition(":")[2].rpartition(".")[2]
+    uses = re.compile(rf"\b{name}\s*\.\s*({_USES})\b")
+    own = set(uses.findall(_sources()[path.partition(":")[0]]))
+    used = own or {use for text in _sources().values() for use in uses.findall(text)}
+    return bool(used - {"match", "fullmatch"})
+
+
+def _sample(parsed: Any, branch: int) -> str:
+    """A text as a pattern describes it: what is repeated once, of alternatives the one of that number."""
+    text = ""
+    for operation, argument in parsed:
+        match str(operation):
+            case "LITERAL" | "NOT_LITERAL":
+                text += chr(argument) if str(operation) == "LITERAL" else "a"
+            case "IN":
+                text += next((chr(value) for kind, value in argument if str(kind) == "LITERAL"), "a")
+            case "ANY":
+                text += "a"
+            case "BRANCH":
+                text += _sample(argument[1][min(branch, len(argument[1]) - 1)], branch)
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                text += _sample(argument[2], branch)
+            case "SUBPATTERN":
+                text += _sample(argument[3], branch)
+            case "ATOMIC_GROUP":
+                text += _sample(argument, branch)
+    return text
+
+
+def _hostile(pattern: re.Pattern[Any]) -> Iterator[str]:
+    """Texts that repeat parts of what a pattern looks for, after a part of it, and end otherwise."""
+    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    samples = [_sample(sre_parser.parse(source, pattern.flags & re.VERBOSE), branch) for branch in range(4)]
+    letters = list(dict.fromkeys(["".join(re.findall(r"[^\w\s\\]", source)), "a !", *samples]))
+    singles = list(dict.fromkeys("".join(letters)))[:16]
+    units = [*singles, *("".join(pair) for pair in product(singles[:7], repeat=2))]
+    for sample in samples:
+        # Beginnings of what is looked for, and its parts.
+        units += [
+            sample[start:end] for start in range(min(len(sample), 12)) for end in (start + 3, start + 6)
+        ]
+        units += [sample[:end] for end in range(2, min(len(sample), 24), 3)]
+    for unit in dict.fromkeys(filter(None, units)):
+        for head in ("", samples[0][: len(samples[0]) // 2]):
+            yield head + unit * (CHARACTERS // len(unit)) + "\x00"
+
+
+def _seconds(pattern: re.Pattern[Any], text: str, *, is_searched: bool) -> float:
+    """CPU time of finding all matches in a text, or of comparing the whole text."""
+    data = text if isinstance(pattern.pattern, str) else text.encode()
+    began = time.thread_time()
+    if is_searched:
+        deque(pattern.finditer(data), maxlen=0)
+    else:
+        pattern.match(data)
+        pattern.fullmatch(data)
+    return time.thread_time() - began
+
+
+@pytest.mark.parametrize("path", _patterns())
+def test_work_is_linear_in_the_text(path: str) -> None:
+    pattern, is_searched = _patterns()[path], _is_searched(path)
+    for text in _hostile(pattern):
+        seconds = _seconds(pattern, text, is_searched=is_searched)
+        assert seconds < SECONDS_MAX, f"{path}: {text[:60]!r}"
+
+
+def test_what_is_quadratic_is_found() -> None:
+    """A pattern that was in the product: of names in brackets, many of which do not end."""
+    pattern = re.compile(r"`([^`]*)`|\[([^\]]*)\]")
+    assert any(_seconds(pattern, text, is_searched=True) > SECONDS_MAX for text in _hostile(pattern))
