@@ -61,8 +61,8 @@ def _is_searched(path: str) -> bool:
     """Return whether the product looks for a pattern anywhere in a text, and not only at a place of it."""
     name = path.partition(":")[2].rpartition(".")[2]
     uses = re.compile(rf"\b{name}\s*\.\s*({_USES})\b")
-    own = set(uses.findall(_sources()[path.partition(":")[0]]))
-    used = own or {use for text in _sources().values() for use in uses.findall(text)}
+    near = set(uses.findall(_sources()[path.partition(":")[0]]))
+    used = near or {use for text in _sources().values() for use in uses.findall(text)}
     return bool(used - {"match", "fullmatch"})
 
 
