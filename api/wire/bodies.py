@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import BinaryIO
 
 from flask import Request
@@ -10,6 +11,7 @@ from werkzeug.exceptions import HTTPException, UnsupportedMediaType
 
 from fll_hbase.ingest import ndjson
 from fll_hbase.ingest.ndjson import GZIP_ERRORS, InputLine
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, TooLarge, UnreadableDocument
 
 from .environ import COUNT_BYTES
@@ -30,7 +32,8 @@ def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
     body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
     try:
         # One byte more than allowed shows the excess: 16 MiB of gzip can decompress to 16 GiB.
-        raw = body.read(bytes_max + 1)
+        with deadline.reading() if request.content_encoding else nullcontext():
+            raw = body.read(bytes_max + 1)
     except GZIP_ERRORS as error:
         detail = f"the body is not gzip as its Content-Encoding says: {error}"
         raise UnreadableDocument([FieldError("", detail)]) from error

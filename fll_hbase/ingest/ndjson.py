@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from fll_hbase.ingest.json_array import read_items
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -24,6 +25,12 @@ BLANK_LINES_MAX = 10_000
 
 RATIO_FREE_BYTES = 2**20
 """Bytes that gzip may decompress to whatever the ratio is: a short text of one letter is no attack."""
+
+SILENT_BYTES_MAX = 2**18
+"""Bytes of gzip in a row that may decompress to nothing."""
+
+PIECES_FREE, PIECE_BYTES_MIN = 10_000, 64
+"""Pieces, such as members, that a body may decompress in, and bytes that any further ones have on average."""
 
 # A truncated file, damaged data, and a wrong header or checksum: gzip has no common class for them.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -104,7 +111,8 @@ def open_stream(
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
-    If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.
+    With `ratio_max`, reading raises TooLarge if the bytes decompress to more than so many times their number,
+    or if they are names, comments and empty members that decompress to next to nothing.
     `on_decompressed` is called with the number of decompressed bytes of each read.
     """
     source = _RawStream(read, head)
@@ -112,23 +120,45 @@ def open_stream(
     if not gzipped:
         return raw
     decompressed = _RawStream(gzip.GzipFile(fileobj=raw, mode="rb").read1)
+    bounds = None if ratio_max is None else _Decompression(source, decompressed, ratio_max)
+    if bounds is not None:
+        source.on_read = bounds.check_compressed
 
     def on_read(size_bytes: int) -> None:
         on_decompressed(size_bytes)
-        if ratio_max is not None:
-            _check_ratio(decompressed.size_bytes, source.size_bytes, ratio_max)
+        if bounds is not None:
+            bounds.check_decompressed()
 
     decompressed.on_read = on_read
     return io.BufferedReader(decompressed, _BUFFER_BYTES)
 
 
-def _check_ratio(size_bytes: int, compressed_bytes: int, ratio_max: int) -> None:
-    """Raise TooLarge for more than `ratio_max` times the compressed bytes, RATIO_FREE_BYTES not counted."""
-    if size_bytes > RATIO_FREE_BYTES + ratio_max * compressed_bytes:
-        raise TooLarge(
-            f"the body decompresses to more than {ratio_max} times its size (FLL_GZIP_RATIO_MAX);"
-            " send it without gzip"
-        )
+class _Decompression:
+    """Bounds what decompression costs: bytes in all, bytes that give none, and pieces of few bytes."""
+
+    def __init__(self, source: _RawStream, decompressed: _RawStream, ratio_max: int) -> None:
+        self._source, self._decompressed, self._ratio_max = source, decompressed, ratio_max
+        self._silent_since = self._reads = 0
+
+    def check_compressed(self, _: int) -> None:
+        """Raise TooLarge after more than SILENT_BYTES_MAX that decompressed to nothing."""
+        deadline.check_reading()
+        # Of a name or comment in a header each byte is read alone; empty members have 20 bytes.
+        if self._source.size_bytes - self._silent_since > SILENT_BYTES_MAX:
+            raise TooLarge(f"{SILENT_BYTES_MAX} bytes of gzip hold no text; send it without gzip")
+
+    def check_decompressed(self) -> None:
+        """Raise TooLarge for a ratio above the greatest, and for many members of a few bytes each."""
+        self._silent_since = self._source.size_bytes
+        self._reads += 1
+        size_bytes = self._decompressed.size_bytes
+        if size_bytes > RATIO_FREE_BYTES + self._ratio_max * self._source.size_bytes:
+            raise TooLarge(
+                f"the body decompresses to more than {self._ratio_max} times its size (FLL_GZIP_RATIO_MAX);"
+                " send it without gzip"
+            )
+        if self._reads > PIECES_FREE + size_bytes // PIECE_BYTES_MIN:
+            raise TooLarge("the body has very many gzip members of a few bytes; send it without gzip")
 
 
 def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:

@@ -9,13 +9,15 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.cli.commands.record import BATCH_DOCUMENTS
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
-from fll_hbase.ingest.ndjson import InputLine, read_documents
+from fll_hbase.ingest.ndjson import InputLine, open_stream, read_documents
 from fll_hbase.runtime.batches import BATCH_BYTES_MAX
+from fll_hbase.runtime.errors import TooLarge
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -124,3 +126,38 @@ def test_a_run_is_never_twice_in_a_batch() -> None:
     result = batches(json.dumps({"run": {"run": name}}).encode() for name in names)
     runs = [[document.head.run for document in batch] for batch in result]
     assert runs == [["a", "b"], ["a", "c"], ["c", ""]]
+
+
+class TestCostOfDecompression:
+    """What decompresses to next to nothing is given up after bounded work."""
+
+    HEAD = b"\x1f\x8b\x08%c\0\0\0\0\0\xff"
+
+    def refused(self, data: bytes) -> None:
+        """Reading stops early, long before the end of the data."""
+        taken = io.BytesIO(data)
+        stream = open_stream(taken.read, gzipped=True, ratio_max=100)
+        with pytest.raises(TooLarge):
+            stream.read(2**24)
+        assert taken.tell() < len(data) / 2
+
+    def test_a_name_without_end(self) -> None:
+        self.refused(self.HEAD % 8 + b"a" * 2**20)
+
+    def test_a_comment_without_end(self) -> None:
+        self.refused(self.HEAD % 16 + b"a" * 2**20)
+
+    def test_empty_members(self) -> None:
+        self.refused(gzip.compress(b"") * 50_000)
+
+    def test_extra_fields(self) -> None:
+        member = self.HEAD % 4 + b"\xff\xff" + b"x" * 0xFFFF + gzip.compress(b"")[10:]
+        self.refused(member * 20)
+
+    def test_members_of_one_byte(self) -> None:
+        self.refused(gzip.compress(b"a") * 50_000)
+
+    def test_members_of_lines_are_read(self) -> None:
+        line = b"x" * 200 + b"\n"
+        stream = open_stream(io.BytesIO(gzip.compress(line) * 20_000).read, gzipped=True, ratio_max=100)
+        assert stream.read(2**24) == line * 20_000
