@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -26,8 +26,9 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
     # An export of a store like this one (facet `fll_run`): its operations are stored as they were recorded.
     if lineage.operations:
         return list(carried_operations(lineage.operations))
-    outputs = [_expand_rename(lineage, mention) for mention in lineage.mentions if mention.written]
-    used = _used_fields(lineage, outputs)
+    positions = {dataset: position for position, dataset in enumerate(lineage.datasets)}
+    outputs = [_expand_rename(positions, mention) for mention in lineage.mentions if mention.written]
+    used = _used_fields(positions, lineage.mentions, outputs)
     names = UniqueNames()
     # Sorted, so that `#2` goes to the same dataset in every run: operation names are part of the checksum.
     origins = {index: names.assign(f"read {lineage.datasets[index][1]}") for index in sorted(used)}
@@ -74,12 +75,12 @@ def carried_operations(text: str) -> Iterator[Operation]:
             raise CorruptRow(f"{line[:200]!r} is not an operation") from error
 
 
-def _expand_rename(lineage: EventLineage, mention: DatasetMention) -> DatasetMention:
+def _expand_rename(positions: Mapping[tuple[str, str], int], mention: DatasetMention) -> DatasetMention:
     """Derive a renamed dataset from its previous one, field by field if its fields are known."""
     previous = mention.previous
-    if mention.lifecycle != RENAME or previous not in lineage.datasets or mention.columns is not None:
+    index = positions.get(previous) if previous else None
+    if mention.lifecycle != RENAME or index is None or mention.columns is not None:
         return mention
-    index = lineage.datasets.index(previous)
     # Renaming changes no column: each field is derived from the previous field of the same name.
     columns = tuple(
         OutputColumn(name, (InputColumn(index, name, True, "", RENAME),)) for name, _ in mention.fields or ()
@@ -90,18 +91,21 @@ def _expand_rename(lineage: EventLineage, mention: DatasetMention) -> DatasetMen
         fields=mention.fields,
         columns=columns,
         lifecycle=RENAME,
+        previous=previous,
     )
 
 
-def _used_fields(lineage: EventLineage, outputs: Iterable[DatasetMention]) -> dict[int, set[str]]:
+def _used_fields(
+    positions: Mapping[tuple[str, str], int],
+    mentions: Iterable[DatasetMention],
+    outputs: Iterable[DatasetMention],
+) -> dict[int, set[str]]:
     """Return the names of the fields read from each source, by its index; an empty set if none is known."""
-    used: dict[int, set[str]] = {
-        mention.dataset_index: set() for mention in lineage.mentions if not mention.written
-    }
+    used: dict[int, set[str]] = {mention.dataset_index: set() for mention in mentions if not mention.written}
     for mention in outputs:
         # A READ without fields: the renamed dataset stays related to its previous one if no schema is known.
-        if mention.lifecycle == RENAME and mention.previous in lineage.datasets:
-            used.setdefault(lineage.datasets.index(mention.previous), set())
+        if mention.lifecycle == RENAME and mention.previous and mention.previous in positions:
+            used.setdefault(positions[mention.previous], set())
         column_inputs = (column_input for column in mention.columns or () for column_input in column.inputs)
         for input_column in (*mention.dataset_inputs, *column_inputs):
             used.setdefault(input_column.dataset_index, set()).add(input_column.field)

@@ -16,7 +16,8 @@ from fll_hbase.sources.validation import Part
 
 FINE_GRAINED = "fineGrainedLineages"
 DESCRIPTION = "description"
-_ADDS = ("add", "replace")
+_ADDS = ("add", "replace", "move", "copy")
+_REMOVES = ("remove", "move")
 _KEY_MEMBERS = {
     "upstreams": "dataset",
     "inputDatasetEdges": "destinationUrn",
@@ -51,11 +52,11 @@ def apply_patch(part: Part) -> PatchResult:
         operation = item.readable(_operation)
         if operation is None:
             continue
+        # An edge that is moved or copied is the one that its new path names.
         if operation.kind in _ADDS:
             item.readable(partial(_add_edges, aspect, operation))
-        else:
-            # Removed lineage was valid until now, and queries of earlier windows still return it.
-            removals += 1
+        # Removed lineage was valid until now, and queries of earlier windows still return it.
+        removals += operation.kind in _REMOVES
     return PatchResult(aspect, removals)
 
 
@@ -72,7 +73,7 @@ def _operation(item: Part) -> _Operation:
     data = without_nulls(item)
     # The path of the whole document is empty, which `required` would refuse.
     path = data.optional("path") if "path" in data else data.required("path")
-    kind = data.choice("op", (*_ADDS, "remove", "test", "move", "copy"), "")
+    kind = data.choice("op", (*_ADDS, "remove", "test"), "")
     return _Operation(kind, _steps(path), data.get("value"))
 
 

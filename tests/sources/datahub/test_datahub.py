@@ -270,6 +270,14 @@ class TestPatches:
         assert not result.runs
         assert result.counted[AspectCount(DAILY, "upstreamLineage", AspectOutcome.REMOVED)] == 1
 
+    @pytest.mark.parametrize(("kind", "removals"), [("move", 1), ("copy", 0), ("test", None)])
+    def test_edges_that_are_moved_or_copied(self, kind: str, removals: int | None) -> None:
+        patch = [{"op": kind, "from": f"/upstreams/{ORDERS}", "path": f"/upstreams/{RATES}"}]
+        result = ingested([entity(patch)], MessageFormat.PATCHES)
+        assert result.counted[AspectCount(DAILY, "upstreamLineage", AspectOutcome.REMOVED)] == (removals or 0)
+        sources = [dataset.name for recorded in result.runs for dataset in recorded.info.sources]
+        assert sources == ([] if removals is None else ["rates"])
+
     def test_tags_of_fields_are_none_of_ours(self) -> None:
         patch = [{"op": "add", "path": "/schemaFieldInfo/a/globalTags/tags/t", "value": {"tag": "t"}}]
         assert ingested([entity(patch, "schemaMetadata")], MessageFormat.PATCHES).schemas == (
