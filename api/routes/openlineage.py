@@ -96,7 +96,6 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
 def record_events(query: dict[str, Any]) -> Response:
     """Record an array of events; an event that is refused does not stop the others.
 
-    An array that cannot be read within the time of the request is refused as a whole.
     After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last failed event then represents
     all from its index on. With `dryRun=true` nothing is stored, and the answer lists the events that would
     be refused.
