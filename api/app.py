@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -41,13 +42,14 @@ from .routes import (
     retention_requests,
     tags,
 )
-from .security.authentication import with_authentication
+from .security.authentication import with_authentication, with_metrics_token
 from .security.hosts import register_host_check
 from .security.limits import Turns, with_limits
 from .security.origins import with_cross_origin
 from .security.rights import Views
-from .wire import responses
+from .wire import problems, responses
 from .wire.budget import RequestBudget
+from .wire.environ import METRICS_PATH
 from .wire.paths import (
     ChecksumConverter,
     FieldConverter,
@@ -150,6 +152,19 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         wsgi = layer(wsgi)
     app.wsgi_app = wsgi  # type: ignore[assignment, method-assign]
     return app
+
+
+def create_metrics_app(settings: Settings) -> WSGIApplication:
+    """Create the app of the listener of metrics: `/metrics` alone, for whoever reaches FLL_METRICS_HOST.
+
+    With FLL_METRICS_TOKEN it needs that token.
+    """
+    app = Flask(__name__, static_folder=None)
+    responses.register_response_hooks(app)
+    problems.register_error_handlers(app)
+    register_host_check(app, replace(settings, host=settings.metrics_host))
+    app.add_url_rule(METRICS_PATH, view_func=health.exposition)
+    return with_metrics_token(app.wsgi_app, settings)
 
 
 def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:

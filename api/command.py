@@ -62,4 +62,6 @@ def serve(
     scheme = "https" if settings.tls_cert else "http"
     verb = "Serving (read-only)" if is_read_only(settings.store) else "Serving"
     message = f"{verb} {settings.store} at {scheme}://{settings.address}/ (the API: /docs)"
+    if settings.metrics_host:
+        message += f"; metrics at {scheme}://{settings.metrics_address}/metrics"
     server.serve(settings, on_ready=lambda: print_err(message))

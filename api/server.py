@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
@@ -19,14 +19,15 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
-from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.config import Settings, authority
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.sources import name_rules
 from fll_hbase.store.factory import open_store, open_store_table
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import is_readable_by_others
 from fll_hbase.tables.observed import ObservedTable
 
-from .app import create_app
+from .app import create_app, create_metrics_app
 from .http.gunicorn_worker import HttpWorker
 from .http.open_connections import WorkerLoads
 from .http.tls import tls_context
@@ -34,6 +35,9 @@ from .observability import exporter, logs, otel
 from .observability.log_file import open_log
 from .security.authentication import require_authentication
 from .security.origins import allowed_origins
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 _IN_MEMORY = "sqlite:///:memory:"
 _log = logging.getLogger(__name__)
@@ -58,28 +62,39 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
     with closing(open_store(settings)) as store:
         store.ready()
-    _check_address(settings)
+    _check_address(settings.host, settings.port)
+    if settings.metrics_host:
+        _check_address(settings.metrics_host, settings.metrics_port, name="metrics_")
     # Not before: a server that does not start reports one error, without the warnings that led to it.
     logs.configure(settings.log_level)
     on_ready()
+    if is_readable_by_others(settings.store):
+        _log.warning("others may read the file of %s: `chmod go=` it, unless they shall", settings.store)
     with exporter.shared_directory() as directory:
         _Server(settings, directory).run()
 
 
-def _check_address(settings: Settings) -> None:
-    """Raise LineageError unless a server can listen on host and port of the settings; the port stays free."""
+def _check_address(host: str, port: int, *, name: str = "") -> None:
+    """Raise LineageError unless a server can listen on an address; the port stays free.
+
+    `name` is what the names of its settings begin with.
+    """
     # gunicorn would log the error and retry for five seconds before it gives up. The family is not that of
     # the first address of a name: for localhost gunicorn listens on 127.0.0.1 in any case.
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        socket.create_server((settings.host, settings.port), family=family).close()
+        socket.create_server((host, port), family=family).close()
     except OSError as error:
         # create_server appends the address in parentheses to the text of the system.
         reason = str(error.strerror).partition(" (")[0]
         is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
-        name = "port" if is_port else "host"
-        advice = f"choose another {name} with --{name} or FLL_{name.upper()}, with make: {name.upper()}="
-        raise LineageError(f"cannot listen on {settings.address}: {reason}; {advice}") from error
+        kind = "port" if is_port else "host"
+        variable = f"{name}{kind}".upper()
+        choices = f"FLL_{variable}" if name else f"--{kind} or FLL_{variable}, with make: {variable}="
+        where = authority(host, port)
+        raise LineageError(
+            f"cannot listen on {where}: {reason}; choose another {kind} with {choices}"
+        ) from error
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
@@ -96,7 +111,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         """Set the options of gunicorn; gunicorn calls this when it is created."""
         settings = self.settings
         options: dict[str, Any] = {
-            "bind": settings.address,
+            "bind": [settings.address, *([settings.metrics_address] if settings.metrics_host else [])],
             # Each process would have an in-memory store of its own.
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
             "worker_class": HttpWorker,
@@ -120,6 +135,10 @@ class _Server(BaseApplication):  # type: ignore[misc]
         otel.configure(os.environ)
         table = ObservedTable(open_store_table(self.settings))
         return create_app(LineageStore(table, self.settings), self.settings)
+
+    def metrics_app(self) -> WSGIApplication:
+        """Create the app of the listener of metrics; called once in each worker process."""
+        return create_metrics_app(self.settings)
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
         """Count and log the end of a worker; gunicorn calls this. An OSError is only logged."""

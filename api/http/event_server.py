@@ -94,8 +94,12 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         *,
         loads: WorkerLoads | None = None,
         slot: int = 0,
+        connections_max: int | None = None,
     ) -> None:
-        """Take a listening socket, and the loads of the workers that share it, of which this has `slot`."""
+        """Take a listening socket, and the loads of the workers that share it, of which this has `slot`.
+
+        Without `connections_max` there are as many connections as the limit of open files allows.
+        """
         self._loop = EventLoop()
         self._loads = loads or WorkerLoads()
         self._slot = slot
@@ -105,7 +109,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self.is_stopping = False
         self.clients = Clients(proxies=settings.proxies)
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
-        self._connections_max = _raise_connections_max()
+        self._connections_max = connections_max or _raise_connections_max()
         self._addresses = Addresses()
         # Behind proxies a connection is one of a proxy, whoever the client is.
         self._address_max = 0 if settings.proxies else settings.address_connections_max

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
 import sys
+import threading
 import time
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 from gunicorn.workers.base import Worker
 
 from ..observability.exporter import WORKERS
+from ..observability.observer import RequestObserver
 from .event_server import HttpServer
+
+METRICS_CONNECTIONS_MAX = 50
+"""Connections to the listener of metrics; of more the one that is silent longest is closed."""
 
 NOTIFY_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
@@ -20,7 +27,7 @@ SWITCH_SECONDS = 0.001
 
 
 class HttpWorker(Worker):  # type: ignore[misc]
-    """A process that serves the app of gunicorn's configuration on its first listening socket."""
+    """A process that serves gunicorn's app on its first listening socket, metrics on its second."""
 
     slot = 0
     _server: HttpServer | None = None
@@ -38,11 +45,24 @@ class HttpWorker(Worker):  # type: ignore[misc]
             loads=self.app.loads,
             slot=self.slot,
         )
+        if len(self.sockets) > 1:
+            self._serve_metrics(self.sockets[1].sock, observer)
         WORKERS.add(1)
         # What exists now exists as long as the process: no collection needs to visit it.
         gc.collect()
         gc.freeze()
         self._server.serve(self._is_alive)
+
+    def _serve_metrics(self, listener: socket.socket, observer: RequestObserver) -> None:
+        """Serve metrics on a listening socket in a thread, which ends with the process."""
+        settings = replace(self.app.settings, threads=1)
+        server = HttpServer(
+            self.app.metrics_app(), listener, settings, observer, connections_max=METRICS_CONNECTIONS_MAX
+        )
+        serving = threading.Thread(
+            target=server.serve, args=[lambda: self.alive], name="scrapes", daemon=True
+        )
+        serving.start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> Any:
         """Begin to stop, at SIGTERM, and wake the event loop."""

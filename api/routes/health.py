@@ -65,4 +65,9 @@ def metrics(query: dict[str, Any]) -> Response:
         raise Forbidden(
             "metrics need the role admin in all namespaces ('*'), or the token of FLL_METRICS_TOKEN"
         )
+    return exposition()
+
+
+def exposition() -> Response:
+    """Return the metrics of all processes, whoever asks."""
     return Response(exporter.exposition(), content_type=exporter.MEDIA_TYPE)

@@ -231,7 +231,7 @@ def _is_safe_url(url: str) -> bool:
 
 
 def require_authentication(settings: Settings) -> None:
-    """Raise ConfigurationError for a server that others can reach and that authenticates no one."""
+    """Raise ConfigurationError for a server or a listener of metrics that others reach without a token."""
     is_open_to_all = not authentication_kinds(settings) and not is_loopback(settings.host)
     if is_open_to_all and not settings.allow_unauthenticated:
         raise ConfigurationError(
@@ -239,6 +239,20 @@ def require_authentication(settings: Settings) -> None:
             " with FLL_AUTH (docs/security.md), or allow it with --allow-unauthenticated or"
             " FLL_ALLOW_UNAUTHENTICATED=1"
         )
+    is_scraped_by_all = settings.metrics_host and not settings.metrics_token
+    if is_scraped_by_all and not (is_loopback(settings.metrics_host) or settings.allow_unauthenticated):
+        raise ConfigurationError(
+            f"anyone who reaches {settings.metrics_address} could read the metrics: set FLL_METRICS_TOKEN, or"
+            " allow it with --allow-unauthenticated or FLL_ALLOW_UNAUTHENTICATED=1"
+        )
+
+
+def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplication:
+    """Return the app of the listener of metrics behind FLL_METRICS_TOKEN, itself without one."""
+    if not settings.metrics_token:
+        return app
+    seconds = settings.retry_after_seconds
+    return Authentication(app, {}, retry_after_seconds=seconds, metrics_token=settings.metrics_token)
 
 
 def with_authentication(app: WSGIApplication, access: AccessStore, settings: Settings) -> WSGIApplication:

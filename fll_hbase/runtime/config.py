@@ -36,6 +36,9 @@ class Settings:
     jwt_groups: str = "groups"
     # With authentication, in place of the token of an admin; a secret, too.
     metrics_token: str = field(default="", repr=False)
+    # A listener of metrics alone, without authentication; none by default.
+    metrics_host: str = ""
+    metrics_port: int = 9_464
     # Of one principal, or of one address without authentication; 0 is no limit.
     rate_requests: int = 0
     rate_bytes: int = 0
@@ -98,7 +101,17 @@ class Settings:
     @property
     def address(self) -> str:
         """Return `host:port` as in a URL, with an IPv6 address in brackets."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return authority(self.host, self.port)
+
+    @property
+    def metrics_address(self) -> str:
+        """Return `host:port` of the listener of metrics, empty without one."""
+        return authority(self.metrics_host, self.metrics_port) if self.metrics_host else ""
+
+
+def authority(host: str, port: int) -> str:
+    """Return `host:port` as in a URL, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 DEFAULTS = Settings()
@@ -106,6 +119,7 @@ DEFAULTS = Settings()
 
 _BOUNDS = {
     "port": (1, 65_535),
+    "metrics_port": (1, 65_535),
     "request_seconds": (1, None),
     "workers": (1, None),
     "threads": (1, None),

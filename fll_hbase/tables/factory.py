@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,13 @@ def is_in_memory(url: str) -> bool:
 def is_read_only(url: str) -> bool:
     """Return whether a URL names an existing SQLite file that this user may only read; False for HBase."""
     return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
+
+
+def is_readable_by_others(url: str) -> bool:
+    """Return whether others than its owner may read the file of a SQLite URL; False for other engines."""
+    if not url.startswith(SQLITE) or is_in_memory(url):
+        return False
+    return bool(os.stat(url.removeprefix(SQLITE)).st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def check_creatable(url: str) -> None:

@@ -60,6 +60,8 @@ def is_backup(path: Path) -> bool:
 
 def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
     """Raise ConfigurationError unless the target is new, or a backup that may be overwritten."""
+    if not target.parent.exists():
+        raise ConfigurationError(f"{target} cannot be created: make the directory {target.parent} first")
     if not target.parent.is_dir():
         raise ConfigurationError(f"{target} cannot be created: {target.parent} is not a directory")
     if not os.path.lexists(target):

@@ -93,6 +93,8 @@ def test_other_targets_are_refused(recent: str, tmp_path: Path) -> None:
 def test_a_backup_is_a_store(recent: str) -> None:
     assert "MiB of" in printed("store", "backup", "backup.db", "--store", recent)
     assert "--overwrite" in complaint("store", "backup", "backup.db", "--store", recent, code=2)
+    missing = complaint("store", "backup", "missing/backup.db", "--store", recent, code=2)
+    assert "missing/backup.db cannot be created: make the directory missing first" in missing
     assert printed("store", "backup", "backup.db", "--overwrite", "--store", recent)
     question = ("lineage", "bank", "DailyTransactions", "--json", "--store")
     assert printed(*question, "sqlite:///backup.db") == printed(*question, recent)
