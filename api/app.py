@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from flask import Flask
 
-from fll_hbase.ingest import DocumentReader
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query_batch import Batch
 from fll_hbase.queries.tags import TagBody
@@ -125,11 +124,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
-    rules = name_rules.parse_rules(settings.name_rules)
-    views = Views(
-        store,
-        lambda view: DocumentReader(columns=view.catalogue.field_names, name_rules=rules),
-    )
+    views = Views(store, name_rules.parse_rules(settings.name_rules))
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
@@ -12,6 +10,8 @@ from cachetools import LRUCache
 from fll_hbase.ingest import DocumentReader
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.errors import Forbidden
+from fll_hbase.sources.name_rules import NameRules
+from fll_hbase.sources.native.cached_reader import OperationCache
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rights.numbering import begin_answer
 from fll_hbase.store.rights.store_view import StoreView
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 VIEWS_MAX = 8
-"""Views that a process keeps, one for each distinct set of grants; each has an equal part of the cache."""
+"""Views that a process keeps, one for each distinct set of grants; all share the bounds of the caches."""
 
 
 def require(environ: WSGIEnvironment, role: Role, namespace: str | None = None) -> None:
@@ -50,10 +50,11 @@ class View(NamedTuple):
 class Views:
     """Views of one store by the grants of principals. Threads may share it."""
 
-    def __init__(self, store: LineageStore, build_reader: Callable[[LineageStore], DocumentReader]) -> None:
-        """Build the view of the whole store; `build_reader` makes the reader of each view from its store."""
-        self._base = View(store, build_reader(store))
-        self._build_reader = build_reader
+    def __init__(self, store: LineageStore, name_rules: NameRules | None = None) -> None:
+        """Build the view of the whole store; readers of documents rewrite names by `name_rules`."""
+        self._name_rules = name_rules
+        self._operations = OperationCache()
+        self._base = View(store, self._reader(store, None))
         self._views: LRUCache[frozenset[Grant], View] = LRUCache(VIEWS_MAX)
         self._lock = threading.Lock()
 
@@ -76,8 +77,15 @@ class Views:
         return view
 
     def _build(self, principal: Principal) -> View:
-        """Return a view of what a principal may see, with a share of the cache's memory."""
-        base = self._base.store
-        settings = replace(base.settings, cache_bytes=base.settings.cache_bytes // VIEWS_MAX)
-        store = StoreView(base, principal, settings)
-        return View(store, self._build_reader(store))
+        """Return a view of what a principal may see, with entries of its own in the common caches."""
+        store = StoreView(self._base.store, principal)
+        return View(store, self._reader(store, principal.grant_set))
+
+    def _reader(self, store: LineageStore, scope: frozenset[Grant] | None) -> DocumentReader:
+        """Return a reader of documents that finds what was parsed for the same grants."""
+        return DocumentReader(
+            columns=store.catalogue.field_names,
+            name_rules=self._name_rules,
+            cache=self._operations,
+            scope=scope,
+        )

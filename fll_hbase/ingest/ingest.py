@@ -47,6 +47,9 @@ def ingest(
         else document
         for document in documents
     ]
+    for document, result in zip(documents, results, strict=True):
+        if isinstance(document, ParsedDocument) and isinstance(result, RecordResult) and document.on_recorded:
+            document.on_recorded()
     accepted = [result for result in results if isinstance(result, RecordResult)]
     metadata = [item for result in accepted for item in result.metadata]
     if metadata and any(result.runs for result in accepted):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import Enum
 
 from fll_hbase.model.datasets import DatasetMetadata
@@ -17,12 +17,14 @@ class ParsedDocument:
     """The runs and run events of one document, metadata of datasets that needs no run, and warnings.
 
     `statements` are runs that the document states beside its own: one that is refused is a warning.
+    `on_recorded` is called when the document was recorded: caches are not filled by those that are refused.
     """
 
     runs: tuple[RunInput, ...] = ()
     metadata: tuple[DatasetMetadata, ...] = ()
     warnings: tuple[FieldError, ...] = ()
     statements: tuple[RunInput, ...] = ()
+    on_recorded: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 class RecordOutcome(Enum):

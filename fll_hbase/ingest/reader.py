@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import DocumentFormat, DocumentHead, ReadContext
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.sources import derived_columns, sql
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader, OperationCache
 
 
 class DocumentReader:
     """Reads documents of every format; threads may share it and its cache of parsed operations.
 
     `columns` returns the fields of a dataset, for SQL such as `SELECT *` that does not name them: from the
-    catalogue of a store, or None for unknown fields.
+    catalogue of a store, or None for unknown fields. Readers may share a `cache`; what one has parsed another
+    one finds only if they have the same `scope`.
     """
 
-    def __init__(self, *, columns: sql.FieldLookup, name_rules: NameRules | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        columns: sql.FieldLookup,
+        name_rules: NameRules | None = None,
+        cache: OperationCache | None = None,
+        scope: Hashable = None,
+    ) -> None:
         self._columns = columns
         self._name_rules = name_rules or NameRules()
-        self._native = CachedDocumentReader()
+        self._native = CachedDocumentReader(cache, scope=scope)
 
     @property
     def name_rules(self) -> NameRules:

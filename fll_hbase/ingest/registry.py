@@ -109,7 +109,7 @@ def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _one_run(reading: Reading) -> ParsedDocument:
     """Return a document with one run, without metadata of datasets."""
-    return ParsedDocument((reading.recorded,), warnings=reading.warnings)
+    return ParsedDocument((reading.recorded,), warnings=reading.warnings, on_recorded=reading.on_recorded)
 
 
 # Proposals, metadata change events with snapshots, and entities as DataHub's newer protocol sends them.

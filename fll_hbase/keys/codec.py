@@ -22,15 +22,31 @@ DAY_MAX = 2**32 - 1
 _SAFE = "-/:@=,"
 
 
-@lru_cache(maxsize=65_536)
+CACHED_CHARACTERS_MAX = 200
+"""Length of names that are cached: those that clients send may have 4,096 bytes, and be many."""
+
+
 def escape(name: str) -> bytes:
-    """Return the UTF-8 bytes of a name, escaped by `escape_bytes` as in keys and columns; cached."""
+    """Return the UTF-8 bytes of a name, escaped by `escape_bytes` for keys and columns; short ones cached."""
+    return _escape(name) if len(name) <= CACHED_CHARACTERS_MAX else escape_bytes(name.encode())
+
+
+def unescape(segment: bytes) -> str:
+    """Invert `escape`. Raises CorruptRow for any other bytes."""
+    return _unescape(segment) if len(segment) <= CACHED_CHARACTERS_MAX else _decode(segment)
+
+
+@lru_cache(maxsize=65_536)
+def _escape(name: str) -> bytes:
     return escape_bytes(name.encode())
 
 
 @lru_cache(maxsize=65_536)
-def unescape(segment: bytes) -> str:
-    """Invert `escape`. Raises CorruptRow for any other bytes."""
+def _unescape(segment: bytes) -> str:
+    return _decode(segment)
+
+
+def _decode(segment: bytes) -> str:
     try:
         return unescape_bytes(segment).decode()
     except UnicodeDecodeError as error:

@@ -57,23 +57,22 @@ def build_components(
     *,
     clock: Callable[[], int] = now_ms,
     events: EventMerger | None = None,
-    public_checksum: Callable[[str], str] = str,
+    contents: ContentCache | None = None,
     make_sealer: Callable[[DaySealer], Sealer | None] = BackgroundSealer,
 ) -> StoreComponents:
     """Return the parts of a store over an open table, with the limits of the settings.
 
     `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own. A view of a
-    store passes `events` that hide programs, the function that gives contents the checksums it shows, and a
-    `make_sealer` that makes none: what is stored does not depend on who asks. Reads nothing.
+    store passes `events` that hide programs, `contents` in the cache of that store, and a `make_sealer` that
+    makes none: what is stored does not depend on who asks. Reads nothing.
     """
     # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
     events = events or EventMerger(table)
-    contents = ContentCache(
+    contents = contents or ContentCache(
         table,
         cache_bytes=settings.cache_bytes,
         pairs_max=settings.pairs_max,
         steps_max=settings.steps_max,
-        public_checksum=public_checksum,
     )
     grace_ms = settings.grace_ms
     requests = RequestedHorizons(table, clock=clock)

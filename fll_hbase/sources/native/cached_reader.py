@@ -1,26 +1,39 @@
 """Reader of our own documents that caches parsed operations by their bytes.
 
-A nightly job sends the same operations every night. Operations that passed strict parsing are cached by their
-bytes, so that only the rest of a document, some 200 bytes, is parsed strictly each time (decision 5).
+A nightly job sends the same operations every night. Operations of documents that were recorded are cached by
+their bytes, so that only the rest of a document, some 200 bytes, is parsed strictly each time (decision 5).
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 import msgspec
 from cachetools import LRUCache
 
+from fll_hbase.model.operations import inputs_of, outputs_of
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
 from fll_hbase.sources.native.document import Reading, ReadOperations
 
-REMEMBERED_BYTES_MAX = 64 * 2**20
-"""Bytes of cached operations as sent; parsed, they need about ten times as much memory."""
+REMEMBERED_BYTES_MAX = 128 * 2**20
+"""Bytes of memory of cached operations and their keys, as `memory_bytes` estimates them."""
 
-# No document can evict the rest of the cache: there is room for 256 entries of this size.
+# No document can evict the rest of the cache: there is room for dozens of entries of this size.
 REMEMBERED_OPERATIONS_BYTES_MAX = 2**18
+
+# Measured on operations of many shapes: texts take up to four bytes for each that was sent, and the key one.
+_BYTES_PER_ENTRY, _BYTES_PER_SENT_BYTE = 2_000, 5
+_BYTES_PER_FIELD, _BYTES_PER_OPERATION, _BYTES_PER_WARNING = 160, 200, 400
+
+_Key: TypeAlias = tuple[Hashable, str, bytes]
+"""The scope of a reader, the namespace, and the bytes of the operations."""
 
 _PLACEHOLDER = 0
 _LOOK_BYTES = 40
@@ -32,17 +45,69 @@ class _Outline(msgspec.Struct):
     operations: msgspec.Raw
 
 
-class CachedDocumentReader:
-    """Reads documents and caches their operations. Threads may share it."""
+def memory_bytes(sent_bytes: int, operations: ReadOperations) -> int:
+    """Return about how much memory parsed operations take that had `sent_bytes` in their document.
 
-    def __init__(self) -> None:
-        self._outline = msgspec.json.Decoder(_Outline)
+    At least as much as they take, and at most four times that.
+    """
+    listed = operations.info.operations
+    fields = sum(len(inputs_of(item)) + len(outputs_of(item)) for item in listed)
+    return (
+        _BYTES_PER_ENTRY
+        + _BYTES_PER_SENT_BYTE * sent_bytes
+        + _BYTES_PER_FIELD * fields
+        + _BYTES_PER_OPERATION * len(listed)
+        + _BYTES_PER_WARNING * len(operations.warnings)
+    )
+
+
+class OperationCache:
+    """Parsed operations by scope, namespace and bytes, with one bound for all readers. Threads may share it.
+
+    Those of documents that are being recorded are found as long as any of these exists, and take no more
+    memory than that. They are kept when the first of these documents was recorded.
+    """
+
+    def __init__(self, bytes_max: int = REMEMBERED_BYTES_MAX) -> None:
         # The key is the bytes, not a digest: a crafted document cannot pass for another (decision 5).
         # The namespace belongs to it, since datasets without one are in that of the URL.
-        self._cache: LRUCache[tuple[str | None, bytes], tuple[int, ReadOperations]] = LRUCache(
-            REMEMBERED_BYTES_MAX, getsizeof=lambda item: item[0]
+        self._recorded: LRUCache[_Key, tuple[int, ReadOperations]] = LRUCache(
+            bytes_max, getsizeof=lambda item: item[0]
         )
+        self._read: WeakValueDictionary[_Key, ReadOperations] = WeakValueDictionary()
         self._lock = threading.Lock()
+
+    def find(self, key: _Key) -> tuple[ReadOperations | None, bool]:
+        """Return the operations of a key, None without any, and whether they are of a recorded document."""
+        # LRUCache reorders its entries on `get`, so reading needs the lock, too.
+        with self._lock:
+            recorded = self._recorded.get(key)
+            return (self._read.get(key), False) if recorded is None else (recorded[1], True)
+
+    def add_read(self, key: _Key, operations: ReadOperations) -> None:
+        """Find these operations as long as they exist elsewhere."""
+        with self._lock:
+            self._read[key] = operations
+
+    def add_recorded(self, key: _Key, operations: ReadOperations) -> None:
+        """Cache operations of a document that was recorded; may evict others."""
+        size_bytes = memory_bytes(len(key[2]), operations)
+        with self._lock:
+            # LRUCache raises ValueError for an item larger than the whole cache.
+            if size_bytes <= self._recorded.maxsize:
+                self._recorded[key] = size_bytes, operations
+
+
+class CachedDocumentReader:
+    """Reads documents and caches their operations. Threads may share it.
+
+    Readers of one `cache` find the operations of each other if they have the same `scope`.
+    """
+
+    def __init__(self, cache: OperationCache | None = None, *, scope: Hashable = None) -> None:
+        self._outline = msgspec.json.Decoder(_Outline)
+        self._cache = cache or OperationCache()
+        self._scope = scope
 
     def read(self, raw: bytes, *, namespace: str | None, operations: bytes | None = None) -> Reading:
         """Read a document. Raises like `document.read`, and UnreadableDocument for text that is not JSON.
@@ -50,20 +115,27 @@ class CachedDocumentReader:
         `operations` are the bytes of that member if the caller has them; otherwise they are located in `raw`.
         """
         data = self._operations_of(raw) if operations is None else _if_small(operations)
-        # LRUCache reorders its entries on `get`, so reading needs the lock, too.
-        with self._lock:
-            cached = self._cache.get((namespace, data))
+        if not data or namespace is None:
+            return document.read(strict_json.parse(raw), namespace=namespace)
+        key = self._scope, namespace, data
+        cached, is_recorded = self._cache.find(key)
         if cached is not None:
             rest = _parse_rest(_without(raw, data))
             # Strict parsing of the rest finds duplicate members, which msgspec accepts (decision 5).
             if _is_rest(rest):
-                return document.read(rest, namespace=namespace, operations=cached[1])
+                reading = document.read(rest, namespace=namespace, operations=cached)
+                return reading if is_recorded else self._to_remember(key, reading)
         parsed = strict_json.parse(raw)
         reading = document.read(parsed, namespace=namespace)
-        # With a namespace or a destination in the rest, the result would depend on more than these bytes.
-        if namespace is not None and "destination" not in parsed:
-            self._remember((namespace, data), reading.operations)
-        return reading
+        # With a destination in the rest, the result would depend on more than these bytes.
+        if "destination" in parsed:
+            return reading
+        self._cache.add_read(key, reading.operations)
+        return self._to_remember(key, reading)
+
+    def _to_remember(self, key: _Key, reading: Reading) -> Reading:
+        """Return a reading whose operations are cached when its document was recorded."""
+        return replace(reading, on_recorded=partial(self._cache.add_recorded, key, reading.operations))
 
     def _operations_of(self, raw: bytes) -> bytes:
         """Return the bytes of the operations; empty if they cannot be located or are too large to cache."""
@@ -71,12 +143,6 @@ class CachedDocumentReader:
             return _if_small(bytes(self._outline.decode(raw).operations))
         except (msgspec.MsgspecError, RecursionError):
             return b""
-
-    def _remember(self, key: tuple[str, bytes], operations: ReadOperations) -> None:
-        """Cache operations by namespace and bytes, unless these are empty; may evict others."""
-        if key[1]:
-            with self._lock:
-                self._cache[key] = len(key[1]), operations
 
 
 def _if_small(operations: bytes) -> bytes:

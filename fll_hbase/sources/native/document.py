@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -36,7 +36,7 @@ MILLISECONDS_MIN = 10**11
 """A start before this, in March 1973, is most likely in seconds, of which it is the year 5138."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ReadOperations:
     """The lineage built from the operations of a document, with warnings."""
 
@@ -46,11 +46,15 @@ class ReadOperations:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A parsed document: the run, its operations, and warnings about the head."""
+    """A parsed document: the run, its operations, and warnings about the head.
+
+    `on_recorded` is to be called when the document was recorded.
+    """
 
     run: ProgramRun
     operations: ReadOperations
     head_warnings: tuple[FieldError, ...]
+    on_recorded: Callable[[], None] | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
     def recorded(self) -> RecordedRun:

@@ -7,10 +7,11 @@ is marked by its description; other columns of an event go before derived ones w
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import msgspec
+from cachetools import LRUCache
 
 from fll_hbase.model import run_events
 from fll_hbase.model.datasets import Dataset, Field
@@ -23,8 +24,9 @@ from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 SQL_CHARACTERS_MAX = 100_000
 """Length of a statement that is read; docs/sources/openlineage.md states it."""
-_RESULTS_MAX = 512
-"""Number of statements whose lineage stays in memory; the events of a run repeat theirs."""
+_RESULTS_BYTES_MAX = 16 * 2**20
+"""Memory of the statements whose lineage stays; the events of a run repeat theirs."""
+_BYTES_PER_CHARACTER, _BYTES_PER_NAME, _BYTES_PER_INPUT = 4, 100, 200
 _UNLISTED_MAX = 10
 """Number of tables, and of statements, that a warning names."""
 
@@ -38,6 +40,12 @@ _Output = tuple[int, tuple[OutputColumn, ...], tuple[InputColumn, ...]]
 """An output by its index, its columns, and the inputs of all its rows."""
 _Table = tuple[tuple[str, ...], tuple[str, ...], bool]
 """A dataset of an event: its names, its fields in order, and whether the run writes it."""
+_Derived = tuple[tuple[_Output, ...], str]
+
+_results: LRUCache[tuple[str, str, tuple[_Table, ...]], tuple[int, _Derived]] = LRUCache(
+    _RESULTS_BYTES_MAX, getsizeof=lambda item: item[0]
+)
+_results_lock = threading.Lock()
 
 
 def with_derived_columns(
@@ -106,8 +114,35 @@ def _dialect(output: Name) -> str:
     return dialect_of(scheme_of(output[0])) or "spark"
 
 
-@lru_cache(_RESULTS_MAX)
-def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[tuple[_Output, ...], str]:
+def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derived:
+    """Return what `_read_statement` does, from the cache if the same was read before."""
+    key = statement, dialect, tables
+    with _results_lock:
+        cached = _results.get(key)
+    if cached is None:
+        derived = _read_statement(statement, dialect, tables)
+        cached = _memory_bytes(statement, tables, derived), derived
+        with _results_lock:
+            # LRUCache raises ValueError for an item larger than the whole cache.
+            if cached[0] <= _RESULTS_BYTES_MAX:
+                _results[key] = cached
+    return cached[1]
+
+
+def _memory_bytes(statement: str, tables: tuple[_Table, ...], derived: _Derived) -> int:
+    """Return about how much memory a cached statement takes, with its tables and what was derived from it."""
+    names = [name for names, fields, _ in tables for name in (*names, *fields)]
+    outputs, fault = derived
+    columns = [column for _, listed, _ in outputs for column in listed]
+    inputs = sum(len(column.inputs) for column in columns) + sum(len(rows) for _, _, rows in outputs)
+    return (
+        _BYTES_PER_CHARACTER * (len(statement) + len(fault) + sum(map(len, names)))
+        + _BYTES_PER_NAME * len(names)
+        + _BYTES_PER_INPUT * (len(columns) + inputs)
+    )
+
+
+def _read_statement(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derived:
     """Read a statement; return the outputs, and what was not read or why none, "" if all was.
 
     Raises the errors of `deadline.check`, which are not cached: other requests have more time.

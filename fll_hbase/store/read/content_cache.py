@@ -99,6 +99,8 @@ class Content(NamedTuple):
 class ContentCache:
     """Reads contents and caches what it decodes, up to about `cache_bytes`. Threads may share it.
 
+    With `shared` the entries are in that cache, under its bound; only caches of the same `scope` find them.
+
     Methods raise ContentMissing or CorruptRow.
     """
 
@@ -110,15 +112,32 @@ class ContentCache:
         pairs_max: int,
         steps_max: int,
         public_checksum: Callable[[str], str] = str,
+        shared: ContentCache | None = None,
+        scope: Hashable = None,
     ) -> None:
         self._table = table
+        self._scope = scope
         self.public_checksum = public_checksum
         self._pairs_max = pairs_max
         self._steps_max = steps_max
-        self._cache: LRUCache[Hashable, tuple[int, Any]] = LRUCache(
-            cache_bytes, getsizeof=lambda item: item[0]
+        self._cache: LRUCache[Hashable, tuple[int, Any]] = (
+            LRUCache(cache_bytes, getsizeof=lambda item: item[0]) if shared is None else shared._cache
         )
-        self._lock = threading.Lock()
+        self._lock: threading.Lock = threading.Lock() if shared is None else shared._lock
+
+    def for_view(
+        self, table: Table, *, public_checksum: Callable[[str], str], scope: Hashable
+    ) -> ContentCache:
+        """Return a cache of what a view of the table shows, in the memory of this one."""
+        return ContentCache(
+            table,
+            cache_bytes=0,
+            pairs_max=self._pairs_max,
+            steps_max=self._steps_max,
+            public_checksum=public_checksum,
+            shared=self,
+            scope=scope,
+        )
 
     def field_map(self, checksum: str) -> FieldMap:
         """Return the field map of a content, from the cache or read with one call."""
@@ -127,7 +146,7 @@ class ContentCache:
     def find_missing(self, checksums: Iterable[str]) -> set[str]:
         """Return those of the checksums whose field maps are not cached; reads nothing."""
         with self._lock:
-            return {checksum for checksum in checksums if ("map", checksum) not in self._cache}
+            return {checksum for checksum in checksums if (self._scope, ("map", checksum)) not in self._cache}
 
     def load(self, checksums: Iterable[str]) -> None:
         """Read field maps that are not cached into the cache, several in a call.
@@ -258,7 +277,7 @@ class ContentCache:
     def cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
         """Return the value of a key from the cache or from `read`, which returns size in bytes and value."""
         with self._lock:
-            cached = self._cache.get(key)
+            cached = self._cache.get((self._scope, key))
         if cached is not None:
             metrics.CACHE_HITS.add()
         else:
@@ -273,7 +292,7 @@ class ContentCache:
         with self._lock:
             # LRUCache raises ValueError for an item larger than the whole cache.
             if size_bytes <= self._cache.maxsize:
-                self._cache[key] = size_bytes, value
+                self._cache[self._scope, key] = size_bytes, value
 
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
@@ -329,7 +348,7 @@ class ContentCache:
         while chunk := items[begin : begin + count]:
             begin += len(chunk)
             with self._lock:
-                hits = {item: self._cache.get(key(item)) for item in chunk}
+                hits = {item: self._cache.get((self._scope, key(item))) for item in chunk}
             values: dict[K, T] = {item: hit[1] for item, hit in hits.items() if hit is not None}
             missing = [item for item in chunk if item not in values]
             metrics.CACHE_HITS.add(len(values))

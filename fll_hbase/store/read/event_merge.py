@@ -48,18 +48,21 @@ class EventMerger:
     """Reads and merges events. Threads may share it.
 
     Methods raise CorruptRow where an event body is missing or cannot be read. `events` are always those of
-    one run, sorted by `run_events.sort_events`.
+    one run, sorted by `run_events.sort_events`. What is cached is stored, whoever asks: a view of a store has
+    the caches of the `shared` merger of that store.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, *, shared: EventMerger | None = None) -> None:
         self._table = table
-        self._bodies: LRUCache[str, bytes] = LRUCache(
-            BODIES_BYTES_MAX, getsizeof=lambda body: len(body) + BODY_OVERHEAD_BYTES
+        self._bodies: LRUCache[str, bytes] = (
+            LRUCache(BODIES_BYTES_MAX, getsizeof=lambda body: len(body) + BODY_OVERHEAD_BYTES)
+            if shared is None
+            else shared._bodies
         )
-        self._merged: LRUCache[tuple[str, ...], tuple[int, _MergedLineage]] = LRUCache(
-            MERGED_BYTES_MAX, getsizeof=lambda item: item[0]
+        self._merged: LRUCache[tuple[str, ...], tuple[int, _MergedLineage]] = (
+            LRUCache(MERGED_BYTES_MAX, getsizeof=lambda item: item[0]) if shared is None else shared._merged
         )
-        self._lock = threading.Lock()
+        self._lock: threading.Lock = threading.Lock() if shared is None else shared._lock
 
     def cache_bodies(self, bodies: Mapping[str, bytes]) -> None:
         """Cache event bodies by digest."""

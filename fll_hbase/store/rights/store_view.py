@@ -19,12 +19,10 @@ from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import damage, deadline
-from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content
-from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
 from fll_hbase.store.read.field_summaries import (
     DatasetSummary,
@@ -166,9 +164,9 @@ def _no_sealer(sealer: DaySealer) -> None:
 class StoreView(LineageStore):
     """Queries and records as LineageStore does, on behalf of a principal. Threads may share it."""
 
-    def __init__(self, base: LineageStore, principal: Principal, settings: Settings | None = None) -> None:
+    def __init__(self, base: LineageStore, principal: Principal) -> None:
         self._base = base
-        self._events_of_base = EventMerger(base.table)
+        self._events_of_base = base.components.events
         self._rights = RecordingRights(principal)
         may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
         self._visible = VisibleTable(
@@ -177,13 +175,19 @@ class StoreView(LineageStore):
             may_change=partial(_may_change, principal),
             patterns=principal.patterns(Role.READER),
         )
-        events = self._visible_runs = VisibleRuns(base.table, may_read=may_read)
+        events = self._visible_runs = VisibleRuns(
+            base.table, may_read=may_read, shared=base.components.events
+        )
         super().__init__(
             self._visible,
-            settings or base.settings,
+            base.settings,
             clock=base.clock,
             events=events,
-            public_checksum=self._visible.public_checksum,
+            contents=base.components.contents.for_view(
+                self._visible,
+                public_checksum=self._visible.public_checksum,
+                scope=principal.grant_set,
+            ),
             make_sealer=_no_sealer,
         )
         self.summaries = NumberedSummaryReader(self.components)

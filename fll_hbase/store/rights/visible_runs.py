@@ -35,8 +35,10 @@ class VisibleRuns(EventMerger):
     are texts that may contain any name. `table` is the whole table.
     """
 
-    def __init__(self, table: Table, *, may_read: Callable[[str], bool]) -> None:
-        super().__init__(table)
+    def __init__(
+        self, table: Table, *, may_read: Callable[[str], bool], shared: EventMerger | None = None
+    ) -> None:
+        super().__init__(table, shared=shared)
         self._base = table
         self._may_read = may_read
         self.has_hidden = False

@@ -20,8 +20,11 @@ from fll_hbase.store.rows import content_rows
 from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
 from fll_hbase.tables.base import Columns, StampedPut
 
-CACHE_BYTES = 32 * 2**20
-"""Stored size of the masked contents that are cached."""
+CACHE_BYTES = 4 * 2**20
+"""Size of the masked contents that are cached, of one view of several."""
+
+_BYTES_PER_CELL = 200
+"""Memory of a cell without its column and its value, measured."""
 
 _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit; each further one reads twice as many."""
@@ -314,7 +317,7 @@ class VisibleTable:
             masked = MaskedContent(_encode(info), masking.public_checksum(info.operations))
         with self._lock:
             self._checksums[key] = masked.checksum
-        size = sum(len(column) + len(cell.value) for column, cell in masked.row.items())
+        size = sum(len(column) + len(cell.value) + _BYTES_PER_CELL for column, cell in masked.row.items())
         if size <= CACHE_BYTES:
             with self._lock:
                 self._masked[key] = size, masked

@@ -243,6 +243,16 @@ def test_a_text_that_cannot_be_read_is_named_in_warnings(statement: str, reason:
     assert not openlineage.read(event(statement, WITH_COLUMNS)).warnings
 
 
+def test_what_stays_of_statements_is_bounded_by_its_memory() -> None:
+    """Not by their number: a statement may have 100,000 characters, and its event many tables."""
+    sql_facet._results.clear()
+    for number in range(60):
+        long = f"{AGGREGATE} -- {number} {'x' * 90_000}"
+        lineage(long, TOTALS)
+    cached = sum(len(statement) for statement, _, _ in sql_facet._results)
+    assert 2 * 2**20 < 4 * cached <= sql_facet._results.currsize <= sql_facet._RESULTS_BYTES_MAX
+
+
 def test_a_dialect_by_namespace() -> None:
     namespace = "snowflake://org-account"
     source = dataset("DB.PUBLIC.ORDERS", "ID", "ITEMS", namespace=namespace)
@@ -251,11 +261,18 @@ def test_a_dialect_by_namespace() -> None:
     assert edges(lineage(statement, target, inputs=(source,)))["SKU"] == {"DB.PUBLIC.ORDERS.ITEMS"}
 
 
-def test_a_statement_is_read_once() -> None:
-    sql_facet._derive.cache_clear()
+def test_a_statement_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, statements = sql_facet._read_statement, []
+
+    def counted(statement: str, *arguments: Any) -> Any:
+        statements.append(statement)
+        return read(statement, *arguments)
+
+    monkeypatch.setattr(sql_facet, "_read_statement", counted)
+    sql_facet._results.clear()
     for _ in range(3):
         lineage(AGGREGATE, TOTALS)
-    assert sql_facet._derive.cache_info().misses == 1
+    assert len(statements) == 1
     assert json.dumps(edges(lineage(AGGREGATE, TOTALS)), default=sorted)
 
 
