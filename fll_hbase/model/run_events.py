@@ -205,6 +205,9 @@ def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
             key = later.dataset_index, later.written
             mentions[key] = _merge_mentions(mentions[key], later) if key in mentions else later
     newest_first = lineages[::-1]
+    # Whoever may record in its namespace confirms a source for the whole run.
+    confirmed = {name for lineage in lineages for name in lineage.datasets if name not in lineage.unconfirmed}
+    unconfirmed = {name for lineage in lineages for name in lineage.unconfirmed}
     return EventLineage(
         namespace=with_job[-1].namespace,
         job=with_job[-1].job,
@@ -213,7 +216,7 @@ def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
         mentions=tuple(mentions[key] for key in sorted(mentions)),
         sql=next((lineage.sql for lineage in newest_first if lineage.sql), ""),
         operations=next((lineage.operations for lineage in newest_first if lineage.operations), ""),
-        unconfirmed=tuple(sorted({source for lineage in lineages for source in lineage.unconfirmed})),
+        unconfirmed=tuple(sorted(unconfirmed - confirmed)),
     )
 
 

@@ -130,7 +130,7 @@ def test_only_a_backup_is_replaced(filled: Path, tmp_path: Path) -> None:
             back_up(url_of(filled), str(path), overwrite=True, report=no_report)
     with pytest.raises(ConfigurationError, match="the store itself"):
         back_up(url_of(filled), str(filled), overwrite=True, report=no_report)
-    with pytest.raises(ConfigurationError, match="not a directory"):
+    with pytest.raises(ConfigurationError, match="make the directory"):
         back_up(url_of(filled), str(tmp_path / "none" / "b.db"), overwrite=False, report=no_report)
     assert text.read_text() == "notes"
     with closing(open_table(url_of(filled))) as table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from cachetools import LRUCache
@@ -13,7 +14,7 @@ from fll_hbase.model.checksum import canonical
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.field_relations import FieldEdge
-from fll_hbase.model.operations import dataset_of, type_of
+from fll_hbase.model.operations import Read, dataset_of, type_of
 from fll_hbase.model.window import Direction
 from fll_hbase.spark.datasource import run_scan
 from fll_hbase.spark.datasource.partitions import (
@@ -173,7 +174,9 @@ def _operations(store: StoreComponents, either_end: DatasetFilter, partition: Pa
         for operation in operations:
             dataset = dataset_of(operation)
             names = (dataset.namespace, dataset.name) if dataset else (None, None)
-            yield checksum, operation.name, type_of(operation), *names, canonical(operation)
+            # Who recorded it is in no answer (decision 97).
+            shown = replace(operation, is_unconfirmed=False) if isinstance(operation, Read) else operation
+            yield checksum, operation.name, type_of(operation), *names, canonical(shown)
 
 
 def _checksums(store: StoreComponents, either_end: DatasetFilter, partition: Partition) -> Iterator[str]:

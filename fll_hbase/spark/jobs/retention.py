@@ -25,7 +25,7 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.exports.table_frames import persist
 from fll_hbase.spark.hashes import cell_hashes, range_scan
-from fll_hbase.spark.jobs.retention_datasets import read_aliases, unreferenced_datasets
+from fll_hbase.spark.jobs.retention_datasets import read_aliases, read_datasets, unreferenced_datasets
 from fll_hbase.spark.jobs.retention_hashes import (
     ANY_AGE_MS,
     CUT,
@@ -169,10 +169,7 @@ def _collect_garbage(
     prefixes = _garbage_prefixes(garbage)
     if not prefixes:
         return dict.fromkeys((*KINDS.values(), DATASETS), 0), 0
-    read = partial(_read_garbage, until_ms=collection.until_ms)
-    candidates = range_scan.scan_ranges(
-        spark, collection.settings, key_ranges(prefixes), read=read, schema=GARBAGE
-    )
+    candidates = _candidates(spark, collection, prefixes)
     with ExitStack() as persisted:
         # Persisted: cells are counted before they are deleted, and could not be found again afterwards.
         cells = persist(candidates.join(garbage, "hash"), persisted)
@@ -218,21 +215,33 @@ def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
     return prefixes + [layout.DATASETS] * bool(flags & CUT)
 
 
-def _read_garbage(
+def _candidates(spark: SparkSession, collection: Collection, prefixes: Sequence[bytes]) -> DataFrame:
+    """Return what may be garbage of key prefixes as GARBAGE, before the join with the hashes of garbage.
+
+    Of the catalogue they are the rows of all datasets in contents, of size 0, also without such a row: a
+    dataset that loses references gets a horizon, whatever its age.
+    """
+    scan = partial(range_scan.scan_ranges, spark, collection.settings, schema=GARBAGE)
+    read = partial(_read_old_cells, until_ms=collection.until_ms)
+    old = scan(key_ranges([prefix for prefix in prefixes if prefix != layout.DATASETS]), read=read)
+    if layout.DATASETS not in prefixes:
+        return old
+    return old.union(scan(key_ranges([layout.CONTENTS]), read=_read_dataset_rows).distinct())
+
+
+def _read_old_cells(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """Yield candidates as GARBAGE: hash, row, column and size, before the join with the hashes of garbage.
-
-    They are the cells and rows put at `until_ms` or before, also live ones. Of the catalogue they are all
-    rows, of size 0: a row whose dataset loses references gets a horizon, whatever its age.
-    """
-    if start.startswith(layout.DATASETS):
-        for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
-            yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
-        return
+    """Yield cells and rows put at `until_ms` or before, also live ones: hash, row, column and size."""
     for row, column, cells in old_cells(table, start, stop, until_ms=until_ms):
         size_bytes = garbage_collection.size_of({row: cells}).bytes
         yield cell_hashes.to_signed(cell_hash(row, column)), row, column, size_bytes
+
+
+def _read_dataset_rows(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes, bytes, int]]:
+    """Yield the catalogue row of each dataset of contents as GARBAGE, once for each content."""
+    for _, row in read_datasets(table, start, stop):
+        yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
 
 
 def _count(cells: DataFrame) -> tuple[dict[str, int], int]:

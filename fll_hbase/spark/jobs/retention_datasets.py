@@ -36,7 +36,7 @@ def unreferenced_datasets(
     # Whether a dataset is unreferenced depends on all contents, so live ones are read, too.
     contents = persist(
         range_scan.scan_ranges(
-            spark, settings, key_ranges([layout.CONTENTS]), read=_read_datasets, schema=CONTENT_DATASETS
+            spark, settings, key_ranges([layout.CONTENTS]), read=read_datasets, schema=CONTENT_DATASETS
         ),
         persisted,
     )
@@ -52,7 +52,7 @@ def read_aliases(datasets: DataFrame, settings: Settings) -> DataFrame:
     return datasets.mapInArrow(partial(_read_aliases, settings=settings), ALIAS_CELLS)
 
 
-def _read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
+def read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the signed hash of each content row with the catalogue key of each dataset it names."""
     for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
         for dataset in liveness.catalogue_keys(row, cells):

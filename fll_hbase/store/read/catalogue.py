@@ -195,6 +195,9 @@ class Catalogue:
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
         """Yield the datasets of a range of catalogue keys with their own fields, without aliases' fields."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
+            # A horizon alone is of a source that nobody has confirmed.
+            if layout.EXISTS not in row:
+                continue
             with in_row(key):
                 dataset = CatalogueDataset(dataset_of(key), _latest_description(row))
                 fields = _fields(row)
@@ -334,10 +337,13 @@ class Catalogue:
                 if searched == datasets_max or len(hits) + collector.count > limit:
                     hits += collector.hits(all_ranks=False)
                     return build_page(hits, limit=limit, next_after=collector.searched)
+                # That of the position is searched again, for further fields: each page has to go beyond it.
+                if dataset != start.hit.dataset:
+                    searched += 1
+                    # Also past a damaged one, or a page of these would be followed by itself.
+                    collector.searched = SearchPosition(start.rank, SearchHit(dataset))
                 with damage.leaving_out(), in_row(layout.dataset_row(dataset)):
                     collector.add(dataset, [field.name for field in _fields(row)])
-                # That of the position is searched again, for further fields: each page has to go beyond it.
-                searched += dataset != start.hit.dataset
             hits += collector.hits(all_ranks=collector.finds_all_ranks)
             if collector.finds_all_ranks or len(hits) > limit:
                 return build_page(hits, limit=limit)

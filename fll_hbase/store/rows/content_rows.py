@@ -57,7 +57,7 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
         for operation in info.operations
         if isinstance(operation, Read) and operation.is_unconfirmed
     }
-    for dataset in {*info.sources, *info.destinations} - unconfirmed:
+    for dataset in {*info.sources} - unconfirmed | {*info.destinations}:
         yield Put(layout.dataset_row(dataset), layout.EXISTS, b"")
     for dataset, fields in _source_fields(info).items():
         if dataset not in unconfirmed:

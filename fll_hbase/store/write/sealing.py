@@ -192,8 +192,11 @@ class BackgroundSealer:
                     self._waiting.add(request)
                 # Not alive: in a process that was forked meanwhile.
                 if self._thread is None or not self._thread.is_alive():
-                    self._thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
-                    self._thread.start()
+                    thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
+                    # No more threads, or a process that ends: the next offer tries again.
+                    with suppress(RuntimeError):
+                        thread.start()
+                        self._thread = thread
 
     def wait(self) -> None:
         """Wait until everything that is queued was tried."""

@@ -12,10 +12,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
+from fll_hbase.keys import layout
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import open_table
-from tests.api.conftest import MakeClient, MakeUrl
+from fll_hbase.tables import Put, open_table
+from tests.api.conftest import MakeClient, MakeTable, MakeUrl
 from tests.support.api_client import (
     ALL,
     assert_problem,
@@ -301,6 +303,18 @@ def test_a_short_page_of_a_search_still_leads_to_the_next(make_client: MakeClien
     cut = list(pages(client, target("v3", "search", q="wanted"), "results"))
     assert [item["field"] for page in cut for item in page] == ["wanted", "wanted"]
     assert len(cut) > 3
+
+
+def test_a_search_goes_on_past_damaged_rows(make_table: MakeTable) -> None:
+    table = make_table()
+    client = create_app(LineageStore(table), Settings(search_end_points_max=2)).test_client()
+    for number in range(5):
+        record_new(client, copying("a", f"e{number}", "x", run=run(f"{number}")))
+    record_new(client, copying("a", "z", "wanted", run=run("last")))
+    damaged = [layout.dataset_row(Dataset("ns1", f"e{number}")) for number in range(5)]
+    table.write([[Put(key, layout.READ + b"%", b"")] for key in damaged])
+    found = list(pages(client, target("v3", "search", q="wanted"), "results"))
+    assert [item["field"] for page in found for item in page] == ["wanted", "wanted"]
 
 
 def _cursor(name: str) -> str:

@@ -133,12 +133,17 @@ def test_a_script_and_a_dialect(client: FlaskClient) -> None:
         (document("", schema={"t": "a"}), ["schema.t", "sql"]),
         (document("", schema={"t": ["a", {"type": "int"}]}), ["schema.t.1.name", "sql"]),
         (document(namespace="other"), ["namespace"]),
-        (document("(" * 5000), ["sql"]),
         ([], [""]),
     ],
 )
 def test_what_is_400(client: FlaskClient, payload: Any, position: list[str]) -> None:
     assert error_paths(post(client, payload), 400) == position
+
+
+def test_what_is_nested_too_deeply_is_413(client: FlaskClient) -> None:
+    answer = post(client, document("(" * 5000))
+    assert_problem(answer, 413)
+    assert answer.json["detail"] == "sql: statement 1, line 1: nested too deeply; nothing was stored"
     assert is_store_empty(client)
 
 

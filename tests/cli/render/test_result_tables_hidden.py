@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import requests
@@ -14,7 +15,7 @@ from fll_hbase.tables import open_table
 from tests.support.commands import fll
 from tests.support.token_server import TokenServer
 
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "run": {
         "application": "app",
         "type": "spark",
@@ -44,7 +45,7 @@ COMMANDS = {
     "reach": ("reach", "open/report.x", *WINDOW),
     "runs": ("runs", "open/report", *WINDOW),
     "programs": ("programs", "open/report", *WINDOW),
-    "run": ("run", "r1"),
+    "run": ("run", "r2"),
 }
 
 
@@ -52,8 +53,11 @@ COMMANDS = {
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenServer]:
     with TokenServer(tmp_path_factory.mktemp("tables") / "store.db", workers=1) as server:
         headers = {"Authorization": f"Bearer {server.token}"}
-        target = f"{server.url}/v3/namespaces/secret/lineage"
-        assert requests.post(target, json=DOCUMENT, headers=headers, timeout=120).status_code == 201
+        # A run is shown by its id where its program is visible.
+        for namespace, run in (("secret", "r1"), ("open", "r2")):
+            target = f"{server.url}/v3/namespaces/{namespace}/lineage"
+            document = DOCUMENT | {"run": DOCUMENT["run"] | {"run": run}}
+            assert requests.post(target, json=document, headers=headers, timeout=120).status_code == 201
         yield server
 
 

@@ -14,7 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.keys import calendars
-from fll_hbase.model.datasets import Dataset, DatasetMetadata
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.lineage import build_lineage
+from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.config import Settings
@@ -130,6 +132,15 @@ def test_workers_write_horizons_and_delete_datasets_with_their_aliases(
     with table(url) as opened:
         aliases = (Dataset("n", "another"), Dataset("n", "b"))
         LineageStore(opened).put_metadata([DatasetMetadata(Dataset("n", "a"), aliases=aliases)])
+        # A source without a catalogue row loses references, too.
+        waiting = build_lineage(
+            [
+                Read("read", "", Dataset("others", "x"), "", (Field("f"),), is_unconfirmed=True),
+                Write("write", "", Dataset("n", "b"), "", (InputField("read", "f"),)),
+            ]
+        )
+        run = ProgramRun("n", "app", "1", "t", "p", "reads x", STARTS_MS[0])
+        LineageStore(opened).record([RecordedRun(run, waiting)])
     shutil.copy(tmp_path / "a.db", tmp_path / "alone.db")
     later_ms = STARTS_MS[-1] + 1
     for policy in (RetentionPolicy(later_ms, {}, {Dataset("n", "b"): 1}), RetentionPolicy(later_ms)):

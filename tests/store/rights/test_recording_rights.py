@@ -159,6 +159,32 @@ def test_events_do_not_describe_sources_of_others_either(client: FlaskClient) ->
     assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 403
 
 
+def test_an_event_of_somebody_with_the_right_confirms_the_source_of_a_run(client: FlaskClient) -> None:
+    lineage = {
+        "fields": {"x": {"inputFields": [{"namespace": "hr", "name": "a", "field": "x"}]}},
+        "_producer": "p",
+        "_schemaURL": "s",
+    }
+    event = {
+        "eventType": "START",
+        "eventTime": "2023-11-14T22:13:20Z",
+        "producer": "p",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
+        "job": {"namespace": "shop", "name": "job"},
+        "inputs": [{"namespace": "hr", "name": "a"}],
+        "outputs": [{"namespace": "shop", "name": "b", "facets": {"columnLineage": lineage}}],
+    }
+    overrides = {PRINCIPAL: SHOP}
+    assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
+    assert client.get("/v3/namespaces/hr/endpoints/a").status_code == 404
+    assert client.post("/api/v1/lineage", json=event | {"eventType": "COMPLETE"}).status_code == 201
+    run = client.get("/v3/runs/00000000-0000-4000-8000-000000000001").json
+    assert "unconfirmed" not in client.get(f"/v3/contents/{run['checksum']}").text
+    [field] = client.get("/v3/namespaces/hr/endpoints/a/fields").json["fields"]
+    assert (field["name"], field["read"]) == ("x", True)
+
+
 def test_the_check_of_the_store_finds_no_name_missing_that_waits() -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     shop = create_app(store).test_client()

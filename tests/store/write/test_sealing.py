@@ -246,6 +246,23 @@ def test_a_sealer_ends_when_nothing_is_queued_and_starts_again(table: Table) -> 
         eventually(lambda: sealer_threads() <= others, "the thread has ended")
 
 
+def test_a_thread_that_cannot_start_fails_no_question(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_of(table)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", _refuse)
+        assert store.lineage(DESTINATION, Window(0, 10 * DAY_MS)).entries
+    # What was offered is still queued, and the next question starts a thread for it.
+    LineageStore(table).record([copying("two", start_ms=(DAY + 1) * DAY_MS)])
+    store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
+    background(store).wait()
+    assert sealed_runs(table) == ["one"]
+    store.close()
+
+
+def _refuse(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
 def test_closing_a_store_waits_for_the_request_at_work(table: Table) -> None:
     others = sealer_threads()
     waiting = _Waiting(table)
