@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -307,13 +308,15 @@ def test_a_short_page_of_a_search_still_leads_to_the_next(make_client: MakeClien
 
 def test_a_search_goes_on_past_damaged_rows(make_table: MakeTable) -> None:
     table = make_table()
-    client = create_app(LineageStore(table), Settings(search_end_points_max=2)).test_client()
+    settings = Settings(search_end_points_max=2)
+    client = create_app(LineageStore(table, settings), settings).test_client()
     for number in range(5):
         record_new(client, copying("a", f"e{number}", "x", run=run(f"{number}")))
     record_new(client, copying("a", "z", "wanted", run=run("last")))
     damaged = [layout.dataset_row(Dataset("ns1", f"e{number}")) for number in range(5)]
     table.write([[Put(key, layout.READ + b"%", b"")] for key in damaged])
-    found = list(pages(client, target("v3", "search", q="wanted"), "results"))
+    # A page that is followed by itself would have no end.
+    found = list(islice(pages(client, target("v3", "search", q="wanted"), "results"), 20))
     assert [item["field"] for page in found for item in page] == ["wanted", "wanted"]
 
 

@@ -159,7 +159,9 @@ def test_events_do_not_describe_sources_of_others_either(client: FlaskClient) ->
     assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 403
 
 
-def test_an_event_of_somebody_with_the_right_confirms_the_source_of_a_run(client: FlaskClient) -> None:
+def test_an_event_of_somebody_with_the_right_confirms_the_source_of_a_run() -> None:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    client = create_app(store).test_client()
     lineage = {
         "fields": {"x": {"inputFields": [{"namespace": "hr", "name": "a", "field": "x"}]}},
         "_producer": "p",
@@ -179,8 +181,9 @@ def test_an_event_of_somebody_with_the_right_confirms_the_source_of_a_run(client
     assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
     assert client.get("/v3/namespaces/hr/endpoints/a").status_code == 404
     assert client.post("/api/v1/lineage", json=event | {"eventType": "COMPLETE"}).status_code == 201
-    run = client.get("/v3/runs/00000000-0000-4000-8000-000000000001").json
-    assert "unconfirmed" not in client.get(f"/v3/contents/{run['checksum']}").text
+    checksum = client.get("/v3/runs/00000000-0000-4000-8000-000000000001").json["checksum"]
+    operations = store.components.contents.content(checksum).operations
+    assert not any(getattr(operation, "is_unconfirmed", False) for operation in operations)
     [field] = client.get("/v3/namespaces/hr/endpoints/a/fields").json["fields"]
     assert (field["name"], field["read"]) == ("x", True)
 
