@@ -17,8 +17,8 @@ CHARACTERS_MAX = 100_000
 UNKNOWN_DIALECT = "postgres"
 """Dialect of a database that the parser does not know: most are close to the standard, as Postgres is."""
 
-_PART = re.compile(r'"(?:[^"]++|"")*+"|`[^`]*`|\[[^\[\]]*\]|[^."`\[\]]+')
-"""A part of a name: a dot in quotes separates nothing."""
+_PART = re.compile(r'"(?:[^"]++|"")*+"|`[^`]*`|\[[^\]]{0,256}+\]|[^."`\[\]]+')
+"""A part of a name: a dot in quotes separates nothing. The bound of brackets keeps the work linear."""
 
 Parts = tuple[str, ...]
 

@@ -28,8 +28,8 @@ _COUNTED = {
 
 
 # Quotes of standard SQL, of BigQuery and Spark, and of T-SQL: a dot inside of them separates nothing.
-# No bracket inside of brackets: else each of many that do not end would be searched to the end.
-_PART = re.compile(r'"((?:[^"]++|"")*+)"|`([^`]*)`|\[([^\[\]]*)\]|([^."`\[\]\s]+)')
+# Names in brackets are bounded: else each of many that do not end would be searched to the end.
+_PART = re.compile(r'"((?:[^"]++|"")*+)"|`([^`]*)`|\[([^\]]{0,256}+)\]|([^."`\[\]\s]+)')
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fll_hbase.capture.resolver.dataset_names import dataset_names, path_name
+from fll_hbase.capture.resolver.query_tables import stored_parts
 
 PATHS = {
     "/data/orders": ("file", "/data/orders"),
@@ -112,3 +113,7 @@ ROWS: list[tuple[dict[str, Any], list[tuple[str, str, Any]]]] = [
 @pytest.mark.parametrize(("row", "names"), ROWS)
 def test_rows(row: dict[str, Any], names: list[tuple[str, str, Any]]) -> None:
     assert dataset_names(row) == names
+
+
+def test_a_bracket_is_a_letter_of_a_name_in_brackets() -> None:
+    assert stored_parts("[db].[dbo].[a[b]", "tsql") == ("db", "dbo", "a[b")

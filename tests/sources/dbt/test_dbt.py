@@ -323,6 +323,7 @@ def test_an_adapter_without_a_dialect() -> None:
         ("`p-1`.`d`.`t`", "p-1.d.t"),
         ("`p-1.d.t`", "p-1.d.t"),
         ("[d].[dbo].[t]", "d.dbo.t"),
+        ("[d].[dbo].[a[b]", "d.dbo.a[b"),
         ("DB.S.T", "DB.S.T"),
         ("", ""),
         ('"', ""),
