@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import pytest
 
-from fll_hbase.runtime.errors import TooLarge
+from fll_hbase.runtime.errors import TooLarge, UnreadableDocument
 from fll_hbase.sources.sql.parser import Statement, parse_script
 from fll_hbase.sources.sql.script.complexity import JOINS_MAX, PIPES_MAX, RUN_MAX, TOKENS_MAX, TYPES_MAX
 
@@ -56,9 +59,40 @@ def test_an_excess_costs_its_own_statement() -> None:
         f"SELECT x{'[0]' * 40} FROM t",
         f"SELECT {', '.join(['x[0][0].b'] * RUN_MAX)} FROM t",
         f"SELECT {' || '.join(['x'] * RUN_MAX)} FROM t",
+        f"SELECT {' & x | '.join(['x'] * RUN_MAX)} FROM t",
+        f"SELECT {' % '.join(['x'] * RUN_MAX)} FROM t",
+        f"SELECT {' DIV '.join(['x'] * RUN_MAX)} FROM t",
+        f"SELECT y FROM t a{' LATERAL VIEW explode(b) t AS x' * COUNT}",
         f"SELECT x FROM t{' |> SELECT x, y' * PIPES_MAX}",
     ],
 )
 def test_others_are_read(query: str) -> None:
     script = parse_script(f"INSERT INTO o {query}", "spark")
     assert [isinstance(item, Statement) for item in script.statements] == [True]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "part"),
+    [
+        ("tsql", " CROSS APPLY x.nodes('/a/b') AS T(c)"),
+        ("tsql", " OUTER APPLY f(a.x) AS T"),
+        ("hive", " LATERAL VIEW explode(b) t AS x"),
+        ("postgres", " CROSS JOIN LATERAL f(a.x) s"),
+        ("mysql", " STRAIGHT_JOIN t ON a.x = t.x"),
+    ],
+)
+def test_what_joins_rows_of_a_table_separates(dialect: str, part: str) -> None:
+    script = parse_script(f"INSERT INTO o SELECT a.x FROM t a{part * COUNT}", dialect)
+    assert [isinstance(item, Statement) for item in script.statements] == [True]
+
+
+@pytest.mark.parametrize(
+    "part", [" CROSS APPLY f(a.x) AS T", " LATERAL VIEW f(b) t AS x", " LATERAL", " APPLY"]
+)
+@pytest.mark.parametrize("dialect", ["tsql", "hive"])
+def test_the_work_of_many_is_linear(dialect: str, part: str) -> None:
+    for count in (1_000, 2_000):
+        began = time.thread_time()
+        with suppress(UnreadableDocument, TooLarge):
+            parse_script(f"INSERT INTO o SELECT a.x FROM t a{part * count}", dialect)
+        assert time.thread_time() - began < 1
