@@ -18,24 +18,45 @@ T = TypeVar("T")
 DERIVED_MAX = 100_000
 """Columns that a document derives, as far as they are in memory at the same time; docs/rest.md states it."""
 
+RETAINED_MAX = 400_000
+"""Columns of all writes of a document that it derives; each takes two kilobytes, with its operations."""
+
 INPUTS_PER_COLUMN = 10
 """Inputs of a column that need as much memory as a column."""
 
 
 class TooManyColumns(TooLarge):
-    """A document that derives more than DERIVED_MAX columns."""
+    """A document that derives more than DERIVED_MAX columns at a time, or RETAINED_MAX in all its writes."""
 
 
 class Part:
-    """Columns that a part of a document has derived so far, and those that it keeps behind its end."""
+    """Columns that a part of a document has derived so far, and those that stay behind its end.
+
+    `view_columns` are those that later parts read, as of views, `retained` those of writes, which have a
+    bound apart.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self.view_columns = 0
         self.retained = 0
 
+    def keep_view(self, columns: int) -> None:
+        """Hold so many columns for the parts that follow, none if negative."""
+        self.view_columns += max(0, columns)
+
     def keep(self, columns: int) -> None:
-        """Keep so many columns, none if negative."""
+        """Keep so many columns in writes, none if negative."""
         self.retained += max(0, columns)
+
+    def add(self, inner: Part) -> None:
+        """Add what stays of a part inside of this one. Raises TooManyColumns; then nothing of it stays."""
+        if self.retained + inner.retained > RETAINED_MAX:
+            raise _too_many(RETAINED_MAX)
+        if self.count + inner.view_columns > DERIVED_MAX:
+            raise _too_many(DERIVED_MAX)
+        self.retained += inner.retained
+        self.count += inner.view_columns
 
 
 _current: ContextVar[Part | None] = ContextVar("derived_columns", default=None)
@@ -43,7 +64,10 @@ _current: ContextVar[Part | None] = ContextVar("derived_columns", default=None)
 
 @contextmanager
 def part() -> Iterator[Part]:
-    """Return a context in which a document or a part of one is read; behind it, what it retained counts."""
+    """Return a context in which a document or a part of one is read; behind it, what stays of it counts.
+
+    Raises TooManyColumns.
+    """
     outer = _current.get()
     inner = Part(outer.count if outer else 0)
     token = _current.set(inner)
@@ -51,7 +75,8 @@ def part() -> Iterator[Part]:
         yield inner
     finally:
         _current.reset(token)
-    derive(inner.retained)
+    if outer is not None:
+        outer.add(inner)
 
 
 def derive(columns: int) -> None:
@@ -61,7 +86,7 @@ def derive(columns: int) -> None:
         return
     current.count += columns
     if current.count > DERIVED_MAX:
-        raise TooManyColumns(f"derives more than {DERIVED_MAX:,} columns from others, as `SELECT *` does")
+        raise _too_many(DERIVED_MAX)
 
 
 def counted(columns: Iterable[T]) -> Iterator[T]:
@@ -69,6 +94,11 @@ def counted(columns: Iterable[T]) -> Iterator[T]:
     for column in columns:
         derive(1)
         yield column
+
+
+def _too_many(bound: int) -> TooManyColumns:
+    """Return the error of a document that derives more columns than a bound."""
+    return TooManyColumns(f"derives more than {bound:,} columns from others, as `SELECT *` does")
 
 
 def inputs_weight(inputs: int) -> int:

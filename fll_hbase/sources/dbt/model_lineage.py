@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -81,13 +81,7 @@ def build_tables(
     complete = {node.name: node.fields for node in nodes.values() if node.contract and node.fields}
     # After contracts, so that it wins: the catalog is what the database has.
     complete |= {node.name: catalog[node.unique_id] for node in nodes.values() if node.unique_id in catalog}
-
-    def lookup(dataset: Dataset) -> Sequence[str] | None:
-        """Return the columns that the project declares, then further ones of the catalogue; None if none."""
-        names = [field.name for field in declared.get(dataset.name, ())]
-        return list(dict.fromkeys([*names, *(columns(dataset) or ())])) or None
-
-    tables = sql.TableSchemas(namespace, complete, lookup)
+    tables = sql.TableSchemas(namespace, complete, columns, mentioned=declared)
     for node in deadline.watched(nodes.values()):
         # Ephemeral models are CTEs in compiled SQL; no table has their name.
         if node.materialization != EPHEMERAL:
@@ -98,22 +92,26 @@ def build_tables(
 def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """Return the operations of a node: by its SQL `code`, or of a seed by its columns.
 
-    For Python, and SQL that is missing or cannot be parsed, they read and write whole datasets, with a
-    warning that gives the reason. Raises StoreUnavailable if a lookup in the store's catalogue fails.
+    For Python, SQL that is missing or cannot be parsed, and a seed of too many columns, they read and write
+    whole datasets, with a warning that gives the reason. Raises StoreUnavailable if a lookup in the store's
+    catalogue fails.
     """
     path = child_path(node.path, "compiled_code")
-    if node.type == "seed":
-        return ReadOperations(lineage.build_lineage_lenient(_seed_operations(project, node)), ())
-    if node.language == "python":
+    is_seed = node.type == "seed"
+    if not is_seed and node.language == "python":
         reason = FieldError(path, "is Python: which columns it makes of which is not known")
-    elif not code:
+    elif not is_seed and not code:
         reason = FieldError(path, "missing: which columns the node makes of which is not known")
     else:
         try:
+            if is_seed:
+                return ReadOperations(lineage.build_lineage_lenient(_seed_operations(project, node)), ())
             operations = _query_operations(project, node, code)
         # One model that cannot be parsed must not cost the other thousands of a document.
         except (InputError, TooLarge) as error:
-            reason = FieldError(path, f"{error}; which columns it makes of which is not known")
+            reason = FieldError(
+                node.path if is_seed else path, f"{error}; which columns it makes of which is not known"
+            )
         else:
             return replace(operations, warnings=tuple(_warnings(operations, path)))
     return ReadOperations(lineage.build_lineage_lenient(_opaque_operations(project, node)), (reason,))

@@ -16,12 +16,19 @@ from fll_hbase.model.runs import ProgramRun, encode_details
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources import derived_columns
+from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.sql.parser import BrokenStatement, Script, Statement, parse_script
+from fll_hbase.sources.sql.parser import (
+    BrokenStatement,
+    Script,
+    Statement,
+    StatementTooLarge,
+    parse_script,
+)
 from fll_hbase.sources.sql.queries.query_results import open_resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements.statement_reader import read_statements
@@ -35,6 +42,8 @@ NO_STATEMENT = "send a statement that writes a table, such as INSERT INTO t SELE
 
 CONCURRENT_CHARACTERS_MAX = 20_000
 """Characters of the longest script that is read beside others in a process."""
+TURN_SECONDS = 0.5
+"""Seconds between two looks at the deadline while a long script waits for another one."""
 _LONG_SCRIPT = threading.Lock()
 
 ALIASES_MAX = 10
@@ -62,7 +71,8 @@ def _turn(sql: object) -> Iterator[None]:
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
         yield
         return
-    while not _LONG_SCRIPT.acquire(timeout=deadline.seconds_left(threading.TIMEOUT_MAX)):
+    # In slices, to see that the client has left.
+    while not _LONG_SCRIPT.acquire(timeout=deadline.seconds_left(TURN_SECONDS)):
         deadline.check()
     try:
         yield
@@ -89,8 +99,11 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     dialect = DIALECT_ALIASES.get(dialect, dialect)
     naming = _read_naming(top, namespace, dialect)
     sql = _read_sql(top)
-    with _turn(sql), derived_columns.part():
-        return _read_script(top, sql, run, naming, columns)
+    try:
+        with _turn(sql), derived_columns.part():
+            return _read_script(top, sql, run, naming, columns)
+    except (StatementTooLarge, TooManyColumns) as error:
+        raise type(error)(f"{error}; nothing was stored") from error
 
 
 def _read_script(
@@ -135,8 +148,8 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     with _turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)
         operations = _read_query(state, target, verb)
-        # The query may list as many as it has words.
-        part.keep(state.retained - len(sql.split()))
+        # The query may list as many as it has tokens.
+        part.keep(state.retained - len(_only_query(state.script).tokens))
         return operations
 
 

@@ -52,6 +52,10 @@ CHARACTERS_MAX = 1_000_000
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
+class StatementTooLarge(TooLarge):
+    """A text without a statement that can be read, of which one is too much for the parser."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement: its tree, and the text and tokens that it was parsed from.
@@ -147,7 +151,7 @@ def parse_script(sql: str, dialect: str) -> Script:
     if errors and len(errors) == len(statements):
         for number, item in enumerate(statements, 1):
             if isinstance(item, BrokenStatement) and item.exceeds:
-                raise TooLarge(f"sql: statement {number}, {item.error.detail}; nothing was stored")
+                raise StatementTooLarge(f"sql: statement {number}, {item.error.detail}")
         raise UnreadableDocument(errors)
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
     return Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)

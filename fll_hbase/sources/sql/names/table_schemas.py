@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.sources.derived_columns import TooManyColumns
@@ -29,7 +30,8 @@ class TableSchemas:
     """Tables that a script names, each under one spelling, with what is known of their columns.
 
     `is_transient` says whether a table that the script creates is only a step between others: it is no
-    dataset of the run, and lineage passes through it.
+    dataset of the run, and lineage passes through it. `mentioned` are columns of tables, by dataset name,
+    that are known without an order; further ones are looked up.
     """
 
     def __init__(
@@ -40,9 +42,11 @@ class TableSchemas:
         *,
         naming: DatasetNaming | None = None,
         is_transient: Callable[[Dataset], bool] = lambda _: False,
+        mentioned: Mapping[str, Sequence[Field]] | None = None,
     ) -> None:
         self.is_transient = is_transient
         self._looked_up = 0
+        self._mentioned = mentioned or {}
         self.naming = naming or DatasetNaming(namespace)
         self._namespace = namespace
         self._lookup = lookup
@@ -87,15 +91,19 @@ class TableSchemas:
     def schema(self, dataset: Dataset) -> TableSchema | None:
         """Return the schema of a table, looked up in the catalogue once; None if it has none.
 
-        Raises TooManyColumns, and the errors of the lookup.
+        Raises TooManyColumns for a table whose columns exceed LOOKED_UP_MAX, which afterwards has only those
+        that the document mentions, and the errors of the lookup.
         """
         if dataset not in self._schemas:
+            recorded = self._lookup(dataset) or ()
+            fits = self._looked_up + len(recorded) <= LOOKED_UP_MAX
+            self._looked_up += len(recorded) if fits else 0
+            mentioned = (field.name for field in self._mentioned.get(dataset.name, ()))
+            names = dict.fromkeys(chain(mentioned, recorded if fits else ()))
             # A lookup reads the store, so None is cached, too.
-            names = self._lookup(dataset)
-            self._looked_up += len(names or ())
-            if self._looked_up > LOOKED_UP_MAX:
-                raise TooManyColumns(f"needs more than {LOOKED_UP_MAX:,} columns of the catalogue")
             self._schemas[dataset] = TableSchema(tuple(map(Field, names)), declared=False) if names else None
+            if not fits:
+                raise TooManyColumns(f"needs more than {LOOKED_UP_MAX:,} columns of the catalogue")
         return self._schemas[dataset]
 
     def declared_columns(self, dataset: Dataset) -> list[str] | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.runtime.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
-from fll_hbase.sources.derived_columns import derive
+from fll_hbase.sources import derived_columns
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.parser import REPLACEMENT, Procedure, Script, Statement
@@ -59,8 +60,9 @@ class ScriptState:
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
     name in lower case, and `procedures` those
-    that the script creates; `call_depth` counts those being read, `retained` the columns of all writes and
-    views. No warnings are added while `is_silent`.
+    that the script creates; `call_depth` counts those being read, `retained` the columns of all writes,
+    `view_columns` those of temporary tables and views, and of records. No warnings are added
+    while `is_silent`.
     `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being
     read, `errors` are those of parts that are left out.
     """
@@ -82,6 +84,7 @@ class ScriptState:
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     call_depth: int = 0
     retained: int = 0
+    view_columns: int = 0
     is_silent: bool = False
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
@@ -114,7 +117,11 @@ class ScriptState:
     def write(self, write: TableWrite) -> None:
         """Add a write, without invalid names; a write into a temporary table extends its columns instead."""
         # Before their inputs are looked at.
-        self.keep(column for _, column in write.fields or ())
+        columns = (column for _, column in write.fields or ())
+        if write.target in self.temporary:
+            self.keep_view(columns)
+        else:
+            self.retained += _derived(columns)
         checked = _with_valid_names(self, write)
         if checked is None:
             return
@@ -124,20 +131,30 @@ class ScriptState:
             self.writes.append(write)
             return
         view = self.views[write.target]
-        columns = dict(view.columns.items)
+        merged = dict(view.columns.items)
         for column_name, column in write.fields or ():
-            existing = columns.get(column_name)
-            columns[column_name] = merge_columns([existing, column]) if existing else column
+            existing = merged.get(column_name)
+            merged[column_name] = merge_columns([existing, column]) if existing else column
         self.views[write.target] = QueryResult(
-            ColumnSet(tuple(columns.items()), is_complete=write.fields is not None),
+            ColumnSet(tuple(merged.items()), is_complete=write.fields is not None),
             view.dependencies | write.dependencies,
         )
 
-    def keep(self, columns: Iterable[ColumnProvenance]) -> None:
-        """Count columns that are needed behind the statement that makes them. Raises TooManyColumns."""
-        retained = sum(1 + column.inputs_weight for column in columns)
-        self.retained += retained
-        derive(retained)
+    def keep_view(self, columns: Iterable[ColumnProvenance]) -> None:
+        """Count columns that statements behind the one that makes them read. Raises TooManyColumns."""
+        self.view_columns += _derived(columns)
+
+    @contextmanager
+    def statement_columns(self, tokens: int) -> Iterator[None]:
+        """Return a context in which a statement of so many tokens is read; what stays of it counts behind it.
+
+        As many columns as it has tokens do not count: it may list them. Raises TooManyColumns.
+        """
+        retained, view_columns = self.retained, self.view_columns
+        with derived_columns.part() as part:
+            yield
+            part.keep(self.retained - retained - tokens)
+            part.keep_view(self.view_columns - view_columns - tokens)
 
     def procedure(self, name: str) -> Procedure | None:
         """Return the procedure of a name, whose qualifiers may be missing on either side; None if absent."""
@@ -205,6 +222,13 @@ class ScriptState:
         for identifier in tree.find_all(exp.Identifier) if naming.folds_columns else ():
             if not isinstance(identifier.parent, exp.Table):
                 identifier.set("this", naming.fold(identifier))
+
+
+def _derived(columns: Iterable[ColumnProvenance]) -> int:
+    """Count columns that a statement makes, and return how many they are. Raises TooManyColumns."""
+    count = sum(1 + column.inputs_weight for column in columns)
+    derived_columns.derive(count)
+    return count
 
 
 def temporary_mark(identifier: exp.Expr) -> str:

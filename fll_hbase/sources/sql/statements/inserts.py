@@ -265,9 +265,8 @@ def _create(
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
     result = QueryResult(columns, result.dependencies)
-    if is_temporary or is_view:
-        script.keep(columns.values())
     if is_temporary:
+        script.keep_view(columns.values())
         script.temporary.add(target.dataset)
         # Spark puts global temporary views into this database.
         script.views[script.tables.dataset(f"global_temp.{target.dataset.name}")] = result

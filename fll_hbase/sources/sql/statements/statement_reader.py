@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from sqlglot import exp
 
 from fll_hbase.runtime import deadline
-from fll_hbase.sources import derived_columns
 from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Rows, ScriptItem, Statement
 from fll_hbase.sources.sql.queries.column_provenance import GENERATED, QueryResult
@@ -113,36 +112,48 @@ def _read_block(script: ScriptState, procedure: Procedure, label: str, called: s
 
 
 def _read_rows(script: ScriptState, rows: Rows) -> None:
-    """Give the names of a loop, cursor, FETCH or assignment their columns, unknown if unreadable."""
-    if rows.query is None:
-        variables.assign_rows(script, rows, script.records.get(rows.cursor))
-        return
-    # Of a value such as SQL%ROWCOUNT nothing is known, which is no fault of the script.
-    script.is_silent = not rows.record
-    script.begin(rows.query)
+    """Give the names of a loop, cursor, FETCH or assignment their columns, unknown if unreadable.
+
+    Those of a query that derives too many columns are unknown, too, with a warning.
+    """
+    if rows.query is not None:
+        # Of a value such as SQL%ROWCOUNT nothing is known, which is no fault of the script.
+        script.is_silent = not rows.record
+        script.begin(rows.query)
     try:
-        script.fold_columns(rows.query.tree)
-        variables.assign_rows(script, rows, open_resolver(script, _read_nested).query(rows.query.tree))
+        with script.statement_columns(len(rows.query.tokens) if rows.query else 0):
+            variables.assign_rows(script, rows, _rows_result(script, rows))
+    except TooManyColumns as error:
+        script.is_silent = False
+        name = rows.record or rows.cursor or ", ".join(rows.variables)
+        script.warn(f"the rows of {name[:100]!r} are not known: their query {error}")
+        variables.assign_rows(script, rows, None)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
         variables.assign_rows(script, rows, None)
     finally:
         script.is_silent = False
 
 
+def _rows_result(script: ScriptState, rows: Rows) -> QueryResult | None:
+    """Return the columns of a query, or those of the cursor; None for a cursor that is not known."""
+    if rows.query is None:
+        return script.records.get(rows.cursor)
+    script.fold_columns(rows.query.tree)
+    return open_resolver(script, _read_nested).query(rows.query.tree)
+
+
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     """Read a statement; if its tree lacks a part or is too deep, warn and drop its writes."""
-    start, retained = len(script.writes), script.retained
+    start, retained, view_columns = len(script.writes), script.retained, script.view_columns
     script.begin(statement)
     if statement.caution:
         script.warn(f"{label}, {statement.caution}")
     try:
-        with derived_columns.part() as part:
+        with script.statement_columns(len(statement.tokens)):
             script.fold_columns(statement.tree)
             _read_statement(open_resolver(script, _read_nested), label, statement.tree)
-            # The statement may list as many as it has tokens.
-            part.keep(script.retained - retained - len(statement.tokens))
     except TooManyColumns as error:
-        raise TooManyColumns(f"sql: {label} {error}; nothing was stored") from error
+        raise TooManyColumns(f"sql: {label} {error}") from error
     except RecursionError:
         detail = "nested too deeply"
     except UnknownTarget as error:
@@ -152,6 +163,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     else:
         return
     del script.writes[start:]
+    script.retained, script.view_columns = retained, view_columns
     script.leave_out(label, detail)
 
 

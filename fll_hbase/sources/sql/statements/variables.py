@@ -92,7 +92,9 @@ def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> 
         if rows.cursor:
             script.warn(f"cursor {rows.cursor[:100]!r}: its query is not known")
     if rows.record:
-        script.records[rows.record] = as_values(result)
+        values = as_values(result)
+        script.keep_view(values.columns.values())
+        script.records[rows.record] = values
     assign_result(script, rows.variables, result)
     for name in rows.variables:
         if rows.cursor and not result.columns.is_positional:
