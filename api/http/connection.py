@@ -121,20 +121,26 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._send()
             is_flushed = not self.total_outbufs_len
             resumes = self.is_paused and self.total_outbufs_len < UNSENT_BYTES_MAX
-            self.is_paused = self.is_paused and not resumes
         if self.will_close or not self.connected:
             self.handle_close()
         elif resumes:
+            self.is_paused = False
             self.server.add_task(self)
         elif self.close_when_flushed and is_flushed:
             self._close_gracefully()
 
     def handle_close(self) -> None:
-        """Close the connection at once, without the request that is arriving; it may be closed already."""
+        """Close the connection at once, without the requests that no thread has; it may be closed already."""
         super().handle_close()
         with self.requests_lock:
-            request, self.request = self.request, None
-        if request is not None:
+            dropped = [] if self.request is None else [self.request]
+            self.request = None
+            if self.is_paused:
+                # No thread would remove them any more.
+                dropped += self.requests
+                self.requests = []
+                self.is_paused = False
+        for request in dropped:
             request.close()
         self._weigh()
         self.server.forget(self)
@@ -319,13 +325,19 @@ class Connection(HTTPChannel):  # type: ignore[misc]
                 self.send_continue()
         self._weigh()
         self.active_at = time.monotonic()
-        if following and is_behind:
-            self.is_paused = True
-        elif following:
+        if following and not (is_behind and self._pause()):
             self.server.add_task(self)
         # Not for every answer: to wake the event loop costs more than to send one.
         if was_full or self.total_outbufs_len or self.close_when_flushed or not self.connected:
             self.server.wake(self)
+
+    def _pause(self) -> bool:
+        """Let the requests wait for the client; return false for a closed connection, which has to end them."""
+        with self.requests_lock:
+            # `handle_close` has the lock after it has set `connected`: it sees this, or this sees it.
+            self.is_paused = is_paused = self.connected
+        # Not the attribute: the event loop may have resumed it already.
+        return is_paused
 
     def _expects_continue(self) -> bool:
         """Return whether the request that arrives waits for a 100, which it may have now."""

@@ -466,3 +466,51 @@ def test_a_paused_connection_is_continued_even_if_nothing_is_left_to_send() -> N
         total_outbufs_len=0, is_answering=False, is_paused=True, will_close=False, close_when_flushed=False
     )
     assert Connection.writable(sent_meanwhile)
+
+
+@contextmanager
+def paused() -> Iterator[tuple[HttpServer, Connection, socket.socket]]:
+    """A server, its connection that waits with two requests for its client to take an answer, the client."""
+
+    def large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [("Content-Length", str(2**24))])
+        return [b"x" * 2**24]
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        http = HttpServer(large, listener, Settings(threads=2), RequestObserver())
+        with socket.create_connection(listener.getsockname()) as client:
+            eventually(lambda: bool(http._poll() or http.active_channels), "it is accepted")
+            (connection,) = http.active_channels.values()
+            client.sendall(head("GET", "/x", Connection="keep-alive") * 3)
+            eventually(lambda: bool(http._poll() or len(connection.requests) == 3), "the requests arrive")
+            # As a request thread does, of which none is started.
+            connection.service()
+            assert (connection.is_paused, len(connection.requests)) == (True, 2)
+            assert http._waiting_bytes > 0
+            yield http, connection, client
+        connection.handle_close()
+
+
+def test_a_paused_connection_that_is_closed_holds_no_requests() -> None:
+    with paused() as (http, connection, _):
+        connection.handle_close()
+        assert (connection.requests, connection.is_paused, http._waiting_bytes) == ([], False, 0)
+
+
+def test_a_paused_connection_that_breaks_while_it_sends_holds_no_requests() -> None:
+    with paused() as (http, connection, _):
+        # The client has taken the answer; then a send failed, in a request thread.
+        connection.total_outbufs_len = 0
+        connection.connected = False
+        connection.handle_write()
+        assert (connection.requests, connection.is_paused, http._waiting_bytes) == ([], False, 0)
+
+
+def test_a_connection_that_is_closed_while_it_is_served_does_not_pause() -> None:
+    with paused() as (http, connection, _):
+        # The request thread goes on with the second request just when the event loop closes.
+        connection.is_paused = False
+        connection.handle_close()
+        assert not connection._pause()
+        connection.service()
+        assert (connection.requests, http._waiting_bytes) == ([], 0)
