@@ -27,6 +27,7 @@ from .tasks import (
     no_room,
     overloaded,
     timed_out,
+    too_many_ahead,
 )
 
 READ_BYTES = 2**16
@@ -35,6 +36,9 @@ SEND_BYTES = 2**16
 
 UNSENT_BYTES_MAX = 2**20
 """With more bytes of answers that the client does not take, its next request waits."""
+
+REQUESTS_MAX = 32
+"""Complete requests of a connection that wait or run; those sent further ahead are refused."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -111,6 +115,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         elif data:
             self.active_at = time.monotonic()
             self.received(data)
+            if len(self.requests) > REQUESTS_MAX:
+                self._refuse_ahead()
             self._weigh()
         else:
             self._end_input()
@@ -278,6 +284,18 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         elif not self.requests:
             self.close_when_flushed = True
 
+    def _refuse_ahead(self) -> None:
+        """Drop the requests beyond REQUESTS_MAX; the refusal of the one before them closes the connection."""
+        with self.requests_lock:
+            dropped = self.requests[REQUESTS_MAX:]
+            if dropped:
+                del self.requests[REQUESTS_MAX:]
+                # Not the first one, which may have begun.
+                seconds = self.server.retry_after_seconds
+                self.requests[-1].error = too_many_ahead(REQUESTS_MAX, retry_after_seconds=seconds)
+        for request in dropped:
+            request.close()
+
     def _refuse_unfinished(self, refusal: Refusal) -> None:
         """Answer a request that is not complete, after those before it, and forget what has arrived of it."""
         with self.requests_lock:
@@ -332,7 +350,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.server.wake(self)
 
     def _pause(self) -> bool:
-        """Let the requests wait for the client; return false for a closed connection, which has to end them."""
+        """Let the requests wait for the client; return false if it is closed, so that a thread ends them."""
         with self.requests_lock:
             # `handle_close` has the lock after it has set `connected`: it sees this, or this sees it.
             self.is_paused = is_paused = self.connected

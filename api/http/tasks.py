@@ -37,8 +37,8 @@ TLS_HANDSHAKE = b"\x16"
 FIELDS_MAX = 200
 """Most fields of a head; browsers and proxies send thirty."""
 
-FIELD_BYTES = 200
-"""About what a field of a head takes beside its text."""
+REQUEST_BYTES, FIELD_BYTES = 600, 200
+"""About what a request, and a field of its head, takes beside its text."""
 
 _BATCH_SUFFIX = "/lineage/batch"
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
@@ -72,6 +72,14 @@ def too_many(most: int, *, retry_after_seconds: int) -> Refusal:
     """Return the answer, a 429, to a connection of an address with `most` whose requests are all complete."""
     detail = f"{most} connections of this address wait for answers (FLL_ADDRESS_CONNECTIONS_MAX); use fewer"
     body = problems.problem_body(TooManyRequests(detail))
+    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
+
+
+def too_many_ahead(most: int, *, retry_after_seconds: int) -> Refusal:
+    """Return the answer, a 429, to the last of `most` requests of a connection that sent still more ahead."""
+    body = problems.problem_body(
+        TooManyRequests(f"{most} requests of this connection wait; send fewer ahead")
+    )
     return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
 
 
@@ -131,7 +139,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     def memory_bytes(self) -> int:
         """Return about how many bytes of memory the request takes: nothing of a body in a temporary file."""
         # The request line stands in the environment four times.
-        head = len(self.header_plus) or 4 * self.header_bytes_received + FIELD_BYTES * len(self.headers)
+        text = len(self.header_plus) or 4 * self.header_bytes_received + FIELD_BYTES * len(self.headers)
+        head = REQUEST_BYTES + text
         if self.body_rcv is None:
             return head
         return head if self.body_rcv.getbuf().overflowed else head + self.body_bytes_received

@@ -22,7 +22,7 @@ from gunicorn.glogging import Logger
 from waitress import wasyncore
 from waitress.buffers import OverflowableBuffer
 
-from api.http.connection import Connection
+from api.http.connection import REQUESTS_MAX, Connection
 from api.http.event_loop import EventLoop
 from api.http.event_server import HttpServer
 from api.http.gunicorn_worker import HttpWorker
@@ -389,13 +389,13 @@ def test_requests_sent_ahead_wait_while_answers_are_not_read() -> None:
         return [b"x" * 2**20]
 
     with serving(large) as server, server.connected() as connection:
-        connection.sendall(head("GET", "/x", Connection="keep-alive") * 99 + head("GET", "/x"))
+        connection.sendall(head("GET", "/x", Connection="keep-alive") * 29 + head("GET", "/x"))
         time.sleep(0.5)
         # The buffers of the system take some; the server collects an answer or two beyond them.
-        assert len(calls) < 50
+        assert len(calls) < 20
         with connection.makefile("rb") as answers:
             received = answers.read()
-    assert received.count(b"HTTP/1.1 200 OK") == len(calls) == 100
+    assert received.count(b"HTTP/1.1 200 OK") == len(calls) == 30
 
 
 def test_a_request_that_expects_100_is_complete_without_a_body() -> None:
@@ -469,36 +469,42 @@ def test_a_paused_connection_is_continued_even_if_nothing_is_left_to_send() -> N
 
 
 @contextmanager
-def paused() -> Iterator[tuple[HttpServer, Connection, socket.socket]]:
-    """A server, its connection that waits with two requests for its client to take an answer, the client."""
+def accepted(app: WSGIApplication) -> Iterator[tuple[HttpServer, Connection, socket.socket]]:
+    """A server without request threads, which the test polls and serves, its only connection, the client."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        http = HttpServer(app, listener, Settings(threads=2), RequestObserver())
+        with socket.create_connection(listener.getsockname(), PATIENCE_SECONDS) as client:
+            eventually(lambda: bool(http._poll() or http.active_channels), "it is accepted")
+            (connection,) = http.active_channels.values()
+            yield http, connection, client
+        connection.handle_close()
+
+
+@contextmanager
+def paused() -> Iterator[tuple[HttpServer, Connection]]:
+    """A server, and its connection that waits with two requests for its client to take an answer."""
 
     def large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         start_response("200 OK", [("Content-Length", str(2**24))])
         return [b"x" * 2**24]
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        http = HttpServer(large, listener, Settings(threads=2), RequestObserver())
-        with socket.create_connection(listener.getsockname()) as client:
-            eventually(lambda: bool(http._poll() or http.active_channels), "it is accepted")
-            (connection,) = http.active_channels.values()
-            client.sendall(head("GET", "/x", Connection="keep-alive") * 3)
-            eventually(lambda: bool(http._poll() or len(connection.requests) == 3), "the requests arrive")
-            # As a request thread does, of which none is started.
-            connection.service()
-            assert (connection.is_paused, len(connection.requests)) == (True, 2)
-            assert http._waiting_bytes > 0
-            yield http, connection, client
-        connection.handle_close()
+    with accepted(large) as (http, connection, client):
+        client.sendall(head("GET", "/x", Connection="keep-alive") * 3)
+        eventually(lambda: bool(http._poll() or len(connection.requests) == 3), "the requests arrive")
+        connection.service()
+        assert (connection.is_paused, len(connection.requests)) == (True, 2)
+        assert http._waiting_bytes > 0
+        yield http, connection
 
 
 def test_a_paused_connection_that_is_closed_holds_no_requests() -> None:
-    with paused() as (http, connection, _):
+    with paused() as (http, connection):
         connection.handle_close()
         assert (connection.requests, connection.is_paused, http._waiting_bytes) == ([], False, 0)
 
 
 def test_a_paused_connection_that_breaks_while_it_sends_holds_no_requests() -> None:
-    with paused() as (http, connection, _):
+    with paused() as (http, connection):
         # The client has taken the answer; then a send failed, in a request thread.
         connection.total_outbufs_len = 0
         connection.connected = False
@@ -507,10 +513,27 @@ def test_a_paused_connection_that_breaks_while_it_sends_holds_no_requests() -> N
 
 
 def test_a_connection_that_is_closed_while_it_is_served_does_not_pause() -> None:
-    with paused() as (http, connection, _):
+    with paused() as (http, connection):
         # The request thread goes on with the second request just when the event loop closes.
         connection.is_paused = False
         connection.handle_close()
         assert not connection._pause()
         connection.service()
         assert (connection.requests, http._waiting_bytes) == ([], 0)
+
+
+def test_requests_sent_too_far_ahead_are_refused_and_take_little_memory() -> None:
+    with accepted(hello) as (http, connection, client):
+        client.sendall(b"GET / HTTP/1.1\r\n\r\n" * 3_000)
+        eventually(lambda: bool(http._poll() or connection.requests), "they arrive")
+        assert len(connection.requests) == REQUESTS_MAX
+        assert http._waiting_bytes > 600 * REQUESTS_MAX
+        for _ in range(REQUESTS_MAX):
+            connection.service()
+        assert (connection.requests, http._waiting_bytes) == ([], 0)
+        eventually(lambda: bool(http._poll() or connection.linger_until), "all is sent")
+        with client.makefile("rb") as answers:
+            received = answers.read()
+    assert received.count(b"HTTP/1.1 200 OK") == REQUESTS_MAX - 1
+    assert received.count(b"HTTP/1.1 429 Too Many Requests") == 1
+    assert b"32 requests of this connection wait" in received
