@@ -217,7 +217,10 @@ class Dispatcher:
 
     def _has_room(self, lane: Lane, spare: int) -> bool:
         """Return whether a thread is free for a lane, if it may use so many of those that are kept."""
+        # Batches on threads that are kept take none from the other requests of their kind, which are short.
+        batches = self.lane(is_read=lane.kind == self.reads.kind, is_batch=True)
         kind_running = sum(len(other.running) for other in self._lanes if other.kind == lane.kind)
+        kind_running -= max(len(batches.running) - batches.threads_max, 0)
         running = sum(len(other.running) for other in self._lanes)
         return (
             running < self._threads + 2 * spare

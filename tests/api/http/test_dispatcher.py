@@ -191,6 +191,18 @@ class TestShares:
         assert requests.add(documents).began.wait(PATIENCE_SECONDS)
         requests.end_all()
 
+    def test_batches_of_many_clients_leave_threads_to_documents(self) -> None:
+        requests = Requests(threads=8)
+        batches, documents = requests.dispatcher.write_batches, requests.dispatcher.writes
+        requests.fill(batches)
+        for client in "bc":
+            assert requests.add(batches, client=client).began.wait(PATIENCE_SECONDS)
+        # A thread for each that runs a batch already, as far as they go; those kept for others are left.
+        for client in "abdf":
+            assert requests.add(documents, client=client).began.wait(PATIENCE_SECONDS)
+        assert requests.add(requests.dispatcher.reads, client="r").began.wait(PATIENCE_SECONDS)
+        requests.end_all()
+
     def test_a_queue_that_is_full_refuses_who_fills_it(self, requests: Requests) -> None:
         lane = requests.dispatcher.reads
         requests.fill(lane)
@@ -227,9 +239,9 @@ class TestShares:
             else:
                 dispatcher.add(Job([], ""), lanes[number], client, deadline=time.monotonic() + LATER)
             assert sum(len(lane.running) for lane in lanes) <= 4 + 2
-            for kind in ("reads", "writes"):
-                same_kind = [lane for lane in lanes if lane.kind == kind]
-                assert sum(len(lane.running) for lane in same_kind) <= 3 + 1
+            for others, batches in (lanes[::2], lanes[1::2]):
+                # A batch on the thread that is kept does not count.
+                assert len(others.running) + min(len(batches.running), batches.threads_max) <= 3 + 1
             for lane in lanes:
                 assert lane.running_of == Counter(client for client, _ in lane.running.values())
                 assert all(lane.waiting.values())
