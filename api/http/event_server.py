@@ -134,6 +134,8 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
     def serve(self, is_alive: Callable[[], bool]) -> None:
         """Serve until `is_alive` returns false, which is called at least once a second; then stop."""
         self._dispatcher.start()
+        # Before its first connection, which the others would take, too.
+        self._note_load()
         while is_alive():
             self._poll()
         self._stop()

@@ -135,6 +135,20 @@ def test_those_beyond_the_share_wait_a_moment_for_other_workers() -> None:
         assert loads.share(2, 4) == 17
 
 
+def test_a_worker_that_begins_to_serve_is_seen_by_the_others() -> None:
+    loads = WorkerLoads()
+    shares = []
+
+    def is_alive() -> bool:
+        shares.append(loads.share(2, 4))
+        return False
+
+    with listening(0, loads=loads, slot=1) as (server, _):
+        server.serve(is_alive)
+    assert shares == [0], "it has fewer"
+    assert loads.share(2, 4) is None
+
+
 def test_behind_proxies_an_address_has_any_number() -> None:
     for proxies, count in ((0, 3), (1, 10)):
         settings = {"address_connections_max": 3, "proxies": proxies}
