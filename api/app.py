@@ -155,6 +155,7 @@ def create_metrics_app(settings: Settings) -> WSGIApplication:
     With FLL_METRICS_TOKEN it needs that token.
     """
     app = Flask(__name__, static_folder=None)
+    app.config["FLL_RETRY_AFTER_SECONDS"] = settings.retry_after_seconds
     responses.register_response_hooks(app)
     problems.register_error_handlers(app)
     register_host_check(app, replace(settings, host=settings.metrics_host))

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from werkzeug.test import Client
 
 from api import create_app
+from api.app import create_metrics_app
+from api.observability import exporter
+from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put
 from fll_hbase.tables.sqlite import SqliteTable
@@ -102,3 +106,14 @@ class TestProblems:
         assert_problem(payload, 503)
         assert "request mine: StoreUnavailable" in caplog.text
         table.close()
+
+
+def test_metrics_that_cannot_be_read_are_a_problem_at_their_listener_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Before the directory is set, which only a server shares.
+    exporter.connect()
+    (tmp_path / "counter_1.db").write_bytes(b"no metrics")
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    client = Client(create_metrics_app(Settings(metrics_host="127.0.0.1")))
+    assert "the server's log has its cause" in assert_problem(client.get("/metrics"), 500)["detail"]
