@@ -45,7 +45,8 @@ class HttpWorker(Worker):  # type: ignore[misc]
             loads=self.app.loads,
             slot=self.slot,
         )
-        if len(self.sockets) > 1:
+        # Not by the number of sockets: a host may have several, or gunicorn has inherited them.
+        if self.app.settings.metrics_host:
             self._serve_metrics(self.sockets[1].sock, observer)
         WORKERS.add(1)
         # What exists now exists as long as the process: no collection needs to visit it.

@@ -228,21 +228,45 @@ def test_a_stopping_server_does_not_wait_for_slow_heads(monkeypatch: pytest.Monk
         assert _has_ended(idle)
 
 
-@pytest.mark.slow
-def test_a_worker_takes_what_exists_at_its_start_out_of_garbage_collection(tmp_path: Path) -> None:
-    supervisor = _Server(Settings(store=f"sqlite:///{tmp_path}/store.db"), tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        sockets = [SimpleNamespace(sock=listener)]
-        worker = HttpWorker(0, os.getppid(), sockets, supervisor, 30, supervisor.cfg, Logger(supervisor.cfg))
+@contextmanager
+def worker_of(
+    directory: Path, sockets: int, supervisor_class: type[_Server] = _Server
+) -> Iterator[HttpWorker]:
+    """A worker in this process that is to stop at once, with so many listening sockets."""
+    supervisor = supervisor_class(Settings(store=f"sqlite:///{directory}/store.db"), directory)
+    interval = sys.getswitchinterval()
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(sockets)]
+        wrapped = [SimpleNamespace(sock=listener) for listener in listeners]
+        worker = HttpWorker(0, os.getppid(), wrapped, supervisor, 30, supervisor.cfg, Logger(supervisor.cfg))
         worker.wsgi = supervisor.load()
         worker.alive = False
-        interval = sys.getswitchinterval()
         try:
-            worker.run()
-            assert gc.get_freeze_count() > len(gc.get_objects())
+            yield worker
         finally:
             gc.unfreeze()
             sys.setswitchinterval(interval)
+
+
+@pytest.mark.slow
+def test_a_worker_takes_what_exists_at_its_start_out_of_garbage_collection(tmp_path: Path) -> None:
+    with worker_of(tmp_path, 1) as worker:
+        worker.run()
+        assert gc.get_freeze_count() > len(gc.get_objects())
+
+
+class _WithoutMetrics(_Server):
+    """A supervisor whose listener of metrics must not be asked for."""
+
+    def metrics_app(self) -> WSGIApplication:
+        raise AssertionError("FLL_METRICS_HOST is empty")
+
+
+@pytest.mark.slow
+def test_a_second_socket_is_not_one_of_metrics_without_the_setting(tmp_path: Path) -> None:
+    with worker_of(tmp_path, 2, _WithoutMetrics) as worker:
+        worker.run()
+        assert gc.get_freeze_count(), "it has served"
 
 
 def test_bodies_beyond_the_room_for_all_are_refused() -> None:
