@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .connection import Connection
 
+BUSY_SHARE = 8
+"""One of so many may be closed while it is busy before it is looked for new ones that are idle."""
+
 SLOTS = 128
 """Worker processes whose connections are counted apart."""
 
 
 class SilentFirst:
-    """Connections, of which `take` returns the one that is silent longest.
+    """Connections, of which `take` returns the one that is silent longest, first of those that do nothing.
 
     They are sorted again when all that were sorted have been taken or have changed since. So one `take` costs
     the same whatever their number, on average, unless each of them sends something between two of them.
@@ -24,28 +27,39 @@ class SilentFirst:
     def __init__(self, connections: Collection[Connection]) -> None:
         """Take a view of the connections that are open, which the caller changes."""
         self._connections = connections
-        self._sorted: list[tuple[float, Connection]] = []
+        self._sorted: list[tuple[tuple[bool, float], Connection]] = []
 
     def take(self) -> Connection | None:
-        """Return the open connection without a complete request that is silent longest; None without any."""
+        """Return the open connection without a complete request that is silent longest; None without any.
+
+        Those that receive an answer or send a request come after those that were idle at the latest sorting.
+        """
         first = self._take_sorted()
         if first is None:
-            idle = [
-                (connection.active_at, connection)
+            candidates = [
+                (_order(connection), connection)
                 for connection in self._connections
                 if not connection.requests
             ]
-            self._sorted = sorted(idle, key=itemgetter(0), reverse=True)
+            ordered = sorted(candidates, key=itemgetter(0))
+            idle_count = sum(not is_busy for (is_busy, _), _ in ordered)
+            # Those that open meanwhile go before busy ones, but not all are sorted again for each of them.
+            self._sorted = ordered[: max(idle_count, len(ordered) // BUSY_SHARE + 1)][::-1]
             first = self._take_sorted()
         return first
 
     def _take_sorted(self) -> Connection | None:
         """Return the first of those sorted earlier that is still as it was; None without any."""
         while self._sorted:
-            active_at, connection = self._sorted.pop()
-            if connection.connected and not connection.requests and connection.active_at == active_at:
+            order, connection = self._sorted.pop()
+            if connection.connected and not connection.requests and _order(connection) == order:
                 return connection
         return None
+
+
+def _order(connection: Connection) -> tuple[bool, float]:
+    """Return whether an answer or a request is on its way, and when (monotonic seconds) bytes went last."""
+    return connection.total_outbufs_len > 0 or connection.request is not None, connection.active_at
 
 
 class Addresses:

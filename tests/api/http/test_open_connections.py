@@ -35,6 +35,8 @@ class FakeConnection:
     active_at: float
     connected: bool = True
     requests: list[Any] = field(default_factory=list)
+    request: Any = None
+    total_outbufs_len: int = 0
 
 
 class Counted(list[Any]):
@@ -82,6 +84,22 @@ def _close(connections: list[FakeConnection], connection: Any) -> None:
     if connection in connections:
         connection.connected = False
         connections.remove(connection)
+
+
+def test_an_answer_or_an_upload_on_its_way_is_closed_last() -> None:
+    sending, receiving, idle, begins = connections = [FakeConnection(number) for number in range(4)]
+    sending.total_outbufs_len = 1
+    receiving.request = "a request"
+    silent = SilentFirst(connections)  # type: ignore[arg-type]
+    closed = [silent.take()]
+    _close(connections, idle)
+    # After all were sorted; and one that is idle opens.
+    begins.total_outbufs_len = 1
+    connections.append(FakeConnection(4))
+    for _ in range(4):
+        closed.append(silent.take())
+        _close(connections, closed[-1])
+    assert [first.active_at for first in closed if first is not None] == [2, 4, 0, 1, 3]
 
 
 def test_a_worker_accepts_until_another_one_has_fewer() -> None:
