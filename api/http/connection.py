@@ -59,8 +59,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     requests: list[RequestParser]
     request: RequestParser | None
-    # Bytes of its requests: in memory, of the one that arrives and of the others; of bodies, in files too.
-    sizes: tuple[int, int, int]
+    # Bytes of its requests: in memory, of the one that arrives and of the others; of bodies, in files too, of
+    # all of them and of the one that arrives.
+    sizes: tuple[int, int, int, int]
     will_close: bool
     connected: bool
     task_class = RequestTask
@@ -82,7 +83,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         # When bytes came or went last; waitress's own `last_activity` is of the clock on the wall.
         self.active_at = time.monotonic()
 
-        self.sizes = (0, 0, 0)
+        self.sizes = (0, 0, 0, 0)
 
     def writable(self) -> bool:
         """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
@@ -264,11 +265,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         with self.requests_lock:
             bodies = sum(request.body_bytes_received for request in self.requests)
             waiting = sum(request.memory_bytes for request in self.requests)
-            arriving = 0
+            arriving = arriving_body = 0
             if self.request is not None:
-                bodies += self.request.body_bytes_received
                 arriving = self.request.memory_bytes
-            self.server.hold(self, (arriving, waiting, bodies))
+                arriving_body = self.request.body_bytes_received
+            self.server.hold(self, (arriving, waiting, bodies + arriving_body, arriving_body))
 
     @property
     def is_idle(self) -> bool:

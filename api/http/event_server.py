@@ -114,7 +114,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         # Behind proxies a connection is one of a proxy, whoever the client is.
         self._address_max = 0 if settings.proxies else settings.address_connections_max
         self._sizes_lock = Lock()
-        # Sums of `Connection.sizes`.
+        # Sums of the first three of `Connection.sizes`.
         self._arriving_bytes = self._waiting_bytes = self._body_bytes = 0
         self._unchecked: list[Connection] = []
         self._accept_at = 0.0
@@ -275,9 +275,10 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         for connection in self._unchecked[-CHECKED_MAX:]:
             connection.check_time(now)
         del self._unchecked[-CHECKED_MAX:]
-        self._refuse_unfinished(self._body_bytes - BATCHES_MAX * self._settings.batch_bytes_max, kind=2)
+        # A refusal frees nothing of the bodies that are complete.
+        self._refuse_unfinished(self._body_bytes - BATCHES_MAX * self._settings.batch_bytes_max, kind=3)
 
-    def hold(self, connection: Connection, sizes: tuple[int, int, int]) -> None:
+    def hold(self, connection: Connection, sizes: tuple[int, int, int, int]) -> None:
         """Note, in any thread, the bytes that the requests of a connection hold (see `Connection.sizes`)."""
         with self._sizes_lock:
             self._arriving_bytes += sizes[0] - connection.sizes[0]
@@ -296,7 +297,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         costs = {
             connection: connection.sizes[kind] * seconds
             for connection in self.active_channels.values()
-            if (seconds := connection.unfinished_seconds(now))
+            if connection.sizes[kind] and (seconds := connection.unfinished_seconds(now))
         }
         for connection in sorted(costs, key=costs.__getitem__, reverse=True):
             if excess <= 0:

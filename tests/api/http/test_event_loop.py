@@ -294,6 +294,21 @@ def test_bodies_beyond_the_room_for_all_are_refused() -> None:
                 assert answer(connection).body == b"%d" % size
 
 
+def test_complete_bodies_are_no_reason_to_refuse_what_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with accepted(hello) as (http, complete, client), socket.create_connection(client.getpeername()) as other:
+        client.sendall(head("POST", "/x", Content_Length="1000") + b" " * 1_000)
+        eventually(lambda: bool(http._poll() or complete.requests), "the body is complete")
+        other.sendall(b"GET /x HT")
+        eventually(lambda: bool(http._poll() or len(http.active_channels) == 2), "the other is accepted")
+        (arriving,) = set(http.active_channels.values()) - {complete}
+        eventually(lambda: bool(http._poll() or arriving.request), "its head arrives")
+        monkeypatch.setattr("api.http.event_server.BATCHES_MAX", 0)
+        http._check_times(time.monotonic())
+        assert arriving.request is not None
+        assert http._body_bytes == 1_000
+        arriving.handle_close()
+
+
 def test_heads_beyond_the_room_for_all_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.http.event_server.MEMORY_BYTES_MAX", 2**20)
     monkeypatch.setattr("api.http.event_server.MEMORY_BYTES_LEFT", 9 * 10**5)
