@@ -201,6 +201,7 @@ class TestShares:
         for client in "abdf":
             assert requests.add(documents, client=client).began.wait(PATIENCE_SECONDS)
         assert requests.add(requests.dispatcher.reads, client="r").began.wait(PATIENCE_SECONDS)
+        assert len(batches.running) == 6, "none of them has ended meanwhile"
         requests.end_all()
 
     def test_a_queue_that_is_full_refuses_who_fills_it(self, requests: Requests) -> None:
