@@ -316,8 +316,8 @@ def test_a_search_goes_on_past_damaged_rows(make_table: MakeTable) -> None:
     damaged = [layout.dataset_row(Dataset("ns1", f"e{number}")) for number in range(5)]
     table.write([[Put(key, layout.READ + b"%", b"")] for key in damaged])
     # A page that is followed by itself would have no end.
-    found = list(islice(pages(client, target("v3", "search", q="wanted"), "results"), 20))
-    assert [item["field"] for page in found for item in page] == ["wanted", "wanted"]
+    listed = list(islice(pages(client, target("v3", "search", q="wanted"), "results"), 20))
+    assert [item["field"] for page in listed for item in page] == ["wanted", "wanted"]
 
 
 def _cursor(name: str) -> str:
