@@ -37,7 +37,7 @@ SEND_BYTES = 2**16
 UNSENT_BYTES_MAX = 2**20
 """With more bytes of answers that the client does not take, its next request waits."""
 
-REQUESTS_MAX = 32
+REQUESTS_MAX = 128
 """Complete requests of a connection that wait or run; those sent further ahead are refused."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
