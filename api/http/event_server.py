@@ -96,7 +96,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         slot: int = 0,
         connections_max: int | None = None,
     ) -> None:
-        """Take a listening socket, and the loads of the workers that share it, of which this has `slot`.
+        """Take a listening socket, and the loads of the workers that share it; this worker has `slot`.
 
         Without `connections_max` there are as many connections as the limit of open files allows.
         """
@@ -229,7 +229,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         address = network(str(addr[0]))
         refusal = self._make_room(address)
         if refusal is not None:
-            # With TLS nothing can be said before the handshake.
+            # With TLS no answer can be sent before the handshake.
             with suppress(OSError):
                 sock.send(raw_answer(refusal))
             sock.close()

@@ -18,7 +18,7 @@ SLOTS = 128
 
 
 class SilentFirst:
-    """Connections, of which `take` returns the one that is silent longest, first of those that do nothing.
+    """Connections; `take` returns the one that is silent longest, idle ones first.
 
     They are sorted again when all that were sorted have been taken or have changed since. So one `take` costs
     the same whatever their number, on average, unless each of them sends something between two of them.

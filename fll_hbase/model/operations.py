@@ -43,7 +43,7 @@ class Read:
     source: Dataset
     source_description: str
     outputs: tuple[Field, ...]
-    # Who recorded it is no difference of lineage: in answers it is the same operation.
+    # Who recorded it does not change lineage: in answers it is the same operation.
     is_unconfirmed: bool = field(default=False, compare=False)
 
 

@@ -77,7 +77,7 @@ def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
 @settings(max_examples=PAIRS)
 @given(SPECS)
 def test_no_answer_and_no_call_depends_on_whether_anything_is_hidden(specs: list[Spec]) -> None:
-    """Runs, contents, tags and policies of which nothing is visible, and whole namespaces: also their time.
+    """Runs, contents, tags and policies without any visible part, and whole namespaces: also their time.
 
     Twice, since what the first answer left in a cache must not tell either. What hidden programs and datasets
     have to do with visible ones is shown, by numbers: runs with such parts are in both stores.

@@ -61,7 +61,7 @@ class World:
         self._has_hidden = has_hidden
 
     def has(self, spec: Spec) -> bool:
-        """Return whether a run is recorded: without hidden parts, not one of which nothing is visible."""
+        """Return whether a run is recorded: without hidden parts, only if some part of it is visible."""
         names = (spec.program, *(name for name, _ in (*spec.reads, *spec.writes)))
         return self._has_hidden or not all(name.hidden for name in names)
 
@@ -246,7 +246,7 @@ def _facet(schema: str, **members: Any) -> Json:
 
 
 def _hidden_runs() -> tuple[Spec, Spec]:
-    """Return a document and an event of which nothing is visible."""
+    """Return a document and an event without any visible part."""
     source, target = Name(True, 0, 0), Name(True, 0, 1)
     column = Column(0, (0,), ())
     document = Spec(source, ((source, 2),), ((target, (column,)),), 0, "COMPLETE", "document")

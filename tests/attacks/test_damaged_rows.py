@@ -1,4 +1,4 @@
-"""One damaged row ends no list, tells clients nothing of what it holds, and is said to be missing."""
+"""One damaged row ends no list, tells clients nothing of what it holds, and answers name the gap."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def document(number: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GrantedServer]:
-    """A server whose store has two of everything, of which one is damaged."""
+    """A server whose store has two of everything, one of them damaged."""
     folder = Path(tmp_path_factory.mktemp("damaged"))
     with granted_server(folder) as started:
         admin = started.token(*ADMIN)

@@ -1,4 +1,4 @@
-"""Connections on which nothing is said, more than a process can have: all others are served as before."""
+"""Connections that send nothing, more than a process can have: all others are served as before."""
 
 from __future__ import annotations
 

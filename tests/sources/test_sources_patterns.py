@@ -127,6 +127,6 @@ def test_work_is_linear_in_the_text(path: str) -> None:
 
 
 def test_what_is_quadratic_is_found() -> None:
-    """A pattern that was in the product: of names in brackets, many of which do not end."""
+    """A pattern that was in the product: of names in brackets, and many do not end."""
     pattern = re.compile(r"`([^`]*)`|\[([^\]]*)\]")
     assert any(_seconds(pattern, text, is_searched=True) > SECONDS_MAX for text in _hostile(pattern))

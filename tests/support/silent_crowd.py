@@ -1,4 +1,4 @@
-"""Connections from many addresses of this machine on which nothing is said; also as a program."""
+"""Connections from many addresses of this machine that send nothing; also as a program."""
 
 from __future__ import annotations
 

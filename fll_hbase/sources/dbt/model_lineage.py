@@ -99,7 +99,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     path = child_path(node.path, "compiled_code")
     is_seed = node.type == "seed"
     if not is_seed and node.language == "python":
-        reason = FieldError(path, "is Python: which columns it makes of which is not known")
+        reason = FieldError(path, "is Python: its columns and their inputs are unknown")
     elif not is_seed and not code:
         reason = FieldError(path, "missing: which columns the node makes of which is not known")
     else:
@@ -110,7 +110,8 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
         # One model that cannot be parsed must not cost the other thousands of a document.
         except (InputError, TooLarge) as error:
             reason = FieldError(
-                node.path if is_seed else path, f"{error}; which columns it makes of which is not known"
+                node.path if is_seed else path,
+                f"{error}; its columns and their inputs are unknown",
             )
         else:
             return replace(operations, warnings=tuple(_warnings(operations, path)))

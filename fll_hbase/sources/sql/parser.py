@@ -53,7 +53,7 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
 class StatementTooLarge(TooLarge):
-    """A text without a statement that can be read, of which one is too much for the parser."""
+    """A text without a statement that can be read; one of them is too much for the parser."""
 
 
 @dataclass(frozen=True, slots=True)

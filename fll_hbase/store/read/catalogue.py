@@ -195,7 +195,7 @@ class Catalogue:
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
         """Yield the datasets of a range of catalogue keys with their own fields, without aliases' fields."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
-            # A horizon alone is of a source that nobody has confirmed.
+            # A horizon alone is of an unconfirmed source.
             if layout.EXISTS not in row:
                 continue
             with in_row(key):

@@ -47,7 +47,7 @@ class Job:
 
 
 class Requests:
-    """Requests to a dispatcher, by default of four threads, of which a lane uses three."""
+    """Requests to a dispatcher, by default of four threads; a lane uses three."""
 
     def __init__(self, *, threads: int = 4) -> None:
         self.dispatcher = Dispatcher(threads=threads, request_seconds=10)

@@ -152,5 +152,5 @@ def test_the_estimate_is_not_too_low_and_not_much_too_high(listed: list[Any], as
 
 
 def test_the_bound_is_one_of_memory() -> None:
-    """Not of the bytes that were sent, of which these would be a tenth."""
+    """Not of the bytes that were sent: these would be a tenth."""
     assert OperationCache()._recorded.maxsize == REMEMBERED_BYTES_MAX == 128 * 2**20

@@ -66,6 +66,38 @@ def record(
     )
 
 
+COPIED_FROM_OTHERS: Json = {
+    "namespace": "shop",
+    "name": "b",
+    "facets": {
+        "columnLineage": {
+            "fields": {"x": {"inputFields": [{"namespace": "hr", "name": "a", "field": "x"}]}},
+            "_producer": "p",
+            "_schemaURL": "s",
+        }
+    },
+}
+"""An output whose field comes from a dataset of others."""
+
+
+def event(**datasets: list[Json]) -> Json:
+    """An event of OpenLineage of a job in `shop`, with these inputs and outputs."""
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": "2023-11-14T22:13:20Z",
+        "producer": "p",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
+        "job": {"namespace": "shop", "name": "job"},
+        **datasets,
+    }
+
+
+def post_event(client: FlaskClient, caller: Principal | None, body: Json) -> TestResponse:
+    overrides = {PRINCIPAL: caller} if caller else {}
+    return client.post("/api/v1/lineage", json=body, environ_overrides=overrides)
+
+
 def get(client: FlaskClient, path: str, caller: Principal | None = None) -> TestResponse:
     return client.get(path, environ_overrides={PRINCIPAL: caller} if caller else {})
 
@@ -123,7 +155,7 @@ def test_a_name_that_waits_appears_also_by_the_same_operations(client: FlaskClie
     assert client.get(f"{path}/fields").status_code == 404
     assert record(client, None, body | {"run": body["run"] | {"run": "r2"}}).status_code == 201
     assert [field["name"] for field in client.get(f"{path}/fields").json["fields"]] == ["x"]
-    # Who recorded it is no difference of lineage.
+    # Who recorded it does not change lineage.
     confirmed = client.get(f"{path}/fields/x/lineage?start=0&direction=forward").json
     assert (confirmed["nodes"], confirmed["operations"]) == (waiting["nodes"], waiting["operations"])
     [stretch] = client.get("/v3/namespaces/shop/endpoints/b/fields/x/history?start=0").json["stretches"]
@@ -138,49 +170,25 @@ def test_events_do_not_describe_sources_of_others_either(client: FlaskClient) ->
         "_schemaURL": "s",
         "identifiers": [{"namespace": "hr", "name": "secret", "type": "TABLE"}],
     }
-    event = {
-        "eventType": "COMPLETE",
-        "eventTime": "2023-11-14T22:13:20Z",
-        "producer": "p",
-        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
-        "job": {"namespace": "shop", "name": "job"},
-        "inputs": [
-            {"namespace": "hr", "name": "a", "facets": {"schema": schema, "documentation": described}}
-        ],
-        "outputs": [{"namespace": "shop", "name": "b", "facets": {"schema": schema, "symlinks": symlinks}}],
-    }
-    overrides = {PRINCIPAL: SHOP}
-    assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
+    body = event(
+        inputs=[{"namespace": "hr", "name": "a", "facets": {"schema": schema, "documentation": described}}],
+        outputs=[{"namespace": "shop", "name": "b", "facets": {"schema": schema, "symlinks": symlinks}}],
+    )
+    assert post_event(client, SHOP, body).status_code == 201
     assert client.get("/v3/namespaces/hr/endpoints/a").status_code == 404
     # An alias would make the answers about one dataset those about the other.
     assert client.get("/v3/namespaces/hr/endpoints/secret").status_code == 404
-    event["outputs"][0]["namespace"] = "hr"  # type: ignore[index]
-    assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 403
+    body["outputs"][0]["namespace"] = "hr"
+    assert post_event(client, SHOP, body).status_code == 403
 
 
 def test_an_event_of_somebody_with_the_right_confirms_the_source_of_a_run() -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     client = create_app(store).test_client()
-    lineage = {
-        "fields": {"x": {"inputFields": [{"namespace": "hr", "name": "a", "field": "x"}]}},
-        "_producer": "p",
-        "_schemaURL": "s",
-    }
-    event = {
-        "eventType": "START",
-        "eventTime": "2023-11-14T22:13:20Z",
-        "producer": "p",
-        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
-        "job": {"namespace": "shop", "name": "job"},
-        "inputs": [{"namespace": "hr", "name": "a"}],
-        "outputs": [{"namespace": "shop", "name": "b", "facets": {"columnLineage": lineage}}],
-    }
-    overrides = {PRINCIPAL: SHOP}
-    assert client.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
+    body = event(outputs=[COPIED_FROM_OTHERS], inputs=[{"namespace": "hr", "name": "a"}])
+    assert post_event(client, SHOP, body | {"eventType": "START"}).status_code == 201
     assert client.get("/v3/namespaces/hr/endpoints/a").status_code == 404
-    assert client.post("/api/v1/lineage", json=event | {"eventType": "COMPLETE"}).status_code == 201
+    assert post_event(client, None, body).status_code == 201
     checksum = client.get("/v3/runs/00000000-0000-4000-8000-000000000001").json["checksum"]
     operations = store.components.contents.content(checksum).operations
     assert not any(getattr(operation, "is_unconfirmed", False) for operation in operations)
@@ -192,19 +200,7 @@ def test_the_check_of_the_store_finds_no_name_missing_that_waits() -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     shop = create_app(store).test_client()
     assert record(shop, SHOP, document("hr", "shop")).status_code == 201
-    source = {"namespace": "hr", "name": "a", "field": "x"}
-    lineage = {"fields": {"x": {"inputFields": [source]}}, "_producer": "p", "_schemaURL": "s"}
-    event = {
-        "eventType": "COMPLETE",
-        "eventTime": "2023-11-14T22:13:20Z",
-        "producer": "p",
-        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
-        "job": {"namespace": "shop", "name": "job"},
-        "outputs": [{"namespace": "shop", "name": "c", "facets": {"columnLineage": lineage}}],
-    }
-    overrides = {PRINCIPAL: SHOP}
-    assert shop.post("/api/v1/lineage", json=event, environ_overrides=overrides).status_code == 201
+    assert post_event(shop, SHOP, event(outputs=[COPIED_FROM_OTHERS | {"name": "c"}])).status_code == 201
     assert get(shop, "/v3/namespaces/shop/endpoints/c/fields/lineage?start=0", SHOP).json
     assert not wrong(findings(store.table))
     assert get(shop, "/v3/namespaces").json == {"namespaces": ["shop"]}

@@ -165,7 +165,7 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
 
 def all_fields(columns: ColumnSet) -> frozenset[DatasetField]:
     """Return all fields behind the listed columns, direct and indirect, each once."""
-    # Copies of a column share its sets, each of which may have thousands of fields.
+    # Copies of a column share its sets, and each set may have thousands of fields.
     direct = {id(column.direct): column.direct for column in columns.values()}
     indirect = {id(column.indirect): column.indirect for column in columns.values()}
     others = ({field for field, _ in fields} for fields in indirect.values())

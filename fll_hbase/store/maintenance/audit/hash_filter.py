@@ -33,7 +33,7 @@ class HashFilter:
 
 
 def filter_of(hashes: Iterable[int], *, count: int) -> HashFilter:
-    """Return the filter of hashes, of which there are `count`, in one process."""
+    """Return the filter of `count` hashes, in one process."""
     bits = bytearray(size_bits(count) // 8)
     mask = 8 * len(bits) - 1
     for number in hashes:
