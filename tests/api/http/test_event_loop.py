@@ -6,6 +6,7 @@ import errno
 import gc
 import logging
 import os
+import re
 import select
 import socket
 import sys
@@ -573,6 +574,9 @@ def test_requests_sent_too_far_ahead_are_refused_and_take_little_memory() -> Non
         eventually(lambda: bool(http._poll() or connection.linger_until), "all is sent")
         with client.makefile("rb") as answers:
             received = answers.read()
-    assert received.count(b"HTTP/1.1 200 OK") == REQUESTS_MAX - 1
-    assert received.count(b"HTTP/1.1 429 Too Many Requests") == 1
+    *others, last = re.findall(rb"HTTP/1.1 (\d+) ", received)
+    assert (len(others), last) == (REQUESTS_MAX - 1, b"429")
+    # No thread takes what is queued here, so that it may seem to wait for too long.
+    assert others[0] == b"200"
+    assert set(others) <= {b"200", b"503"}
     assert f"{REQUESTS_MAX} requests of this connection wait".encode() in received
