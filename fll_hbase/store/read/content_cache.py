@@ -425,12 +425,11 @@ def _operation_columns(row: Row, graph: bytes) -> tuple[bytes, ...]:
     """
     if graph not in row:
         return (layout.HEAVY,)
+    if layout.OPERATION_NAMES not in row:
+        raise CorruptRow(f"{layout.OPERATION_NAMES!r} is missing")
     names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
-    try:
-        listed = [names[index] for index in content_rows.decode_ranges(row[graph])]
-    except IndexError as error:
-        raise CorruptRow(f"{graph!r} lists an operation that does not exist") from error
-    return tuple(layout.operation_column(name) for name in listed)
+    listed = content_rows.decode_ranges(row[graph], len(names))
+    return tuple(layout.operation_column(names[index]) for index in listed)
 
 
 def _checked_cells(checksum: str, row: Row, columns: Sequence[bytes]) -> Row:

@@ -144,13 +144,18 @@ def decode_operation_names(cell: Cell) -> list[str]:
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation names") from error
 
 
-def decode_ranges(cell: Cell) -> Iterator[int]:
-    """Decode a graph cell: indexes into the sorted operation names. Raises CorruptRow."""
+def decode_ranges(cell: Cell, stop: int) -> Iterator[int]:
+    """Decode a graph cell: ascending indexes into the `stop` sorted operation names. Raises CorruptRow."""
     if not _RANGES.fullmatch(cell.value):
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers")
+    following = 0
     for span in cell.value.decode().split(","):
         first, _, last = span.partition("-")
-        yield from range(int(first), int(last or first) + 1)
+        # Before the range is built: a corrupt cell must not exhaust memory.
+        if not following <= int(first) <= int(last or first) < stop:
+            raise CorruptRow(f"{span!r} is not a range of the numbers of {stop} operations")
+        following = int(last or first) + 1
+        yield from range(int(first), following)
 
 
 def encode_ranges(bits: int) -> bytes:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import SEPARATOR, check_key_length, escape, unescape
+from fll_hbase.keys.codec import SEPARATOR, check_key_length, escape, parse_hex, unescape
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
 from fll_hbase.model.runs import ProgramRun, State
@@ -172,8 +172,8 @@ def commit_count(row: Row, value: bytes) -> int:
 
 
 def _count_in(column: bytes) -> int:
-    """Return the count in the column of a commit record. Raises ValueError for a column without one."""
-    return int(column[len(layout.COMMIT) :][:8], 16)
+    """Return the count in the column of a commit record. Raises CorruptRow for a column without one."""
+    return parse_hex(column[len(layout.COMMIT) :][:8], digits=8, largest=2**32 - 1)
 
 
 def event_put(row: bytes, event: RunEvent) -> Put:

@@ -12,7 +12,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.runtime.errors import NotFound
+from fll_hbase.runtime.errors import CorruptRow, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import ATTEMPTS_MAX, ContentMissing
 from fll_hbase.store.read.reach import ReachQuery
@@ -102,3 +102,9 @@ def test_a_content_that_stays_missing_is_an_error(table: TableWithLoss, checksum
     assert table.reads_of_contents == 2 * ATTEMPTS_MAX
     with pytest.raises(NotFound):
         store.lineage(Dataset("ns", "unknown"), DAY)
+
+
+def test_a_content_without_its_list_of_operations_is_damaged(table: TableWithLoss, checksum: str) -> None:
+    table.delete([CellKey(layout.content_row(checksum), layout.OPERATION_NAMES)], until_ms=LATER_MS)
+    with pytest.raises(CorruptRow, match="o:n"):
+        LineageStore(table).field_derivations(FIELD, DAY)

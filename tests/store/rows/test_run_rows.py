@@ -65,7 +65,10 @@ def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
 def test_graph_cells_read_back_as_the_numbers_of_operations(info: FieldLineageInfo) -> None:
     row = data_row(info)
     for column, bits in partial_graphs(info).items():
-        assert sum(1 << number for number in content_rows.decode_ranges(row[column])) == bits
+        assert (
+            sum(1 << number for number in content_rows.decode_ranges(row[column], len(info.operations)))
+            == bits
+        )
 
 
 def partial_graphs(info: FieldLineageInfo) -> dict[bytes, int]:
@@ -122,7 +125,7 @@ def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_sets_of_numbers_read_back(numbers: set[int]) -> None:
     value = content_rows.encode_ranges(sum(1 << number for number in numbers))
-    assert list(content_rows.decode_ranges(Cell(value, 0))) == sorted(numbers)
+    assert list(content_rows.decode_ranges(Cell(value, 0), 301)) == sorted(numbers)
 
 
 def test_sets_of_numbers_are_ranges() -> None:
@@ -134,7 +137,13 @@ def test_sets_of_numbers_are_ranges() -> None:
 @pytest.mark.parametrize("value", [b"", b"x", b"1,", b"1" * 5_000, b"-1", b"1-2-3", b"\xff", b"0x1", b"1.5"])
 def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation numbers"):
-        list(content_rows.decode_ranges(Cell(value, 0)))
+        list(content_rows.decode_ranges(Cell(value, 0), 10))
+
+
+@pytest.mark.parametrize("value", [b"0-999999999", b"10", b"2,1", b"0-3,3", b"5-4"])
+def test_a_damaged_set_of_numbers_takes_no_memory(value: bytes) -> None:
+    with pytest.raises(CorruptRow, match="10 operations"):
+        list(content_rows.decode_ranges(Cell(value, 0), 10))
 
 
 @given(program_runs, infos(transforms_max=0))
@@ -219,6 +228,12 @@ def test_the_commit_record_of_the_greatest_count_counts() -> None:
     row = stored(puts)[KEY]
     assert run_rows.commit_value(row) == b"eleven"
     assert run_rows.commit_value(run_row((1, b"a document is no truth"))) is None
+
+
+@pytest.mark.parametrize("column", [b"d:z|0000000x|0", b"d:z|", b"d:z|0x000001|0"])
+def test_a_commit_column_without_a_count_is_corrupt(column: bytes) -> None:
+    with pytest.raises(CorruptRow):
+        run_rows.commit_count({column: Cell(b"", 0)}, b"")
 
 
 def test_a_document_column_without_a_number_is_corrupt() -> None:
