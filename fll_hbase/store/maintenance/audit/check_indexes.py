@@ -69,6 +69,8 @@ def ignore(_key: bytes, _row: Row, _facts: RowFacts) -> None:
 def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
     """Check a row about the table as a whole. Raises CorruptRow for another one, or a value in it."""
     if key == progress.ROW:
+        if progress.COLUMN not in row:
+            raise CorruptRow(f"has no {progress.COLUMN!r}")
         progress.decode_progress(row[progress.COLUMN].value)
         return
     if key not in (calendars.MARK_ROW, _MARK_BEFORE_CALENDARS, retention.REQUESTS_ROW):

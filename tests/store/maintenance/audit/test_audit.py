@@ -269,6 +269,7 @@ def test_rows_with_unknown_prefixes_are_reported(table: Table) -> None:
         (b"u|" + b"0" * 32 + b"|0000000", b"d:z20"),
         (b"u|" + b"0" * 32 + b"|0000000", b"d:z"),
         (b"v|another", b"d:v"),
+        (b"v|copy", b"d:x"),
         (b"b|db|daily", b"d:c|" + b"0" * 32),
         (b"b|db|daily|zz|one", b"d:c|" + b"0" * 32),
         (b"f|db|da ily|0000000000000000|one", b"d:c|" + b"0" * 32),
