@@ -62,9 +62,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
     with closing(open_store(settings)) as store:
         store.ready()
-    _check_address(settings.host, settings.port)
-    if settings.metrics_host:
-        _check_address(settings.metrics_host, settings.metrics_port, name="metrics_")
+    _check_addresses(settings)
     # Not before: a server that does not start reports one error, without the warnings that led to it.
     logs.configure(settings.log_level)
     on_ready()
@@ -74,8 +72,18 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
         _Server(settings, directory).run()
 
 
-def _check_address(host: str, port: int, *, name: str = "") -> None:
-    """Raise LineageError unless a server can listen on an address; the port stays free.
+def _check_addresses(settings: Settings) -> None:
+    """Raise LineageError unless a server can listen on its address, and on that of metrics at the same time.
+
+    The ports stay free.
+    """
+    with _listening(settings.host, settings.port):
+        if settings.metrics_host:
+            _listening(settings.metrics_host, settings.metrics_port, name="metrics_").close()
+
+
+def _listening(host: str, port: int, *, name: str = "") -> socket.socket:
+    """Return a socket that listens on an address; raise LineageError where none can.
 
     `name` is what the names of its settings begin with.
     """
@@ -83,7 +91,7 @@ def _check_address(host: str, port: int, *, name: str = "") -> None:
     # the first address of a name: for localhost gunicorn listens on 127.0.0.1 in any case.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        socket.create_server((host, port), family=family).close()
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         # create_server appends the address in parentheses to the text of the system.
         reason = str(error.strerror).partition(" (")[0]

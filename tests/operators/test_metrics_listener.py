@@ -51,9 +51,10 @@ class TestListener:
             connection.close()
 
 
-def serve(tmp_path: Path, **environment: str) -> str:
+def serve(tmp_path: Path, *options: str, **environment: str) -> str:
     """The error of a server that does not start."""
     command = [fll_program(), "serve", "--store", f"sqlite:///{tmp_path}/s.db", "--port", str(free_port())]
+    command += options
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode in (1, 2), done
     return done.stderr
@@ -82,3 +83,13 @@ def test_a_store_that_others_may_read_is_warned_of(
     store.chmod(mode)
     log = start_server(workers=1).log()
     assert ("others may read the file" in log) == is_warned
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_port_of_the_api_is_none_for_metrics(tmp_path: Path, host: str) -> None:
+    port = str(free_port())
+    output = serve(
+        tmp_path, "--port", port, FLL_METRICS_HOST=host, FLL_METRICS_PORT=port, FLL_METRICS_TOKEN=SECRET
+    )
+    reason = "Address already in use; choose another port with FLL_METRICS_PORT"
+    assert output.splitlines()[-1:] == [f"fll: cannot listen on {host}:{port}: {reason}"]
