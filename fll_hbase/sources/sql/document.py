@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -13,12 +10,12 @@ from sqlglot import exp
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import ProgramRun, encode_details
-from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources import derived_columns
 from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
+from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
@@ -40,12 +37,6 @@ SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 
 NO_STATEMENT = "send a statement that writes a table, such as INSERT INTO t SELECT a FROM s"
 
-CONCURRENT_CHARACTERS_MAX = 20_000
-"""Characters of the longest script that is read beside others in a process."""
-TURN_SECONDS = 0.5
-"""Seconds between two looks at the deadline while a long script waits for another one."""
-_LONG_SCRIPT = threading.Lock()
-
 ALIASES_MAX = 10
 """Alias namespaces of a script: each table has a row for each of them."""
 _MEMBERS = (
@@ -59,25 +50,6 @@ class ScriptReading(Reading):
     """The run of a script, and the aliases of its tables in other namespaces."""
 
     metadata: tuple[DatasetMetadata, ...] = ()
-
-
-@contextmanager
-def _turn(sql: object) -> Iterator[None]:
-    """Return a context in which a script is read, a long one when no other long one is.
-
-    The trees of a script need a kilobyte for each of its characters, and the parser lets no two run at once.
-    Raises DeadlineExceeded.
-    """
-    if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
-        yield
-        return
-    # In slices, to see that the client has left.
-    while not _LONG_SCRIPT.acquire(timeout=deadline.seconds_left(TURN_SECONDS)):
-        deadline.check()
-    try:
-        yield
-    finally:
-        _LONG_SCRIPT.release()
 
 
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
@@ -100,7 +72,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     naming = _read_naming(top, namespace, dialect)
     sql = _read_sql(top)
     try:
-        with _turn(sql), derived_columns.part():
+        with long_scripts.turn(sql), derived_columns.part():
             return _read_script(top, sql, run, naming, columns)
     except (StatementTooLarge, TooManyColumns) as error:
         raise type(error)(f"{error}; nothing was stored") from error
@@ -145,7 +117,7 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     declared in it, if all are known in order, for the queries that read the target. Raises UnreadableDocument
     for a text that is not exactly one query of the dialect, or with names that are too long, and TooLarge.
     """
-    with _turn(sql), derived_columns.part() as part:
+    with long_scripts.turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)
         operations = _read_query(state, target, verb)
         # The query may list as many as it has tokens.
@@ -185,7 +157,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
     Raises UnreadableDocument for a text that cannot be read, TooLarge, InvalidLineage if nothing is written.
     """
-    with _turn(sql), derived_columns.part():
+    with long_scripts.turn(sql), derived_columns.part():
         state = ScriptState(parse_script(sql, dialect), tables)
         read_statements(state)
         return _to_lineage(state)

@@ -8,6 +8,7 @@ from itertools import chain
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.sources.derived_columns import TooManyColumns
+from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
 from fll_hbase.sources.sql.queries.column_provenance import ColumnProvenance, ColumnSet, merge_columns
 
@@ -95,7 +96,8 @@ class TableSchemas:
         that the document mentions, and the errors of the lookup.
         """
         if dataset not in self._schemas:
-            recorded = self._lookup(dataset) or ()
+            with long_scripts.let_go():
+                recorded = self._lookup(dataset) or ()
             fits = self._looked_up + len(recorded) <= LOOKED_UP_MAX
             self._looked_up += len(recorded) if fits else 0
             mentioned = (field.name for field in self._mentioned.get(dataset.name, ()))
