@@ -42,6 +42,9 @@ REQUESTS_MAX = 128
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
+PROBE_SECONDS = 2.0
+"""How often it is tried whether a client that sends no more still takes an answer."""
+
 IDLE_SECONDS = 75.0
 """How long a connection may be silent: without a request, or without taking any of its answer."""
 
@@ -69,8 +72,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     parser_class = RequestParser
     # The client sends nothing more: it has closed the connection, or its half.
     input_ended = False
-    # Whether an answer is being written, and is not yet counted and logged.
+    # When it was tried last whether such a client still takes an answer, in monotonic seconds.
+    probed_at = 0.0
+    # Whether an answer is being written, and is not yet counted and logged; whether some of it is written.
     is_answering = False
+    has_begun = False
     # Whether there was something to send when the event loop asked for the last time.
     is_sending = False
     # Whether the next request waits until the client takes its answers.
@@ -153,8 +159,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self.server.forget(self)
 
     def has_left(self) -> bool:
-        """Return whether the client has closed the connection, or its half: it waits for no answer."""
-        return self.input_ended or not self.connected
+        """Return whether the client has closed the connection, and waits for no answer.
+
+        One that sends no more may wait for it, as HTTP/1.1 allows; then `_probe` finds out.
+        """
+        return not self.connected or (self.input_ended and not _takes_interim(self.requests[0]))
 
     def refuse(self, detail: str) -> None:
         """Let the first request, whose processing has not begun, be answered with a 503."""
@@ -168,7 +177,6 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             # A buffer for each answer: one that has grown into a file stays one until it is thrown away.
             self.outbufs.append(OverflowableBuffer(self.adj.outbuf_overflow))
         token = request_id.set(responses.request_id(request.headers.get("X_REQUEST_ID", "")))
-        self.is_answering = True
         try:
             with tracing.request(request.headers.get("TRACEPARENT", "")) as span:
                 answered = self._answer(task)
@@ -183,9 +191,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def _answer(self, task: Task) -> AnsweredRequest:
         """Answer a request and log failures; return it with its status, or that the client left."""
         answering = task
+        # Of a broken connection nothing is done; a client that only sends and leaves does not break it. If it
+        # is tried whether it takes an answer it does: not before this.
+        is_connected = self.connected
+        self.is_answering = True
         try:
-            # Of a broken connection nothing is done; a client that only sends and leaves does not break it.
-            if self.connected:
+            if is_connected:
                 task.service()
             else:
                 task.close_on_finish = True
@@ -221,6 +232,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         with self.outbuf_lock:
             if not self.connected:
                 raise ClientDisconnected
+            self.has_begun = True
             try:
                 self.outbufs[-1].append(data)
             except OSError as error:
@@ -239,6 +251,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         `now` is in monotonic seconds. One that is closed stays so.
         """
         if self.requests and not self.is_paused:
+            if self.input_ended and now - self.probed_at > PROBE_SECONDS:
+                self._probe(now)
             return
         if self.linger_until:
             is_over = now > self.linger_until
@@ -284,6 +298,24 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._refuse_unfinished(cut_off())
         elif not self.requests:
             self.close_when_flushed = True
+        else:
+            self._probe(time.monotonic())
+
+    def _probe(self, now: float) -> None:
+        """Try whether a client that sends no more takes an answer: one that has closed breaks the connection.
+
+        What it is sent has no meaning for the request: a 100, which HTTP/1.1 lets clients expect at any time.
+        """
+        self.probed_at = now
+        with self.requests_lock, self.outbuf_lock:
+            if self.connected and self.requests and not self.has_begun and self._may_end(self.requests[0]):
+                self.outbufs[-1].append(CONTINUE)
+                self.total_outbufs_len += len(CONTINUE)
+                self._send()
+
+    def _may_end(self, request: RequestParser) -> bool:
+        """Return whether a request ends with its client; a document does not, nor does a batch not begun."""
+        return _takes_interim(request) and (request.is_read or (request.is_batch and self.is_answering))
 
     def _refuse_ahead(self) -> None:
         """Drop the requests beyond REQUESTS_MAX; the refusal of the one before them closes the connection."""
@@ -325,6 +357,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def _finish(self, task: Task) -> None:
         """Send what the client takes now; then begin or delay the next request, or close."""
         with self.outbuf_lock:
+            self.has_begun = False
             self._send()
             is_behind = self.total_outbufs_len >= UNSENT_BYTES_MAX
         task.request.close()
@@ -389,6 +422,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
             self.handle_close()
+
+
+def _takes_interim(request: RequestParser) -> bool:
+    """Return whether the client of a request understands interim answers, as those of HTTP/1.0 do not."""
+    return bool(request.version == "1.1")
 
 
 def _is_late(request: RequestParser, now: float) -> bool:

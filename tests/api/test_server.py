@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from api import create_app
+from api.routes.recording import BATCH_DOCUMENTS
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
@@ -233,16 +234,31 @@ class TestRefusals:
 class TestClientsThatLeave:
     """A question without a client ends, and its connection costs nothing more."""
 
-    def test_a_question(self, server: Server) -> None:
+    @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+    def test_a_question(self, server: Server, version: bytes) -> None:
+        """Of HTTP/1.0 half a connection is none, since a proxy would close the whole of it."""
         with server.connected() as connection:
-            connection.sendall(head("GET", "/v3/namespaces", X_Request_ID="left-early"))
+            request = head("GET", "/v3/namespaces", X_Request_ID="left-early")
+            connection.sendall(request.replace(b"HTTP/1.1", b"HTTP/" + version))
             connection.shutdown(socket.SHUT_WR)
             payload = answer(connection)
-        assert payload.status in (200, 503)
+        assert payload.status == 200 or (version, payload.status) == (b"1.0", 503)
         if payload.status == 503:
             assert "the client closed the connection" in payload.problem["detail"]
             # Its operator has no part in it.
             assert "request left-early" not in server.log.read_text()
+
+    @pytest.mark.slow
+    def test_half_a_connection_gets_the_answer_to_a_batch_of_many_parts(self, server: Server) -> None:
+        lines = [encoded(copying("a", "h", "x", run=run(f"half-{n}"))) for n in range(BATCH_DOCUMENTS + 10)]
+        body = b"\n".join(lines)
+        with server.connected() as connection:
+            connection.sendall(
+                head("POST", f"{TARGET}/batch?dryRun=true", Content_Length=str(len(body))) + body
+            )
+            connection.shutdown(socket.SHUT_WR)
+            payload = answer(connection)
+        assert [json.loads(line)["status"] for line in payload.body.splitlines()] == [200] * len(lines)
 
     def test_a_document_is_recorded(self, server: Server) -> None:
         body = encoded(copying("left", "behind", "x", run=run("left")))
