@@ -163,7 +163,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
         One that sends no more may wait for it, as HTTP/1.1 allows; then `_probe` finds out.
         """
-        return not self.connected or (self.input_ended and not _takes_interim(self.requests[0]))
+        return not self.connected or (self.input_ended and not _allows_interim(self.requests[0]))
 
     def refuse(self, detail: str) -> None:
         """Let the first request, whose processing has not begun, be answered with a 503."""
@@ -315,7 +315,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def _may_end(self, request: RequestParser) -> bool:
         """Return whether a request ends with its client; a document does not, nor does a batch not begun."""
-        return _takes_interim(request) and (request.is_read or (request.is_batch and self.is_answering))
+        return _allows_interim(request) and (request.is_read or (request.is_batch and self.is_answering))
 
     def _refuse_ahead(self) -> None:
         """Drop the requests beyond REQUESTS_MAX; the refusal of the one before them closes the connection."""
@@ -424,7 +424,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
 
 
-def _takes_interim(request: RequestParser) -> bool:
+def _allows_interim(request: RequestParser) -> bool:
     """Return whether the client of a request understands interim answers, as those of HTTP/1.0 do not."""
     return bool(request.version == "1.1")
 

@@ -28,19 +28,19 @@ class _Turn:
     """The turn of one script to be parsed; of all scripts, one has it."""
 
     _lock = threading.Lock()
-    is_held = False
+    is_mine = False
 
     def take(self) -> None:
         """Wait for the turn. Raises DeadlineExceeded."""
         # In slices, to see that the client has left.
         while not self._lock.acquire(timeout=deadline.seconds_left(LOOK_SECONDS)):
             deadline.check()
-        self.is_held = True
+        self.is_mine = True
 
     def give(self) -> None:
         """Let another script have it; it may be given already."""
-        if self.is_held:
-            self.is_held = False
+        if self.is_mine:
+            self.is_mine = False
             self._lock.release()
 
 
@@ -57,7 +57,7 @@ def turn(sql: object) -> Iterator[None]:
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
         yield
         return
-    with _held_room(min(len(sql), CHARACTERS_MAX)):
+    with _room_for(min(len(sql), CHARACTERS_MAX)):
         mine = _Turn()
         token = _current.set(mine)
         try:
@@ -84,7 +84,7 @@ def let_go() -> Iterator[None]:
 
 
 @contextmanager
-def _held_room(size: int) -> Iterator[None]:
+def _room_for(size: int) -> Iterator[None]:
     """Return a context that has room for so many characters, in the order in which scripts came."""
     global _characters_left
     me = object()

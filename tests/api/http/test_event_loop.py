@@ -31,6 +31,7 @@ from api.observability.observer import AnsweredRequest, RequestObserver
 from api.server import _Server
 from fll_hbase.runtime.config import Settings
 from tests.support.raw_http import Server, answer, head
+from tests.support.served_app import serving
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 if TYPE_CHECKING:
@@ -89,24 +90,6 @@ def test_a_closed_connection_is_forgotten() -> None:
     assert second.received == b"x"
     second.far.close()
     loop.close()
-
-
-@contextmanager
-def serving(
-    app: WSGIApplication, settings: Settings | None = None, observer: RequestObserver | None = None
-) -> Iterator[Server]:
-    """A server of this app in a thread."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    http = HttpServer(app, listener, settings or Settings(threads=2), observer or RequestObserver())
-    stopped = threading.Event()
-    thread = threading.Thread(target=http.serve, args=[lambda: not stopped.is_set()])
-    thread.start()
-    try:
-        yield Server(listener.getsockname()[1], Path("no log"))
-    finally:
-        stopped.set()
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()
 
 
 def test_an_app_that_fails_is_a_problem_and_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -22,7 +22,7 @@ HALF = "x" * (long_scripts.CHARACTERS_MAX // 2)
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_held() -> Iterator[None]:
+def all_is_free() -> Iterator[None]:
     """Whatever happened, the next script has its turn."""
     yield
     with deadline.limited(1), long_scripts.turn("x" * long_scripts.CHARACTERS_MAX):
@@ -47,9 +47,9 @@ def test_others_are_parsed_while_one_waits_for_the_catalogue() -> None:
         first = pool.submit(read, lookup, looked_up)
         try:
             assert looked_up.wait(PATIENCE_SECONDS)
-            known = threading.Event()
-            known.set()
-            second = pool.submit(read, known, threading.Event()).result(PATIENCE_SECONDS)
+            answered = threading.Event()
+            answered.set()
+            second = pool.submit(read, answered, threading.Event()).result(PATIENCE_SECONDS)
         finally:
             lookup.set()
         assert first.result() == second > 0

@@ -12,8 +12,8 @@ import pytest
 
 from api.http import connection
 from api.wire.budget import CLIENT_LEFT
-from tests.api.http.test_event_loop import serving
 from tests.support.raw_http import answer, head
+from tests.support.served_app import serving
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def ended(connection: socket.socket) -> bool:
     return connection.recv(100, socket.MSG_PEEK).startswith(b"HTTP/1.1 100")
 
 
-@pytest.mark.parametrize("request_", [BATCH, QUESTION], ids=["batch", "question"])
+@pytest.mark.parametrize("sent", [BATCH, QUESTION], ids=["batch", "question"])
 class TestWhatEndsWithItsClient:
-    def test_half_a_connection_gets_its_answer(self, request_: bytes) -> None:
+    def test_half_a_connection_gets_its_answer(self, sent: bytes) -> None:
         app = Waiting()
         with serving(app) as server, server.connected() as client:
-            client.sendall(request_)
+            client.sendall(sent)
             assert app.has_begun.wait(PATIENCE_SECONDS)
             client.shutdown(socket.SHUT_WR)
             assert ended(client)
@@ -61,23 +61,23 @@ class TestWhatEndsWithItsClient:
             payload = answer(client)
         assert (payload.status, payload.body) == (200, b"hello")
 
-    def test_a_closed_connection_is_noticed(self, request_: bytes) -> None:
+    def test_a_closed_connection_is_noticed(self, sent: bytes) -> None:
         app = Waiting()
         with serving(app) as server:
             with server.connected() as client:
-                client.sendall(request_)
+                client.sendall(sent)
                 assert app.has_begun.wait(PATIENCE_SECONDS)
             eventually(app.has_left, "the server knows that the client has left")
             app.may_end.set()
 
     def test_half_a_connection_that_is_closed_later_is_noticed(
-        self, request_: bytes, monkeypatch: pytest.MonkeyPatch
+        self, sent: bytes, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(connection, "PROBE_SECONDS", 0.1)
         app = Waiting()
         with serving(app) as server:
             with server.connected() as client:
-                client.sendall(request_)
+                client.sendall(sent)
                 assert app.has_begun.wait(PATIENCE_SECONDS)
                 client.shutdown(socket.SHUT_WR)
                 assert ended(client)
@@ -87,11 +87,11 @@ class TestWhatEndsWithItsClient:
             eventually(app.has_left, "the server knows that the client has left")
             app.may_end.set()
 
-    def test_of_http_1_0_half_a_connection_is_none(self, request_: bytes) -> None:
+    def test_of_http_1_0_half_a_connection_is_none(self, sent: bytes) -> None:
         """Such a client takes no interim answer, and its proxy closes the whole connection."""
         app = Waiting()
         with serving(app) as server, server.connected() as client:
-            client.sendall(request_.replace(b"HTTP/1.1", b"HTTP/1.0"))
+            client.sendall(sent.replace(b"HTTP/1.1", b"HTTP/1.0"))
             assert app.has_begun.wait(PATIENCE_SECONDS)
             client.shutdown(socket.SHUT_WR)
             eventually(app.has_left, "the server takes the client for one that has left")
@@ -99,8 +99,8 @@ class TestWhatEndsWithItsClient:
             assert answer(client).status == 200
 
 
-@pytest.mark.parametrize("request_", [BATCH, DOCUMENT], ids=["batch", "document"])
-def test_what_is_sent_before_the_client_leaves_is_begun(request_: bytes) -> None:
+@pytest.mark.parametrize("sent", [BATCH, DOCUMENT], ids=["batch", "document"])
+def test_what_is_sent_before_the_client_leaves_is_begun(sent: bytes) -> None:
     """Also where it waits for a thread: who sends a document and leaves wants it to be recorded."""
     app = Waiting()
     with serving(app) as server, server.connected() as first:
@@ -109,7 +109,7 @@ def test_what_is_sent_before_the_client_leaves_is_begun(request_: bytes) -> None
         first.sendall(BATCH)
         assert app.has_begun.wait(PATIENCE_SECONDS)
         for other in others:
-            other.sendall(request_)
+            other.sendall(sent)
             other.close()
         # Some turns of the event loop: what it tries now breaks connections before their requests begin.
         time.sleep(0.3)
