@@ -191,7 +191,8 @@ UNCOVERED := $(addprefix tests/,simulation oracle attacks cases faults keys mode
 	access/test_non_interference.py api/test_direct_routes.py api/openapi/test_openapi.py \
 	api/routes/test_lineage_wide.py capture/resolver/test_resolver_cost.py \
 	store/read/test_traversal.py store/read/test_reach.py store/read/test_run_times.py store/read/test_field_history.py \
-	store/read/test_field_derivations.py store/read/test_content_cache.py store/write/test_batching.py sources/datahub/test_datahub_fuzz.py \
+	store/read/test_field_derivations.py store/read/test_content_cache.py store/write/test_batching.py \
+	sources/test_derived_columns.py sources/native/test_cached_reader.py sources/datahub/test_datahub_fuzz.py \
 	sources/dbt/test_dbt_fuzz.py sources/openlineage/test_openlineage_fuzz.py \
 	sources/openlineage/test_openlineage_order.py sources/cdap/test_cdap_any.py sources/sql/test_sql_fuzz.py)
 

@@ -15,7 +15,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import RequestCancelled, TooLarge
 from fll_hbase.sources import derived_columns, sql
 from fll_hbase.sources.derived_columns import DERIVED_MAX, RETAINED_MAX, TooManyColumns
-from fll_hbase.sources.sql.document import CONCURRENT_CHARACTERS_MAX, _turn
+from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.names.table_schemas import LOOKED_UP_MAX, TableSchemas
 from fll_hbase.sources.sql.parser import parse_script
 from fll_hbase.sources.sql.script.script_state import ScriptState
@@ -218,8 +218,8 @@ def test_only_a_refused_document_says_that_nothing_was_stored() -> None:
 def test_a_client_that_left_does_not_wait_for_its_turn() -> None:
     left = threading.Event()
     leaving = threading.Timer(0.2, left.set)
-    text = f"INSERT INTO o SELECT x FROM t -- {'x' * CONCURRENT_CHARACTERS_MAX}"
-    with _turn(text):
+    text = f"INSERT INTO o SELECT x FROM t -- {'x' * long_scripts.CONCURRENT_CHARACTERS_MAX}"
+    with long_scripts.turn(text):
         began = time.monotonic()
         leaving.start()
         with deadline.limited(20, is_cancelled=left.is_set):
