@@ -165,6 +165,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """
         return not self.connected or (self.input_ended and not _allows_interim(self.requests[0]))
 
+    def is_alone(self) -> bool:
+        """Return whether the client of the first request is the only one."""
+        return bool(self.server.is_alone(self))
+
     def refuse(self, detail: str) -> None:
         """Let the first request, whose processing has not begun, be answered with a 503."""
         self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)

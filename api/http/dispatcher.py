@@ -11,21 +11,20 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from queue import SimpleQueue
-from typing import Protocol, TypeAlias
+from typing import Protocol
+
+from .client_work import Client, LongRequests, Presence
 
 WAITING_MAX = 1_000
 """Requests of one lane that wait for a thread."""
 
 WEIGHT = 0.1
 """Share of the latest request in the mean time of a lane."""
-
-Client: TypeAlias = Hashable
-"""Whose request it is, see `clients`."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +55,7 @@ class Lane:
     waiting: dict[Client, deque[tuple[Job, float]]] = field(default_factory=dict)
     running: dict[int, tuple[Client, float]] = field(default_factory=dict)
     running_of: Counter[Client] = field(default_factory=Counter)
+    long: LongRequests = field(default_factory=LongRequests)
     mean_seconds: float = 0.0
 
     @property
@@ -63,18 +63,19 @@ class Lane:
         """Return how many requests of all clients wait."""
         return sum(map(len, self.waiting.values()))
 
-    def seconds_to_wait(self, client: Client, now: float) -> float:
+    def seconds_to_wait(self, client: Client, now: float, *, client_max: int | None = None) -> float:
         """Return the estimated seconds until a request that arrives at `now` begins, if no thread is free.
 
-        The threads are shared by the clients that run or wait. Each waiting request of this one and the new
-        one take the mean time of a request, or the mean age of the running ones if that is longer; so the
-        estimate is above 0 once a request was served. `now` is in monotonic seconds.
+        The threads are shared by the clients that run or wait; of these the client has `client_max` at most.
+        Each waiting request of this one and the new one take the mean time of a request, or the mean age of
+        the running ones if that is longer; so the estimate is above 0 once a request was served. `now` is in
+        monotonic seconds.
         """
         ages = [now - began for _, began in self.running.values()]
         # While the store hangs none ends, so the mean alone would stay as it was before.
         seconds = max(self.mean_seconds, sum(ages) / max(len(ages), 1))
         clients = len({client, *self.waiting, *self.running_of})
-        threads = min(self.threads_max / clients, self.client_max)
+        threads = min(self.threads_max / clients, client_max or self.client_max)
         return (len(self.waiting.get(client, ())) + 1) * seconds / threads
 
     def begin(self, client: Client, number: int) -> None:
@@ -136,6 +137,7 @@ class Dispatcher:
         self.read_batches, self.write_batches = (
             Lane(batches_max, batches_max, kind) for kind in ("reads", "writes")
         )
+        self._presence = Presence()
         self._lanes = (self.reads, self.writes, self.read_batches, self.write_batches)
         self._lock = threading.Lock()
         self._ready: SimpleQueue[tuple[Job, Lane, int]] = SimpleQueue()
@@ -172,10 +174,12 @@ class Dispatcher:
         """
         now = time.monotonic()
         with self._lock:
-            if self._has_thread(lane, client):
+            self._presence.note(client, now)
+            if self._has_thread(lane, client, now):
                 self._run(job, lane, client)
                 return
-            seconds, waiting = lane.seconds_to_wait(client, now), lane.waiting_count
+            most = self._client_max(lane, client, now)
+            seconds, waiting = lane.seconds_to_wait(client, now, client_max=most), lane.waiting_count
             if now + seconds <= deadline:
                 lane.push(client, job, deadline)
                 if waiting < WAITING_MAX:
@@ -189,6 +193,11 @@ class Dispatcher:
             with self._lock:
                 late = self._remove_late(time.monotonic())
             self._refuse_all(late)
+
+    def is_alone(self, client: Client) -> bool:
+        """Return whether a client is the only one: no other one runs or waits, or did a moment ago."""
+        with self._lock:
+            return self._is_alone(client, time.monotonic())
 
     @property
     def is_idle(self) -> bool:
@@ -209,11 +218,32 @@ class Dispatcher:
         job.refuse(detail)
         self.add_immediate(job)
 
-    def _has_thread(self, lane: Lane, client: Client) -> bool:
+    def _has_thread(self, lane: Lane, client: Client, now: float) -> bool:
         """Return whether a request may begin: a thread is free, and its client has not too many."""
         # Whatever the others do, a client that runs nothing of a kind finds some threads kept for it.
         spare = 0 if self._running_of(lane, client) else self._spare
-        return lane.running_of[client] < lane.client_max and self._has_room(lane, spare)
+        return self._may_run(lane, client, now) and self._has_room(lane, spare)
+
+    def _may_run(self, lane: Lane, client: Client, now: float) -> bool:
+        """Return whether a client may run one more request of a lane, if there is a thread for it."""
+        running = lane.running_of[client]
+        return not running or running < self._client_max(lane, client, now)
+
+    def _client_max(self, lane: Lane, client: Client, now: float) -> int:
+        """Return how many requests of a lane a client may run.
+
+        Beside others it is one if they take the processor for long: more at once would end no sooner, since
+        the interpreter runs one at a time, and of others each step would wait for all of them. Batches of
+        documents take turns themselves, part by part.
+        """
+        if lane is self.write_batches or not lane.long.has_long(client, now) or self._is_alone(client, now):
+            return lane.client_max
+        return 1
+
+    def _is_alone(self, client: Client, now: float) -> bool:
+        """Return whether a client is the only one; the caller holds the lock."""
+        busy = {other for lane in self._lanes for other in (*lane.running_of, *lane.waiting)}
+        return busy <= {client} and self._presence.is_alone(client, now)
 
     def _has_room(self, lane: Lane, spare: int) -> bool:
         """Return whether a thread is free for a lane, if it may use so many of those that are kept."""
@@ -242,28 +272,30 @@ class Dispatcher:
         """Answer the requests handed to the request threads, one after the other, for ever."""
         while True:
             job, lane, number = self._ready.get()
+            began = time.thread_time()
             _serve_safely(job.service)
-            self._finish(lane, number)
+            self._finish(lane, number, time.thread_time() - began)
 
-    def _finish(self, lane: Lane, number: int) -> None:
+    def _finish(self, lane: Lane, number: int, processor_seconds: float) -> None:
         """Note the end of a job; start those that have a thread now, refuse those that waited too long."""
         now = time.monotonic()
         with self._lock:
+            lane.long.note(lane.running[number][0], processor_seconds, now)
             lane.end(number, now, seconds_max=self._request_seconds)
             # First, since a request without any time left would be answered as quickly as it is useless.
             late = self._remove_late(now)
-            while following := self._following():
+            while following := self._following(now):
                 self._run(following[0].pop(following[1]), *following)
         self._refuse_all(late)
 
-    def _following(self) -> tuple[Lane, Client] | None:
+    def _following(self, now: float) -> tuple[Lane, Client] | None:
         """Return lane and client of the next request to begin, None without one or without a thread for it.
 
         It is of the client that runs the fewest of its kind, and of these of the one that began none for
         longest.
         """
         candidates = [
-            (lane, client) for lane in self._lanes if (client := self._first_client(lane)) is not None
+            (lane, client) for lane in self._lanes if (client := self._first_client(lane, now)) is not None
         ]
         return min(
             candidates,
@@ -271,14 +303,14 @@ class Dispatcher:
             default=None,
         )
 
-    def _first_client(self, lane: Lane) -> Client | None:
+    def _first_client(self, lane: Lane, now: float) -> Client | None:
         """Return the client of the request of a lane that begins next, None if none may begin."""
         # By whether a client runs some of the kind; not for each, since a thousand may wait.
         has_room = {True: self._has_room(lane, 0), False: self._has_room(lane, self._spare)}
         may_begin = (
             client
             for client in lane.waiting
-            if lane.running_of[client] < lane.client_max and has_room[self._running_of(lane, client) > 0]
+            if has_room[self._running_of(lane, client) > 0] and self._may_run(lane, client, now)
         )
         return min(may_begin, key=partial(self._running_of, lane), default=None)
 

@@ -159,6 +159,12 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         client = self.clients.client_of(request, str(connection.addr[0]))
         self._dispatcher.add(connection, lane, client, deadline=request.received_at + seconds)
 
+    def is_alone(self, connection: Connection) -> bool:
+        """Return whether no other client than that of a connection's first request asks or records."""
+        return self._dispatcher.is_alone(
+            self.clients.client_of(connection.requests[0], str(connection.addr[0]))
+        )
+
     def readable(self) -> bool:
         """Return whether connections are accepted now."""
         return bool(self.accepting) and not self._accept_at

@@ -26,7 +26,7 @@ from fll_hbase.runtime.json_types import Json
 from ..observability.logs import request_id
 from ..wire import problems, responses
 from ..wire.budget import CLIENT_LEFT, RECEIVED, is_read
-from ..wire.environ import QUERIED
+from ..wire.environ import IS_ALONE, QUERIED
 
 CHUNK_LINE_BYTES_MAX = 16_384
 """Longest line with the size of a chunk, and longest trailer, of a chunked body."""
@@ -254,6 +254,7 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         environ["wsgi.multiprocess"] = True
         environ[RECEIVED] = self.request.received_at
         environ[CLIENT_LEFT] = self.channel.has_left
+        environ[IS_ALONE] = self.channel.is_alone
         environ[QUERIED] = []
         # The id that logs have, also where the client sent none.
         environ["HTTP_X_REQUEST_ID"] = request_id.get()

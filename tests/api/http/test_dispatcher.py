@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.http.client_work import LONG_SECONDS
 from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
 from api.observability import readiness
 from api.observability.readiness import Readiness
@@ -226,7 +227,10 @@ class TestShares:
 
     @given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 3), st.booleans()), max_size=60))
     def test_no_bound_is_exceeded_and_nobody_is_forgotten(self, steps: list[tuple[str, int, bool]]) -> None:
-        """Whatever begins and ends: bounds hold, and no request waits for which there is a thread."""
+        """Whatever begins and ends: bounds hold, and no request waits for which there is a thread.
+
+        Those of the client `e` take the processor for long.
+        """
         dispatcher = Dispatcher(threads=4, request_seconds=10)
         lanes = (
             dispatcher.reads,
@@ -235,8 +239,9 @@ class TestShares:
             dispatcher.write_batches,
         )
         for client, number, ends in steps:
-            if ends and (running := [(lane, job) for lane in lanes for job in lane.running]):
-                dispatcher._finish(*running[number % len(running)])
+            if ends and (running := [(lane, *job) for lane in lanes for job in lane.running.items()]):
+                lane, job, (owner, _) = running[number % len(running)]
+                dispatcher._finish(lane, job, 1.0 if owner == "e" else 0.0)
             else:
                 dispatcher.add(Job([], ""), lanes[number], client, deadline=time.monotonic() + LATER)
             assert sum(len(lane.running) for lane in lanes) <= 4 + 2
@@ -246,7 +251,86 @@ class TestShares:
             for lane in lanes:
                 assert lane.running_of == Counter(client for client, _ in lane.running.values())
                 assert all(lane.waiting.values())
-                assert not any(dispatcher._has_thread(lane, client) for client in lane.waiting)
+                now = time.monotonic()
+                assert not any(dispatcher._has_thread(lane, client, now) for client in lane.waiting)
+
+
+def test_a_client_is_alone_while_no_other_one_runs_waits_or_was_there(requests: Requests) -> None:
+    dispatcher = requests.dispatcher
+    for _ in range(5):
+        requests.add(dispatcher.write_batches)
+    assert dispatcher.is_alone("a")
+    assert not dispatcher.is_alone("b")
+    other = requests.add(dispatcher.reads, client="b")
+    assert not dispatcher.is_alone("a")
+    other.end()
+    assert not dispatcher.is_alone("a")
+
+
+class TestLongRequests:
+    """Requests that take the processor for long: one at a time of a client, as long as others are there."""
+
+    def test_beside_others_those_of_a_client_follow_each_other(self, requests: Requests) -> None:
+        lane = requests.dispatcher.reads
+        requests.add(lane, client="b").end()
+        first, second = requests.add(lane), requests.add(lane)
+        assert first.began.wait(PATIENCE_SECONDS)
+        # Of a client that asks for the first time nothing is known.
+        assert lane.waiting_count == 1
+        lane.long.note("a", 1.0, time.monotonic())
+        third = requests.add(lane)
+        first.end()
+        assert second.began.wait(PATIENCE_SECONDS)
+        assert lane.waiting_count == 1
+        second.end()
+        assert third.began.wait(PATIENCE_SECONDS)
+
+    def test_others_are_not_kept_waiting(self, requests: Requests) -> None:
+        lane = requests.dispatcher.reads
+        for client in ("a", "b"):
+            lane.long.note(client, 1.0, time.monotonic())
+            assert requests.add(lane, client=client).began.wait(PATIENCE_SECONDS)
+
+    def test_short_ones_run_beside_each_other(self, requests: Requests) -> None:
+        lane = requests.dispatcher.reads
+        for client in ("a", "b"):
+            requests.add(lane, client=client).end()
+        eventually(lambda: not lane.running, "none runs")
+        assert all(requests.add(lane).began.wait(PATIENCE_SECONDS) for _ in range(lane.threads_max))
+
+    def test_a_client_that_is_alone_uses_all_threads(self, requests: Requests) -> None:
+        lane = requests.dispatcher.reads
+        lane.long.note("a", 1.0, time.monotonic())
+        assert all(requests.add(lane).began.wait(PATIENCE_SECONDS) for _ in range(lane.threads_max))
+
+    def test_batches_of_documents_take_turns_themselves(self, requests: Requests) -> None:
+        lane = requests.dispatcher.write_batches
+        requests.add(requests.dispatcher.reads, client="b")
+        assert all(requests.add(lane).began.wait(PATIENCE_SECONDS) for _ in range(lane.threads_max))
+
+    def test_one_that_waits_is_refused_by_the_threads_that_it_may_have(self, requests: Requests) -> None:
+        lane = requests.dispatcher.reads
+        requests.add(lane, client="b").end()
+        assert requests.add(lane).began.wait(PATIENCE_SECONDS)
+        lane.mean_seconds = 1.0
+        assert not requests.add(lane, seconds=2.5).refusal
+        assert not requests.add(lane, seconds=2.5).refusal
+        assert requests.add(lane, seconds=2.5).refusal
+
+    def test_the_time_of_what_is_served_is_counted(self, requests: Requests) -> None:
+        class Computing(Job):
+            def service(self) -> None:
+                ends_at = time.thread_time() + 4 * LONG_SECONDS
+                while time.thread_time() < ends_at:
+                    pass
+
+        lane = requests.dispatcher.reads
+        for client, job in (("a", Computing([], "")), ("b", Job([], ""))):
+            job.may_end.set()
+            requests.dispatcher.add(job, lane, client, deadline=time.monotonic() + LATER)
+        eventually(lambda: not lane.running, "none runs")
+        now = time.monotonic()
+        assert [lane.long.has_long(client, now) for client in "ab"] == [True, False]
 
 
 def test_what_needs_no_store_is_answered_before_all_others(requests: Requests) -> None:

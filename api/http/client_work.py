@@ -1,0 +1,64 @@
+"""Which clients are there, and whose requests take the processor for long: these take turns beside others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import TypeAlias
+
+from cachetools import LRUCache
+
+Client: TypeAlias = Hashable
+"""Whose request it is, see `clients`."""
+
+PRESENT_SECONDS = 10.0
+"""How long a client counts as there after a request."""
+
+LONG_SECONDS = 0.025
+"""Processor time of a request that is long. A small document or query takes a tenth of it."""
+
+FADE_SECONDS = 10.0
+"""In this time, what long requests took counts as 1/e of it."""
+
+KNOWN_MAX = 10_000
+"""Clients whose requests are known at a time."""
+
+
+class Presence:
+    """When two different clients sent a request last: enough to tell whether any of them is alone."""
+
+    def __init__(self) -> None:
+        self._latest: Client = None
+        self._latest_at = self._earlier_at = -math.inf
+
+    def note(self, client: Client, now: float) -> None:
+        """Note a request at `now` (monotonic seconds)."""
+        if client != self._latest:
+            self._latest, self._earlier_at = client, self._latest_at
+        self._latest_at = now
+
+    def is_alone(self, client: Client, now: float) -> bool:
+        """Return whether no other client sent a request within PRESENT_SECONDS."""
+        other_at = self._earlier_at if client == self._latest else self._latest_at
+        return now - other_at > PRESENT_SECONDS
+
+
+class LongRequests:
+    """The processor time that long requests of each client took, of one lane."""
+
+    def __init__(self) -> None:
+        self._clients: LRUCache[Client, tuple[float, float]] = LRUCache(KNOWN_MAX)
+
+    def note(self, client: Client, seconds: float, now: float) -> None:
+        """Note that a request has ended, which took `seconds` of a processor."""
+        if seconds > LONG_SECONDS or client not in self._clients:
+            self._clients[client] = self._faded(client, now) + max(seconds - LONG_SECONDS, 0.0), now
+
+    def has_long(self, client: Client, now: float) -> bool:
+        """Return whether requests of a client are long, as far as is known: one without any may send such."""
+        return client not in self._clients or self._faded(client, now) > LONG_SECONDS
+
+    def _faded(self, client: Client, now: float) -> float:
+        """Return what counts now of the time of a client."""
+        seconds, at = self._clients.get(client, (0.0, now))
+        return seconds * math.exp((at - now) / FADE_SECONDS)
