@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakValueDictionary
 
 from werkzeug.wsgi import ClosingIterator
 
@@ -18,7 +17,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRequests
 
 from ..wire.budget import is_read
-from ..wire.environ import COUNT_BYTES, PRINCIPAL, peer
+from ..wire.environ import COUNT_BYTES, IS_ALONE, PRINCIPAL, body_bytes, peer
 from ..wire.problems import refuse
 from .authentication import is_open
 from .buckets import TokenBuckets
@@ -33,25 +32,39 @@ Client: TypeAlias = tuple[str, str]
 """A kind and a name: a principal is never confused with an address."""
 
 
+ALONE_MAX = 2
+"""Parts of batches that a client records at a time while no other client is there."""
+
+
 class Turns:
     """Turns of the batches of each client: of one client one part of a batch is recorded at a time.
 
-    More of them would take the processor and the table from others, and end no sooner.
+    More of them would take the processor and the table from others. A client that is alone records ALONE_MAX,
+    one of which is read while the table has another one.
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._turns: WeakValueDictionary[Client, Lock] = WeakValueDictionary()
+        self._changed = Condition()
+        self._running: Counter[Client] = Counter()
 
     @contextmanager
     def hold(self, environ: WSGIEnvironment) -> Iterator[None]:
-        """Wait for the turn of the client of a request, and hold it inside the block."""
+        """Wait for a turn of the client of a request, and hold it inside the block."""
         client = client_of(environ)
-        with self._lock:
-            # Of clients that have a batch there is one each: nothing grows.
-            turn = self._turns.setdefault(client, Lock())
-        with turn:
+        is_alone: Callable[[], bool] = environ.get(IS_ALONE, bool)
+        with self._changed:
+            while (running := self._running[client]) and not (running < ALONE_MAX and is_alone()):
+                self._changed.wait()
+            self._running[client] += 1
+        try:
             yield
+        finally:
+            with self._changed:
+                self._running[client] -= 1
+                if not self._running[client]:
+                    # As many clients as batches that run: nothing grows.
+                    del self._running[client]
+                self._changed.notify_all()
 
 
 def with_limits(app: WSGIApplication, settings: Settings) -> WSGIApplication:
@@ -100,7 +113,7 @@ class RequestLimits:
         if self._requests is not None:
             rate = f"{self._settings.rate_requests} requests a second"
             _require(self._requests.take(client), rate)
-        if self._bytes is not None and (size := _body_bytes(environ)):
+        if self._bytes is not None and (size := body_bytes(environ)):
             environ[COUNT_BYTES] = partial(self._bytes.charge, client)
             _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
 
@@ -137,10 +150,3 @@ def client_of(environ: WSGIEnvironment) -> Client:
     """Return whose request it is, for limits: the principal if it has one, else the address (see `peer`)."""
     principal: Principal | None = environ.get(PRINCIPAL)
     return ("address", peer(environ)) if principal is None else ("principal", principal.digest)
-
-
-def _body_bytes(environ: WSGIEnvironment) -> int:
-    """Return the size of the body as received; our server knows it also of chunked ones."""
-    text = environ.get("CONTENT_LENGTH") or ""
-    # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

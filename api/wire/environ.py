@@ -21,6 +21,9 @@ QUERIED = "fll.queried"
 COUNT_BYTES = "fll.count_bytes"
 """A function that counts further bytes of the request for FLL_RATE_BYTES; missing without that limit."""
 
+IS_ALONE = "fll.is_alone"
+"""A function that returns whether no other client is there, set by our server; other servers need not."""
+
 METRICS_PATH = "/metrics"
 """The path of metrics: answered while the store hangs, and to who knows FLL_METRICS_TOKEN."""
 
@@ -46,3 +49,10 @@ def network(text: str) -> str:
         return str(address.ipv4_mapped)
     # One client has 2^64 addresses to choose from.
     return str(ip_network((address, 64), strict=False))
+
+
+def body_bytes(environ: WSGIEnvironment) -> int:
+    """Return the size of the body as received; our server knows it also of chunked ones."""
+    text = environ.get("CONTENT_LENGTH") or ""
+    # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import Any
 
@@ -18,7 +19,7 @@ from werkzeug.test import create_environ
 from api.security.buckets import KEYS_MAX, TokenBuckets
 from api.security.limits import BURST_SECONDS, RequestLimits, Turns
 from api.wire import bodies
-from api.wire.environ import COUNT_BYTES, peer
+from api.wire.environ import COUNT_BYTES, IS_ALONE, peer
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.api_client import assert_problem
@@ -206,7 +207,31 @@ class TestTurns:
         for thread in threads:
             thread.join()
         assert len(log) == 4
-        assert not turns._turns, "nothing grows"
+        assert not turns._running, "nothing grows"
+
+    def test_a_client_that_is_alone_has_two_until_another_one_comes(self) -> None:
+        turns, is_alone, log = Turns(), [True], list[threading.Event]()
+
+        def record() -> None:
+            ends = threading.Event()
+            with turns.hold({"REMOTE_ADDR": "192.0.2.1", IS_ALONE: lambda: is_alone[0]}):
+                log.append(ends)
+                ends.wait(PATIENCE_SECONDS)
+
+        with ThreadPoolExecutor() as pool:
+            done = [pool.submit(record) for _ in range(4)]
+            eventually(lambda: len(log) == 2, "two have a turn")
+            is_alone[0] = False
+            log[0].set()
+            eventually(lambda: sum(one.done() for one in done) == 1, "one has ended")
+            assert len(log) == 2
+            log[1].set()
+            eventually(lambda: len(log) == 3, "one has a turn")
+            is_alone[0] = True
+            log[2].set()
+            eventually(lambda: len(log) == 4, "the last one has a turn")
+            log[3].set()
+        assert not turns._running
 
 
 class TestQuestions:
