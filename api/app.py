@@ -49,6 +49,7 @@ from .security.rights import Views
 from .wire import problems, responses
 from .wire.budget import RequestBudget
 from .wire.environ import METRICS_PATH
+from .wire.large_bodies import LargeBodies
 from .wire.paths import (
     ChecksumConverter,
     FieldConverter,
@@ -174,6 +175,8 @@ def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
         lambda inner: with_authentication(inner, store.access, settings),
         lambda inner: with_limits(inner, settings),
         lambda inner: ActivityMiddleware(inner, app.extensions["fll-activity"]),
+        # Inside of the time of a request, which its wait takes.
+        lambda inner: LargeBodies(inner, settings),
         lambda inner: DirectRoutes(inner, views, settings),
         # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
         RawPath,

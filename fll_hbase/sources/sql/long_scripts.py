@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from fll_hbase.runtime import deadline
+from fll_hbase.runtime.room import LOOK_SECONDS, Room
 
 CONCURRENT_CHARACTERS_MAX = 20_000
 """Characters of the longest script that is read beside others in a process."""
@@ -16,12 +16,7 @@ CONCURRENT_CHARACTERS_MAX = 20_000
 CHARACTERS_MAX = 1_000_000
 """Characters of all longer ones that are read at a time; of one that has more, so many count."""
 
-LOOK_SECONDS = 0.5
-"""Seconds between two looks at the deadline while a script waits for others."""
-
-_waiting: deque[object] = deque()
-_room = threading.Condition()
-_characters_left = CHARACTERS_MAX
+ROOM = Room(CHARACTERS_MAX)
 
 
 class _Turn:
@@ -57,7 +52,7 @@ def turn(sql: object) -> Iterator[None]:
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
         yield
         return
-    with _room_for(min(len(sql), CHARACTERS_MAX)):
+    with ROOM.hold(len(sql)):
         mine = _Turn()
         token = _current.set(mine)
         try:
@@ -81,26 +76,3 @@ def let_go() -> Iterator[None]:
     mine.give()
     yield
     mine.take()
-
-
-@contextmanager
-def _room_for(size: int) -> Iterator[None]:
-    """Return a context that has room for so many characters, in the order in which scripts came."""
-    global _characters_left
-    me = object()
-    with _room:
-        _waiting.append(me)
-        try:
-            # A large one would wait for ever if smaller ones went before it.
-            while _waiting[0] is not me or _characters_left < size:
-                _room.wait(deadline.seconds_left(LOOK_SECONDS))
-            _characters_left -= size
-        finally:
-            _waiting.remove(me)
-            _room.notify_all()
-    try:
-        yield
-    finally:
-        with _room:
-            _characters_left += size
-            _room.notify_all()

@@ -95,7 +95,7 @@ def test_all_that_are_read_have_room_in_the_order_in_which_they_came() -> None:
                 pool.submit(hold, name + HALF[1:])
                 assert inside.acquire(timeout=PATIENCE_SECONDS)
             third = pool.submit(hold, "c" + HALF[1:])
-            while len(long_scripts._waiting) < 1:
+            while not long_scripts.ROOM.waiting_count:
                 time.sleep(0.001)
             fourth = pool.submit(hold, "d" * (long_scripts.CONCURRENT_CHARACTERS_MAX + 1))
             time.sleep(0.1)
