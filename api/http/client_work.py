@@ -1,4 +1,4 @@
-"""Which clients are there, and whose requests take the processor for long: these take turns beside others."""
+"""Clients: those that are there, and those whose requests take the processor for long."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ class LongRequests:
 
     def _faded(self, client: Client, now: float) -> float:
         """Return what counts now of the time of a client."""
-        seconds, at = self._clients.get(client, (0.0, now))
-        return seconds * math.exp((at - now) / FADE_SECONDS)
+        seconds, noted_at = self._clients.get(client, (0.0, now))
+        return seconds * math.exp((noted_at - now) / FADE_SECONDS)

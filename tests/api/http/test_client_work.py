@@ -1,4 +1,4 @@
-"""Which clients are there, and whose requests are long."""
+"""Clients that are there are seen, and those whose requests are long are known by their time."""
 
 from __future__ import annotations
 

@@ -219,11 +219,11 @@ class TestTurns:
                 ends.wait(PATIENCE_SECONDS)
 
         with ThreadPoolExecutor() as pool:
-            done = [pool.submit(record) for _ in range(4)]
+            parts = [pool.submit(record) for _ in range(4)]
             eventually(lambda: len(log) == 2, "two have a turn")
             is_alone[0] = False
             log[0].set()
-            eventually(lambda: sum(one.done() for one in done) == 1, "one has ended")
+            eventually(lambda: sum(part.done() for part in parts) == 1, "one has ended")
             assert len(log) == 2
             log[1].set()
             eventually(lambda: len(log) == 3, "one has a turn")
