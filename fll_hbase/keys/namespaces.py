@@ -29,11 +29,26 @@ def namespace_of(key: bytes) -> str | None:
     return unescape(segments[position]) if len(segments) > position else None
 
 
-def is_in_one_namespace(start: bytes, stop: bytes) -> bool:
-    """Return whether all keys of a range are of the namespace of its start; False if that is only a bound."""
+def escaped_namespace(key: bytes) -> bytes:
+    """Return the namespace of a key as it stands there; b"" for kinds of rows that belong to none."""
+    position = _SEGMENTS.get(key[:2])
+    if position is None:
+        return b""
+    segments = key.split(SEPARATOR, position + 1)
+    return segments[position] if len(segments) > position else b""
+
+
+def only_namespace(start: bytes, stop: bytes) -> bytes:
+    """Return, as it stands in the keys, the namespace that all keys of a range are of; b"" without such."""
     position = _SEGMENTS.get(start[:2])
+    if position is None:
+        return b""
+    segments = start.split(SEPARATOR, position + 1)
     # With a separator after the namespace, or it may be a part of one, or end with a byte that no name has.
-    return position is not None and start.count(SEPARATOR) > position and stop <= namespace_end(start)
+    if len(segments) < position + 2:
+        return b""
+    head = start[: len(start) - len(segments[-1])]
+    return segments[position] if stop.startswith(head) or stop <= ranges.prefix_end(head) else b""
 
 
 def namespace_end(key: bytes) -> bytes:
@@ -51,10 +66,13 @@ def namespace_end(key: bytes) -> bytes:
 def namespace_head(start: bytes, stop: bytes) -> bytes:
     """Return what all keys of a range have before their namespace; b"" if that is not the same in all."""
     position = _SEGMENTS.get(start[:2])
-    if position is None or start.count(SEPARATOR) < position:
+    if position is None:
         return b""
-    head = SEPARATOR.join(start.split(SEPARATOR, position)[:position]) + SEPARATOR
-    return head if stop <= ranges.prefix_end(head) else b""
+    segments = start.split(SEPARATOR, position)
+    if len(segments) <= position:
+        return b""
+    head = start[: len(start) - len(segments[-1])]
+    return head if stop.startswith(head) or stop <= ranges.prefix_end(head) else b""
 
 
 def spans_of(patterns: Iterable[str]) -> list[Range]:

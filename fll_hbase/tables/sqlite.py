@@ -127,10 +127,8 @@ class SqliteTable:
             remaining -= page_rows
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Return the rows of each scan, one scan after the other."""
-        return [
-            list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)) for scan in scans
-        ]
+        """Return the rows of each scan, one after the other on one connection, each of one state."""
+        return self._read(lambda connection: [_select_scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return every n-th row key of up to a million cells; of more, keys that are about as far apart."""
@@ -379,6 +377,13 @@ def _select_range(
         ]
     finally:
         cursor.close()
+
+
+def _select_scan(connection: Connection, scan: Scan) -> list[tuple[bytes, Row]]:
+    """Return all rows of a scan. Raises DeadlineExceeded."""
+    deadline.check()
+    limit = sys.maxsize if scan.limit is None else scan.limit
+    return _select_range(connection, (scan.start, scan.stop), scan.columns, limit)
 
 
 @lru_cache(maxsize=256)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import lru_cache
+from itertools import compress, islice
 
 from cachetools import LRUCache
 
 from fll_hbase.keys import layout, namespaces, ranges
+from fll_hbase.keys.codec import unescape
 from fll_hbase.model import masking
 from fll_hbase.model.access import Role
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
@@ -25,6 +28,9 @@ CACHE_BYTES = 4 * 2**20
 
 _BYTES_PER_CELL = 200
 """Memory of a cell without its column and its value, measured."""
+
+_DECISIONS_MAX = 10_000
+"""Namespaces of which it is cached whether they may be read."""
 
 _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit; each further one reads twice as many."""
@@ -75,6 +81,8 @@ class VisibleTable:
         self._table = table
         self._may_read = may_read
         self._may_change = may_change
+        # Of namespaces as they stand in keys: a question asks for few of them, thousands of times.
+        self._reads = lru_cache(_DECISIONS_MAX)(lambda escaped: not escaped or may_read(unescape(escaped)))
         # Hidden namespaces outside of these are not even skipped: how long that takes would tell of them.
         self._spans = namespaces.spans_of(patterns)
         size = -(-len(self._spans) // _SPANS_MAX)
@@ -113,25 +121,26 @@ class VisibleTable:
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
         """Iterate the visible rows of a range; one seek for each hidden namespace in it."""
-        if not _is_plain(start, stop):
+        namespace = _plain_namespace(start, stop)
+        if namespace is None:
             return islice(self._scan(start, stop, columns, limit), limit)
-        visible = self._is_visible(start)
+        visible = self._reads(namespace)
         return self._table.scan(start, stop, columns=columns, limit=limit) if visible else iter(())
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the visible rows of each scan, in the order of `scans`."""
-        results: list[list[tuple[bytes, Row]]] = [[] for _ in scans]
         # A range within one namespace is read as it is, many in a call; others have to be sought through.
-        plain = {number: scan for number, scan in enumerate(scans) if _is_plain(scan.start, scan.stop)}
-        visible = {number: scan for number, scan in plain.items() if self._is_visible(scan.start)}
-        for number, rows in zip(visible, self._table.scan_many(list(visible.values())), strict=True):
-            results[number] = rows
-        for number, scan in enumerate(scans):
-            if number not in plain:
-                results[number] = list(
-                    self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)
-                )
-        return results
+        namespaces_read = [_plain_namespace(scan.start, scan.stop) for scan in scans]
+        is_visible = [escaped is not None and self._reads(escaped) for escaped in namespaces_read]
+        read = iter(self._table.scan_many(list(compress(scans, is_visible))))
+        return [
+            next(read)
+            if visible
+            else []
+            if escaped is not None
+            else list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit))
+            for scan, escaped, visible in zip(scans, namespaces_read, is_visible, strict=True)
+        ]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return []: jobs that divide ranges do not run on behalf of a principal."""
@@ -198,10 +207,7 @@ class VisibleTable:
 
     def _is_visible(self, key: bytes) -> bool:
         """Return whether a row may be shown: none of access, others by the namespace in their key."""
-        if key.startswith(layout.ACCESS):
-            return False
-        namespace = namespaces.namespace_of(key)
-        return not namespace or self._may_read(namespace)
+        return self._reads(namespaces.escaped_namespace(key)) and not key.startswith(layout.ACCESS)
 
     def _shown(self, rows: Iterable[tuple[bytes, Row]], columns: Columns) -> Iterator[tuple[bytes, Row]]:
         """Yield rows of visible keys as they are shown; those without any shown cell are left out."""
@@ -225,16 +231,26 @@ class VisibleTable:
         if not head:
             yield from self._scan_range(start, stop, columns, limit)
             return
-        for first, last in self._spans if start.startswith(layout.TAG_INDEX) else self._wide_spans:
-            begin, end = max(start, head + first), min(stop, head + last)
-            if begin < end:
-                yield from self._scan_range(begin, end, columns, limit)
+        name = start[len(head) :]
+        spans = self._spans if start.startswith(layout.TAG_INDEX) else self._wide_spans
+        # Lists of namespaces seek them one by one: most spans are passed over.
+        index = bisect(spans, (name,))
+        index -= index > 0 and name < spans[index - 1][1]
+        for first, last in spans[index : index + 1]:
+            yield from self._scan_range(max(start, head + first), min(stop, head + last), columns, limit)
+        # Many grants are of namespaces without such rows: one call for all of them.
+        others = [(head + first, min(stop, head + last)) for first, last in spans[index + 1 :]]
+        looks = [Scan(*part, columns, 1) for part in others if part[0] < stop]
+        for look, rows in zip(looks, self._table.scan_many(looks) if looks else (), strict=True):
+            if rows:
+                yield from self._scan_range(look.start, look.stop, columns, limit)
 
     def _scan_range(
         self, start: bytes, stop: bytes, columns: Columns, limit: int | None
     ) -> Iterator[tuple[bytes, Row]]:
         """Yield the visible rows of a range, and skip hidden namespaces without reading them."""
-        with_endpoints = _with_endpoints(columns) if start.startswith(layout.CONTENTS) else columns
+        kind = start[:2]
+        with_endpoints = _with_endpoints(columns) if kind == layout.CONTENTS else columns
         size = None if limit is None else min(limit, _SCAN_ROWS)
         while start < stop:
             rows = self._table.scan(start, stop, columns=with_endpoints, limit=size)
@@ -243,7 +259,10 @@ class VisibleTable:
                 if not self._is_visible(key):
                     next_start = namespaces.namespace_end(key)
                     break
-                yield from self._shown([(key, row)], columns)
+                if kind in _MASKED:
+                    yield from self._shown([(key, row)], columns)
+                else:
+                    yield key, row
                 read, last = read + 1, key
             if not next_start:
                 if size is None or read < size:
@@ -350,10 +369,12 @@ def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
     }
 
 
-def _is_plain(start: bytes, stop: bytes) -> bool:
-    """Return whether all keys of a range are of one namespace, and rows of a kind that is shown as it is."""
-    if start[:2] in _MASKED:
-        return False
-    if start[:2] in _SHOWN_AS_THEY_ARE:
-        return stop <= ranges.prefix_end(start[:2])
-    return namespaces.is_in_one_namespace(start, stop)
+def _plain_namespace(start: bytes, stop: bytes) -> bytes | None:
+    """Return the namespace of all keys of a range, as it stands there, if their rows are shown as they are.
+
+    b"" for kinds of rows that belong to none; None if there are several, or if rows are masked.
+    """
+    kind = start[:2]
+    if kind in _SHOWN_AS_THEY_ARE:
+        return b"" if stop <= ranges.prefix_end(kind) else None
+    return None if kind in _MASKED else namespaces.only_namespace(start, stop) or None

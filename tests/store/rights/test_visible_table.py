@@ -1,0 +1,61 @@
+"""The table of a principal: what it reads of the whole table, counted in calls."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from fll_hbase.keys import layout
+from fll_hbase.model.access import Grant, Principal, Role
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.rights.visible_table import VisibleTable
+from fll_hbase.tables import Put, Scan, open_table
+from tests.support.table_calls import CountingTable
+
+VISIBLE = ["before", "open1", "open2", "open3"]
+HIDDEN = ["another", "other", "zero"]
+NOTHING = [f"none{number}.*" for number in range(98)]
+
+
+def _visible_table(*patterns: str) -> tuple[CountingTable, VisibleTable]:
+    """Return a counting table with a dataset in each namespace, and the one of a reader of some."""
+    table = open_table("sqlite:///:memory:")
+    rows = [layout.dataset_row(Dataset(namespace, "table")) for namespace in (*VISIBLE, *HIDDEN)]
+    table.write([[Put(row, layout.EXISTS, b"") for row in rows]])
+    principal = Principal("reader", tuple(Grant(Role.READER, pattern) for pattern in patterns))
+    counting = CountingTable(table)
+    visible = VisibleTable(
+        counting,
+        may_read=partial(principal.may, Role.READER),
+        may_change=lambda role, namespace: False,
+        patterns=principal.patterns(Role.READER),
+    )
+    return counting, visible
+
+
+@pytest.mark.parametrize("nothing", [[], NOTHING[:1], NOTHING], ids=len)
+def test_grants_of_nothing_cost_two_calls(nothing: list[str]) -> None:
+    counting, visible = _visible_table("before", "open*", *nothing)
+    assert list(Catalogue(visible).namespaces()) == VISIBLE
+    # One for each namespace and one for the end; behind a range of grants one, for all others together.
+    assert sum(counting.calls.values()) <= len(VISIBLE) + 1 + 2
+
+
+def test_scans_together_are_those_of_each() -> None:
+    counting, visible = _visible_table("before", "open*")
+    scans = [
+        Scan(layout.dataset_prefix("open1"), layout.dataset_prefix("open1") + b"\x7f"),
+        Scan(layout.dataset_prefix("zero"), layout.dataset_prefix("zero") + b"\x7f"),
+        Scan(layout.DATASETS, layout.DATASETS + b"\x7f", limit=2),
+        Scan(layout.dataset_prefix("before"), layout.dataset_prefix("before") + b"\x7f", columns=(b"o:",)),
+        Scan(layout.dataset_prefix("open3"), layout.dataset_prefix("open3") + b"\x7f"),
+    ]
+    alone = [
+        list(visible.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)) for scan in scans
+    ]
+    counting.calls.clear()
+    assert visible.scan_many(scans) == alone
+    assert list(map(len, alone)) == [1, 0, 2, 0, 1]
+    assert counting.calls["scan_many"] <= 2
