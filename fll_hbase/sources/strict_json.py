@@ -11,8 +11,16 @@ from itertools import count
 from typing import Any, NoReturn
 
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge, UnreadableDocument
 from fll_hbase.sources.validation import HALF, child_path
+
+CONTAINERS_MAX = 500_000
+"""Objects and arrays of a text; each takes up to 250 bytes of memory, if there are 3 or 300 bytes of text."""
+BYTES_PER_CONTAINER_MIN = 32
+"""A larger text may have more, one for so many bytes: artifacts of dbt and events have one for 60."""
+
+_WITHOUT_STRUCTURE = bytes(set(range(256)) - set(b'"{['))
+_CHUNK_BYTES = 2**16
 
 _OBJECTS = count()
 """Counts the objects of all texts; threads share it."""
@@ -26,7 +34,8 @@ def parse(raw: bytes) -> Any:
 
     Raises UnreadableDocument for any other text, also with a byte order mark, and for JSON that parsers
     interpret differently: NaN and Infinity, duplicate members, halves of surrogate pairs, each with its path,
-    integers of more than 4,300 digits, and nesting beyond Python's recursion limit.
+    integers of more than 4,300 digits, and nesting beyond Python's recursion limit. Raises
+    TooLarge as `check_containers`.
     """
     value = parse_with_halves(raw)
     # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are searched.
@@ -67,7 +76,8 @@ def without_surrogate_escapes(raw: bytes) -> bytes:
 
 
 def parse_with_halves(raw: bytes) -> Any:
-    """Parse as `parse` does, but return halves of surrogate pairs as they are. Raises UnreadableDocument."""
+    """Parse as `parse` does, but return halves of surrogate pairs as they are. Raise as that."""
+    check_containers(raw)
     try:
         return _DECODER.decode(raw.decode())
     except UnicodeDecodeError as error:
@@ -82,6 +92,28 @@ def parse_with_halves(raw: bytes) -> Any:
     # Python refuses integers of more than 4,300 digits with a plain ValueError.
     except ValueError as error:
         raise _unreadable(f"not JSON: {error}") from error
+
+
+def check_containers(raw: bytes) -> None:
+    """Raise TooLarge for more objects and arrays than a text of this length may have; it need not be JSON."""
+    containers_max = max(CONTAINERS_MAX, len(raw) // BYTES_PER_CONTAINER_MIN)
+    # Most texts are shorter, and of most others the plain count, with what is in strings, is small enough.
+    if len(raw) <= containers_max or raw.count(b"{") + raw.count(b"[") <= containers_max:
+        return
+    if _count_containers(raw) > containers_max:
+        raise TooLarge(f"the JSON has more than {containers_max:,} objects and arrays; send it in parts")
+
+
+def _count_containers(raw: bytes) -> int:
+    """Count `{` and `[` outside of strings; before a fault all that a parser sees."""
+    structure = raw.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _WITHOUT_STRUCTURE)
+    containers = in_string = 0
+    for begin in range(0, len(structure), _CHUNK_BYTES):
+        deadline.check_reading()
+        parts = structure[begin : begin + _CHUNK_BYTES].split(b'"')
+        containers += sum(map(len, parts[in_string::2]))
+        in_string ^= len(parts) - 1 & 1
+    return containers
 
 
 def _unreadable(detail: str) -> UnreadableDocument:

@@ -18,6 +18,16 @@ from tests.support.profiles import PROFILE
 MEGABYTES = 15 if PROFILE == "long" else 2
 REQUESTS = 100 if PROFILE == "long" else 5
 TARGET = "/aspects?action=ingestFile"
+OBJECTS_BYTES = 15_000_000 if PROFILE == "long" else 5_000_000
+GROWTH_MB_MAX = 12 * OBJECTS_BYTES // 1_000_000
+"""Bodies and their copies in several threads; what is parsed of one took four times as much."""
+TARGETS = [
+    TARGET,
+    "/api/v1/lineage",
+    "/api/v1/lineage/batch",
+    *(f"/v3/namespaces/n/{route}" for route in ("lineage", "sql", "pipelines", "dbt")),
+    "/v3/questions",
+]
 
 
 @pytest.fixture
@@ -47,3 +57,21 @@ def test_others_record_and_reading_ends(server: GrantedServer) -> None:
     for answer in answers:
         assert answer.result().status in (413, 503)
         assert b"nothing was stored" in answer.result().body
+
+
+@pytest.mark.parametrize("item", [b'{"a":0}', b"[]"])
+def test_small_objects_do_not_fill_the_memory(server: GrantedServer, item: bytes) -> None:
+    token = server.token((Role.ADMIN, "*"))
+    assert server.send(token, "POST", "/v3/namespaces/n/lineage", copying("a", "b", "x")).status == 201
+    before = server.peak_memory_mb()
+    objects = b'{"operations":[' + b",".join([item] * (OBJECTS_BYTES // (len(item) + 1))) + b"]}"
+    for target in TARGETS:
+        answer = server.send(token, "POST", target, objects)
+        assert answer.status == 413, target
+        assert b"objects and arrays; send it in parts" in answer.body
+    lines = objects + b"\n" + json.dumps(copying("a", "b", "x", run=run("other"))).encode()
+    answer = server.send(
+        token, "POST", "/v3/namespaces/n/lineage/batch", lines, Content_Type="application/x-ndjson"
+    )
+    assert [json.loads(line)["status"] for line in answer.body.splitlines()] == [413, 201]
+    assert server.peak_memory_mb() - before < GROWTH_MB_MAX

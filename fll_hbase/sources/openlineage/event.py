@@ -47,7 +47,8 @@ class ParsedEvent:
 
 
 def parse(raw: bytes) -> Any:
-    """Decode the JSON of an event. Raises UnreadableDocument for text that is not JSON in UTF-8."""
+    """Decode the JSON of an event. Raises UnreadableDocument for text that is not JSON in UTF-8, TooLarge."""
+    strict_json.check_containers(raw)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
