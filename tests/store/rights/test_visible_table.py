@@ -16,7 +16,7 @@ from tests.support.table_calls import CountingTable
 
 VISIBLE = ["before", "open1", "open2", "open3"]
 HIDDEN = ["another", "other", "zero"]
-NOTHING = [f"none{number}.*" for number in range(98)]
+UNUSED = [f"none{number}.*" for number in range(98)]
 
 
 def _visible_table(*patterns: str) -> tuple[CountingTable, VisibleTable]:
@@ -35,9 +35,9 @@ def _visible_table(*patterns: str) -> tuple[CountingTable, VisibleTable]:
     return counting, visible
 
 
-@pytest.mark.parametrize("nothing", [[], NOTHING[:1], NOTHING], ids=len)
-def test_grants_of_nothing_cost_two_calls(nothing: list[str]) -> None:
-    counting, visible = _visible_table("before", "open*", *nothing)
+@pytest.mark.parametrize("unused", [[], UNUSED[:1], UNUSED], ids=len)
+def test_grants_of_namespaces_without_rows_cost_two_calls(unused: list[str]) -> None:
+    counting, visible = _visible_table("before", "open*", *unused)
     assert list(Catalogue(visible).namespaces()) == VISIBLE
     # One for each namespace and one for the end; behind a range of grants one, for all others together.
     assert sum(counting.calls.values()) <= len(VISIBLE) + 1 + 2
