@@ -63,7 +63,7 @@ def test_others_record_and_reading_ends(server: GrantedServer) -> None:
 def test_small_objects_do_not_fill_the_memory(server: GrantedServer, item: bytes) -> None:
     token = server.token((Role.ADMIN, "*"))
     assert server.send(token, "POST", "/v3/namespaces/n/lineage", copying("a", "b", "x")).status == 201
-    before = server.peak_memory_mb()
+    first_mb = server.peak_memory_mb()
     objects = b'{"operations":[' + b",".join([item] * (OBJECTS_BYTES // (len(item) + 1))) + b"]}"
     for target in TARGETS:
         answer = server.send(token, "POST", target, objects)
@@ -74,4 +74,4 @@ def test_small_objects_do_not_fill_the_memory(server: GrantedServer, item: bytes
         token, "POST", "/v3/namespaces/n/lineage/batch", lines, Content_Type="application/x-ndjson"
     )
     assert [json.loads(line)["status"] for line in answer.body.splitlines()] == [413, 201]
-    assert server.peak_memory_mb() - before < GROWTH_MB_MAX
+    assert server.peak_memory_mb() - first_mb < GROWTH_MB_MAX

@@ -99,7 +99,7 @@ def _event(count: int) -> Any:
     names = [f"field{number}" for number in range(count)]
     schema = {"fields": [{"name": name, "type": "string"} for name in names]}
     source = {"namespace": "warehouse", "name": "source"}
-    inputs = {name: [{**source, "field": f"{name}_{side}"} for side in "ab"] for name in names}
+    inputs = {name: [{**source, "field": f"{name}_{part}"} for part in "ab"] for name in names}
     lineage = {"fields": {name: {"inputFields": fields} for name, fields in inputs.items()}}
     facets = {"schema": schema, "columnLineage": lineage}
     return {
