@@ -30,7 +30,9 @@ from .tasks import (
     too_many_ahead,
 )
 
-READ_BYTES = 2**16
+FIRST_BYTES, READ_BYTES = 2**14, 2**16
+"""Bytes that are read at a time: of a new request, which has no more in most cases, and of one that has."""
+
 SEND_BYTES = 2**16
 """Bytes of an answer that are collected before some are sent; what the client does not take is spooled."""
 
@@ -107,10 +109,18 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         is_full = len(self.requests) > 1 or self.is_sending
         return not (is_full or self.input_ended or self.will_close or self.close_when_flushed)
 
+    @property
+    def is_bulk(self) -> bool:
+        """Return whether the client sends much: a large request, or what is thrown away."""
+        request = self.request
+        return bool(self.linger_until) or (
+            request is not None and request.header_bytes_received + request.body_bytes_received >= FIRST_BYTES
+        )
+
     def handle_read(self) -> None:
         """Receive bytes into the request, or discard them while lingering; close on a socket error."""
         try:
-            data = self.socket.recv(READ_BYTES)
+            data = self.socket.recv(READ_BYTES if self.is_bulk else FIRST_BYTES)
         except BlockingIOError:
             return
         except OSError:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import select
 from collections import deque
+from collections.abc import Iterable
 
 from waitress import wasyncore
 
 # Without EPOLLPRI: nothing reads urgent data, so it would be reported for ever.
 _READ = select.EPOLLIN
+
+BULK_EVENTS_MAX = 8
+"""Events of sockets that have sent much and are not done, handled in one turn after those of all others."""
 
 EVENTS_MAX = 128
 """Events that are handled in one turn, before deadlines and new connections are looked at again."""
@@ -24,8 +28,11 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._epoll = select.epoll()
-        self._events: dict[int, int] = {}
+        self._epoll, self._bulk = select.epoll(), select.epoll()
+        # It is readable while one of its sockets has an event.
+        self._epoll.register(self._bulk, _READ)
+        # The epoll and the events with which a socket is registered.
+        self._events: dict[int, tuple[select.epoll, int]] = {}
         self._changed: deque[wasyncore.dispatcher] = deque()
 
     def __setitem__(self, descriptor: int, socket: wasyncore.dispatcher) -> None:
@@ -33,14 +40,13 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         super().__setitem__(descriptor, socket)
         # What it waits for is known once its constructor has ended.
         self._epoll.register(descriptor, 0)
-        self._events[descriptor] = 0
+        self._events[descriptor] = self._epoll, 0
         self._changed.append(socket)
 
     def __delitem__(self, descriptor: int) -> None:
         """Remove a socket by its descriptor. Raises KeyError without one."""
         super().__delitem__(descriptor)
-        self._epoll.unregister(descriptor)
-        del self._events[descriptor]
+        self._events.pop(descriptor)[0].unregister(descriptor)
 
     def refresh(self, socket: wasyncore.dispatcher) -> None:
         """Note that a socket may wait for something else; other threads have to wake the loop afterwards."""
@@ -50,6 +56,14 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         """Wait for events, at most `seconds`, and handle up to EVENTS_MAX; return whether so many came."""
         self._update()
         all_events = self._epoll.poll(seconds, EVENTS_MAX)
+        self._handle(all_events)
+        if any(descriptor == self._bulk.fileno() for descriptor, _ in all_events):
+            self._handle(self._bulk.poll(0, BULK_EVENTS_MAX))
+        self._update()
+        return len(all_events) == EVENTS_MAX
+
+    def _handle(self, all_events: Iterable[tuple[int, int]]) -> None:
+        """Let the sockets handle their events."""
         # The numbers of epoll's events are those of poll(2), which waitress handles.
         for descriptor, events in all_events:
             # Handling an earlier event of this round may have closed it.
@@ -57,13 +71,12 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
             if socket is not None:
                 wasyncore.readwrite(socket, events)
                 self._changed.append(socket)
-        self._update()
-        return len(all_events) == EVENTS_MAX
 
     def close(self) -> None:
         """Close all sockets, whatever errors they raise, and the loop itself."""
         wasyncore.close_all(self, ignore_all=True)
         self._epoll.close()
+        self._bulk.close()
 
     def _update(self) -> None:
         """Register with epoll what the changed sockets wait for now."""
@@ -76,6 +89,11 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
             # In this order: a connection is readable if there was nothing to write (see Connection.writable).
             events = select.EPOLLOUT if socket.writable() else 0
             events |= _READ if socket.readable() else 0
-            if events != self._events[descriptor]:
-                self._epoll.modify(descriptor, events)
-                self._events[descriptor] = events
+            earlier, earlier_events = self._events[descriptor]
+            epoll = self._bulk if getattr(socket, "is_bulk", False) else self._epoll
+            if epoll is not earlier:
+                earlier.unregister(descriptor)
+                epoll.register(descriptor, events)
+            elif events != earlier_events:
+                epoll.modify(descriptor, events)
+            self._events[descriptor] = epoll, events

@@ -24,9 +24,9 @@ from waitress import wasyncore
 from waitress.buffers import OverflowableBuffer
 
 from api.http.connection import REQUESTS_MAX, Connection
-from api.http.event_loop import EventLoop
+from api.http.event_loop import BULK_EVENTS_MAX, EventLoop
 from api.http.event_server import HttpServer
-from api.http.gunicorn_worker import HttpWorker
+from api.http.gunicorn_worker import COLLECT_EVERY, HttpWorker
 from api.observability.observer import AnsweredRequest, RequestObserver
 from api.server import _Server
 from fll_hbase.runtime.config import Settings
@@ -74,6 +74,34 @@ def test_idle_connections_are_not_examined() -> None:
     for other in [*idle, busy]:
         other.far.close()
     loop.poll(1.0)
+    loop.close()
+
+
+class Bulk(Counted):
+    """A socket that sends much and is not done."""
+
+    is_bulk = True
+
+
+def test_what_pours_in_is_read_after_all_others_a_few_at_a_time() -> None:
+    loop = EventLoop()
+    crowd, small = [Bulk(loop) for _ in range(10 * BULK_EVENTS_MAX)], Counted(loop)
+    loop.poll(0.0)
+    for other in [*crowd, small]:
+        other.far.sendall(b"x" * 1_000)
+    loop.poll(PATIENCE_SECONDS)
+    assert small.received == b"x" * 100
+    assert sum(len(other.received) for other in crowd) == 100 * BULK_EVENTS_MAX
+    # One that has changed is among the others, and none waits for ever.
+    crowd[-1].is_bulk = False
+    loop.refresh(crowd[-1])
+    while not all(len(other.received) == 1_000 for other in crowd):
+        before = sum(len(other.received) for other in crowd[:-1])
+        loop.poll(PATIENCE_SECONDS)
+        assert sum(len(other.received) for other in crowd[:-1]) - before <= 100 * BULK_EVENTS_MAX
+    for other in [*crowd, small]:
+        other.far.close()
+    eventually(lambda: loop.poll(0.0) or not loop, "all are closed")
     loop.close()
 
 
@@ -218,7 +246,7 @@ def worker_of(
 ) -> Iterator[HttpWorker]:
     """A worker in this process that is to stop at once, with so many listening sockets."""
     supervisor = supervisor_class(Settings(store=f"sqlite:///{directory}/store.db"), directory)
-    interval = sys.getswitchinterval()
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     with ExitStack() as stack:
         listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(sockets)]
         wrapped = [SimpleNamespace(sock=listener) for listener in listeners]
@@ -229,6 +257,7 @@ def worker_of(
             yield worker
         finally:
             gc.unfreeze()
+            gc.set_threshold(*thresholds)
             sys.setswitchinterval(interval)
 
 
@@ -237,6 +266,8 @@ def test_a_worker_takes_what_exists_at_its_start_out_of_garbage_collection(tmp_p
     with worker_of(tmp_path, 1) as worker:
         worker.run()
         assert gc.get_freeze_count() > len(gc.get_objects())
+        # All of them are looked at seldom: no other thread runs meanwhile.
+        assert gc.get_threshold()[2] == COLLECT_EVERY
 
 
 class _WithoutMetrics(_Server):
