@@ -52,8 +52,8 @@ class GrantedServer:
 
 
 @contextmanager
-def granted_server(folder: Path) -> Iterator[GrantedServer]:
-    """A server of one worker, that ends at the end."""
-    with TokenServer(folder / "store.db", workers=1) as server:
+def granted_server(folder: Path, *, workers: int = 1) -> Iterator[GrantedServer]:
+    """A server that ends at the end."""
+    with TokenServer(folder / "store.db", workers=workers) as server:
         assert isinstance(server, TokenServer)
         yield GrantedServer(server)
