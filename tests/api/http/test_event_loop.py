@@ -96,9 +96,9 @@ def test_what_pours_in_is_read_after_all_others_a_few_at_a_time() -> None:
     crowd[-1].is_bulk = False
     loop.refresh(crowd[-1])
     while not all(len(other.received) == 1_000 for other in crowd):
-        before = sum(len(other.received) for other in crowd[:-1])
+        earlier = sum(len(other.received) for other in crowd[:-1])
         loop.poll(PATIENCE_SECONDS)
-        assert sum(len(other.received) for other in crowd[:-1]) - before <= 100 * BULK_EVENTS_MAX
+        assert sum(len(other.received) for other in crowd[:-1]) - earlier <= 100 * BULK_EVENTS_MAX
     for other in [*crowd, small]:
         other.far.close()
     eventually(lambda: loop.poll(0.0) or not loop, "all are closed")
