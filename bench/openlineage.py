@@ -5,12 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
-import sqlite3
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count, islice
@@ -19,6 +17,7 @@ from typing import Any
 
 from bench.report import print_figure
 from bench.server import Server, call, connect
+from fll_hbase.tables import open_table
 
 EVENTS = Path(__file__).parents[1] / "tests/cases/openlineage/events.ndjson.gz"
 PATH = "/api/v1/lineage"
@@ -92,8 +91,7 @@ def _daily(store: str, events: Sequence[Any], runs: int) -> None:
     finally:
         server.stop()
     # A server that is stopped leaves the log of SQLite behind: its pages are moved when the store is opened.
-    with closing(sqlite3.connect(store.removeprefix("sqlite:///"))) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    open_table(store, create=False).close()
     size_bytes = sum(map(len, bodies)) / len(bodies)
     run_bytes = server.stored_bytes() / runs
     label = f"bytes per run of 4 events of {size_bytes:,.0f} bytes, {runs:,} runs"

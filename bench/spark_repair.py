@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.jobs import check
 from fll_hbase.spark.session import session
 from fll_hbase.store.factory import open_store
+from fll_hbase.tables.sqlite_connection import connect
 
 CORES = 2
 CALL_RUNS = 5_000
@@ -52,9 +52,11 @@ def _record(path: Path, size: int) -> None:
 
 
 def _delete_references(path: Path) -> int:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        deleted = connection.execute(_DELETE).rowcount
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    # Not with the library of Python, which would leave the checksums of pages as they are.
+    with closing(connect(str(path), busy_seconds=10.0, cache_kib=8_192)) as connection:
+        connection.execute(_DELETE).fetchall()
+        deleted = connection.changes()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return deleted
 
 

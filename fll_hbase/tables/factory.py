@@ -96,10 +96,13 @@ def is_shared(url: str) -> bool:
     return Path(url.removeprefix(SQLITE) + "-wal").exists()
 
 
-def back_up(url: str, path: str, *, overwrite: bool, report: Callable[[int, int], None]) -> int:
+def back_up(
+    url: str, path: str, *, overwrite: bool, report: Callable[[int, int], None], damaged: bool = False
+) -> int:
     """Copy the file of a SQLite store to `path` beside its writers; return the size in bytes.
 
-    `report` is called with the number of copied pages and of all pages. Raises StoreUnavailable, and
+    `report` is called with the number of copied pages and of all pages. With `damaged`, a file with damaged
+    pages is copied, too, as if they were right. Raises StoreUnavailable, CorruptRow, and
     ConfigurationError for other engines and for a file at `path` that is no backup or not to be replaced.
     """
     source = Path(url.removeprefix(SQLITE))
@@ -108,13 +111,14 @@ def back_up(url: str, path: str, *, overwrite: bool, report: Callable[[int, int]
             f"{url} has no file to back up; a table of HBase has snapshots, see docs/operations.md,"
             " Backup and restore"
         )
-    open_table(url, create=False).close()
+    if not damaged:
+        open_table(url, create=False).close()
     if is_read_only(url):
         raise ConfigurationError(
             f"{source} can only be read by this user: a backup beside writers needs the right to write to the"
             " file and its directory"
         )
-    return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report)
+    return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report, damaged=damaged)
 
 
 def canonical_url(url: str) -> str:

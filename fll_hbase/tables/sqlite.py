@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +18,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
+import apsw
+
 from fll_hbase.runtime import clock, deadline
-from fll_hbase.runtime.errors import ConfigurationError, ReadOnlyStore, StoreUnavailable
+from fll_hbase.runtime.errors import (
+    ConfigurationError,
+    CorruptRow,
+    LineageError,
+    ReadOnlyStore,
+)
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
-from fll_hbase.tables.sqlite_connection import Connection, connect
+from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
 from fll_hbase.tables.sqlite_files import create_private
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
 from fll_hbase.tables.sqlite_splits import find_splits
@@ -42,14 +48,14 @@ WARM_KEYS_MAX = 8
 WARM_SECONDS = 1.0
 """How long after a write its connection also reads; it would not notice that the file was removed."""
 
-VERSION = 1
+VERSIONS = 1, 2
+"""Of the schema. Pages have checksums since 2, which earlier releases would not write."""
+
 _STEPS_PER_CHECK = 50_000
 """Instructions of SQLite, a millisecond or two, after which a query looks at the deadline."""
 
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192
-# 16 GiB of address space: reads of mapped pages need no system call.
-_MAPPED_BYTES = 2**34
 
 _RIGHT_TO_WRITE = "a user needs the right to write to the file and its directory"
 
@@ -59,7 +65,7 @@ CREATE TABLE IF NOT EXISTS cells (
     row BLOB NOT NULL, column BLOB NOT NULL, value BLOB NOT NULL, stamp INTEGER NOT NULL,
     PRIMARY KEY (row, column)
 ) WITHOUT ROWID;
-PRAGMA user_version = {VERSION};
+PRAGMA user_version = {VERSIONS[-1]};
 COMMIT;
 """
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -99,8 +105,8 @@ class SqliteTable:
         self._read_only: ReadOnlyFile | None = None
         try:
             self._open(create=create)
-        except (sqlite3.Error, OSError) as error:
-            raise self._unavailable(error) from error
+        except (apsw.Error, OSError) as error:
+            raise self._failed(error) from error
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         """Return the cells of one row as `Table.get`."""
@@ -176,13 +182,13 @@ class SqliteTable:
                 self._write_lock.release()
             if sync is Sync.NOW and not self._in_memory:
                 self._flush()
-        except (sqlite3.Error, OSError) as error:
-            raise self._unavailable(error) from error
+        except (apsw.Error, OSError) as error:
+            raise self._failed(error) from error
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
         """Execute a statement for each of the parameters in one transaction; roll back on any error."""
         connection = self._writer_connection()
-        connection.set_busy_timeout(self._patience())
+        connection.limit_waits(self._patience())
         # IMMEDIATE takes SQLite's write lock at once; a deferred transaction could fail half-way.
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -205,7 +211,7 @@ class SqliteTable:
         os.fdatasync(self._wal_file[1])
 
     def _open(self, *, create: bool) -> None:
-        """Check the path and prepare the schema. Raises ConfigurationError, sqlite3.Error and OSError."""
+        """Check the path and prepare the schema. Raises ConfigurationError, apsw.Error and OSError."""
         if create and not self._in_memory:
             Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
             create_private(Path(self._path))
@@ -228,8 +234,9 @@ class SqliteTable:
         with self._write_lock.acquired(self._patience()):
             # Checked again inside the lock: another process may have created the schema meanwhile.
             if not self._has_schema():
-                self._writer_connection().execute("PRAGMA journal_mode = WAL")
-                self._writer_connection().executescript(_SCHEMA)
+                self._writer_connection().reserve_bytes(reserve=CHECKSUM_BYTES)
+                self._writer_connection().execute("PRAGMA journal_mode = WAL").fetchall()
+                self._writer_connection().execute(_SCHEMA).fetchall()
 
     def _has_schema(self) -> bool:
         """Return True if the file is a store of this version, False if it is empty.
@@ -237,15 +244,18 @@ class SqliteTable:
         Raises ConfigurationError for any other database.
         """
         if self._read_only is not None:
-            version, tables = self._read_only.read(_select_schema)
+            version, tables, reserved = self._read_only.read(_select_schema)
         else:
-            version, tables = _select_schema(self._writer_connection())
-        if version not in (0, VERSION):
+            version, tables, reserved = _select_schema(self._writer_connection())
+        if version not in (0, *VERSIONS):
             raise ConfigurationError(
-                f"{self._path} has schema version {version}; this release reads version {VERSION}"
+                f"{self._path} has schema version {version}; this release reads versions 1 and 2"
             )
-        if ("cells" in tables) != (version == VERSION) or (tables and version == 0):
+        if ("cells" in tables) != (version in VERSIONS) or (tables and version == 0):
             raise ConfigurationError(f"{self._path} belongs to another application: name another file")
+        # The one byte of a file that no checksum covers says whether there are any.
+        if version == VERSIONS[-1] and reserved != CHECKSUM_BYTES and not self._in_memory:
+            raise CorruptRow(f"{self._path}: the header says that pages have no checksums")
         return bool(tables)
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
@@ -268,8 +278,8 @@ class SqliteTable:
                     self._write_lock.admit_threads()
             with self._reader() as connection:
                 return query(connection)
-        except (sqlite3.Error, OSError) as error:
-            raise self._unavailable(error) from error
+        except (apsw.Error, OSError) as error:
+            raise self._failed(error) from error
 
     @contextmanager
     def _reader(self) -> Iterator[Connection]:
@@ -280,7 +290,7 @@ class SqliteTable:
             return
         connection = self._idle_reader()
         try:
-            connection.set_busy_timeout(self._patience())
+            connection.limit_waits(self._patience())
             yield connection
         finally:
             self._idle.append(connection)
@@ -318,32 +328,32 @@ class SqliteTable:
         connection.execute("PRAGMA synchronous = NORMAL")
         # 20,000 pages (80 MB) instead of 1,000: fewer, larger checkpoints during ingest.
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
-        connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         self._connections.append(connection)
         return connection
 
-    def _unavailable(self, error: sqlite3.Error | OSError) -> StoreUnavailable:
-        """Return the error that the caller of a method gets."""
+    def _failed(self, error: apsw.Error | OSError) -> LineageError:
+        """Return the error that the caller of a method gets: CorruptRow for damage, else StoreUnavailable."""
+        if damaged := damage(error, self._path):
+            return damaged
         if isinstance(error, TimeoutError):
             return deadline.unavailable(f"{self._path} is busy: {error}; try again")
         return deadline.unavailable(f"{self._path}: {error}; {_advice(error)}")
 
 
-def _advice(error: sqlite3.Error | OSError) -> str:
+def _advice(error: apsw.Error | OSError) -> str:
     """Return the end of an error text: what to do about an error of SQLite or of a file."""
-    # The lowest byte is the kind of the error, the others say more (sqlite.org/rescode.html).
-    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) or isinstance(error, PermissionError):
+    kind = getattr(error, "result", 0)
+    if kind in (apsw.SQLITE_READONLY, apsw.SQLITE_CANTOPEN) or isinstance(error, PermissionError):
         return f"{_RIGHT_TO_WRITE}, or, for reading, that to read it and the files -wal and -shm beside it"
-    if kind == sqlite3.SQLITE_NOTADB:
+    if kind == apsw.SQLITE_NOTADB:
         return "check the file, or name another one"
     return "check the file and its disk, then try again"
 
 
-def _select_schema(connection: Connection) -> tuple[int, set[str]]:
-    """Return the version of the schema, 0 without one, and the names of all tables."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return version, {name for (name,) in connection.execute(_TABLES)}
+def _select_schema(connection: Connection) -> tuple[int, set[str], int]:
+    """Return the version of the schema (0: none), the names of tables, and the reserved bytes of pages."""
+    tables = {str(name) for (name,) in connection.execute(_TABLES)}
+    return connection.pragma("user_version"), tables, connection.reserve_bytes()
 
 
 def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
@@ -354,7 +364,8 @@ def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns
         deadline.check()
         chunk = keys[begin : begin + KEYS_PER_QUERY]
         query = f"{_SELECT} WHERE row IN ({_placeholders(chunk)}){where}"
-        for row, column, value, stamp in connection.execute(query, [*chunk, *parameters]).fetchall():
+        cells: Any = connection.execute(query, (*chunk, *parameters)).fetchall()
+        for row, column, value, stamp in cells:
             rows.setdefault(row, {})[column] = _cell((value, stamp))
     return rows
 
@@ -367,9 +378,9 @@ def _select_range(
     query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
     # A row has one cell of one column, so there is nothing to group: a fifth of a window query.
     if len(columns) == 1 and not _families(columns):
-        cells = connection.execute(f"{query} LIMIT ?", [*bounds, *parameters, limit]).fetchall()
-        return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in cells]
-    cursor = connection.execute(query, [*bounds, *parameters])
+        single: Any = connection.execute(f"{query} LIMIT ?", (*bounds, *parameters, limit)).fetchall()
+        return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in single]
+    cursor: Any = connection.execute(query, (*bounds, *parameters))
     try:
         return [
             (row, {column: _cell((value, stamp)) for _, column, value, stamp in cells})

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import apsw
+
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
 
 APPLICATION_ID = 0x464C4C42
 """`FLLB` in the header of a backup, which no store that is in use has."""
@@ -17,21 +19,24 @@ APPLICATION_ID = 0x464C4C42
 PAGES_PER_STEP = 1_000
 """4 MB of one step, between two reports of the progress."""
 
+_BUSY_SECONDS, _CACHE_KIB = 5.0, 2_000
+
 Report = Callable[[int, int], None]
 """Called with the number of pages that are copied, and of all pages."""
 
 
-def back_up(source: Path, target: Path, *, overwrite: bool, report: Report) -> int:
+def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, damaged: bool = False) -> int:
     """Copy the store in one file to another, as it is at the beginning; return the size in bytes.
 
     Readers and writers go on; the log of the store grows until the backup ends. The target appears complete
-    and durable, under its name, at the end. With `overwrite` it may be an earlier backup. Raises
-    ConfigurationError for any other file there and without its directory, and StoreUnavailable.
+    and durable, under its name, at the end. With `overwrite` it may be an earlier backup. With `damaged`,
+    pages that differ from their checksums are copied as they are, with new ones. Raises ConfigurationError
+    for any other file there and without its directory, CorruptRow, and StoreUnavailable.
     """
     _check_target(source, target, overwrite=overwrite)
     try:
         with _partial_file(target) as partial:
-            _copy(source, partial, report)
+            _copy(source, partial, report, damaged=damaged)
             size_bytes = partial.stat().st_size
             if overwrite:
                 _check_target(source, target, overwrite=True)
@@ -42,17 +47,18 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report) -> i
             _flush(target.parent)
     except FileExistsError as error:
         raise ConfigurationError(f"{target} exists: name another file") from error
-    except (sqlite3.Error, OSError) as error:
-        raise StoreUnavailable(f"the backup of {source} failed: {error}; check both disks") from error
+    except (apsw.Error, OSError) as error:
+        failed = StoreUnavailable(f"the backup of {source} failed: {error}; check both disks")
+        raise damage(error, source) or failed from error
     return size_bytes
 
 
 def is_backup(path: Path) -> bool:
     """Return whether a file is a backup that no process has used as a store since."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as opened:
-            (application,) = opened.execute("PRAGMA application_id").fetchone()
-    except sqlite3.Error:
+        with closing(_open(path, "mode=ro&immutable=1")) as opened:
+            application = opened.pragma("application_id")
+    except apsw.Error:
         return False
     # Whoever writes to a store leaves its lock file beside it.
     return bool(application == APPLICATION_ID) and not Path(f"{path}.lock").exists()
@@ -88,25 +94,35 @@ def _partial_file(target: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def _copy(source: Path, partial: Path, report: Report) -> None:
+def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None:
     """Copy one state of a store to the file `partial`, mark it as a backup and flush it to the disk."""
-    origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
-    with closing(origin), closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+    with (
+        closing(_open(source, "mode=rw", compare=not damaged)) as origin,
+        closing(_open(partial, "mode=rw")) as copy,
+    ):
         # A read transaction: without one, each commit of a writer would restart the backup.
         origin.execute("BEGIN")
-        origin.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        origin.execute("SELECT count(*) FROM sqlite_master").fetchall()
         # Flushed as a whole at the end, and worthless before.
         copy.execute("PRAGMA synchronous = OFF")
-        copy.execute("PRAGMA journal_mode = OFF")
-        origin.backup(
-            copy,
-            pages=PAGES_PER_STEP,
-            progress=lambda _, remaining, total: report(total - remaining, total),
-            sleep=0,
-        )
+        copy.execute("PRAGMA journal_mode = OFF").fetchall()
+        if origin.reserve_bytes() == CHECKSUM_BYTES:
+            # The first page says whether pages get checksums, so it has to be written before all others.
+            copy.reserve_bytes(reserve=CHECKSUM_BYTES)
+            copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        with copy.backup("main", origin, "main") as backup:
+            while not backup.done:
+                backup.step(PAGES_PER_STEP)
+                report(backup.page_count - backup.remaining, backup.page_count)
         copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     # Closed, so that the copy, which has the WAL mode of the store, has no log of its own any more.
     _flush(partial)
+
+
+def _open(path: Path, query: str, *, compare: bool = True) -> Connection:
+    """Open a file with the query of a URI of SQLite. Raises apsw.Error."""
+    uri = f"{path.absolute().as_uri()}?{query}"
+    return connect(uri, busy_seconds=_BUSY_SECONDS, cache_kib=_CACHE_KIB, uri=True, compare=compare)
 
 
 def _flush(path: Path) -> None:

@@ -1,45 +1,77 @@
-"""Connections to a SQLite file, with the settings that all of them have."""
+"""Connections to a SQLite file, with the settings that all of them have.
+
+SQLite compares nothing that it reads. Its extension cksumvfs puts a checksum at the end of each page of
+a file that reserves room for it, and compares each page that is read from the disk: docs/decisions/0106.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-import sqlite3
-from typing import Any
+from contextlib import closing
+from functools import cache
+
+import apsw
+from apsw import sqlite_extra
+
+from fll_hbase.runtime.errors import ConfigurationError, CorruptRow
+
+CHECKSUM_BYTES = 8
+"""Reserved at the end of each page of a file with checksums; any other number switches them off."""
 
 
-class Connection(sqlite3.Connection):
+class Connection(apsw.Connection):
     """A connection that remembers the process that opened it."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, path: str, flags: int, busy_seconds: float) -> None:
+        super().__init__(path, flags=flags)
         self._pid = os.getpid()
         self._busy_seconds = 0
+        self.limit_waits(busy_seconds)
 
     @property
     def is_own(self) -> bool:
         """Return whether this process opened it: one inherited through a fork must not be used."""
         return self._pid == os.getpid()
 
-    def set_busy_timeout(self, seconds: float) -> None:
+    def limit_waits(self, seconds: float) -> None:
         """Set how long a statement waits for locks of SQLite itself, in whole seconds, rounded up."""
-        # Nearly always as before: a statement for each change would cost more than most reads.
+        # Nearly always as before.
         whole_seconds = math.ceil(seconds)
         if whole_seconds != self._busy_seconds:
-            self.execute(f"PRAGMA busy_timeout = {1000 * whole_seconds}")
+            self.set_busy_timeout(1000 * whole_seconds)
             self._busy_seconds = whole_seconds
 
 
-def connect(path: str, *, busy_seconds: float, cache_kib: int, uri: bool = False) -> Connection:
-    """Open a file, or with `uri` the file that a URI of SQLite names. Raises sqlite3.Error."""
-    connection = sqlite3.connect(
-        path,
-        timeout=busy_seconds,
-        isolation_level=None,
-        # Connections move between threads, one thread at a time.
-        check_same_thread=False,
-        factory=Connection,
-        uri=uri,
-    )
+def connect(
+    path: str, *, busy_seconds: float, cache_kib: int, uri: bool = False, compare: bool = True
+) -> Connection:
+    """Open a file, or with `uri` the file that a URI of SQLite names; without `compare`, read damaged pages.
+
+    Raises apsw.Error, and ConfigurationError without the extension.
+    """
+    _load_checksums()
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | (apsw.SQLITE_OPEN_URI if uri else 0)
+    connection = Connection(path, flags, busy_seconds)
     connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+    if not compare:
+        connection.execute("PRAGMA checksum_verification = OFF").fetchall()
     return connection
+
+
+def damage(error: Exception, path: object) -> CorruptRow | None:
+    """Return the error of a page that differs from its checksum or makes no sense; None for another error."""
+    code = getattr(error, "extendedresult", 0)
+    if code != apsw.SQLITE_IOERR_DATA and code & 0xFF != apsw.SQLITE_CORRUPT:
+        return None
+    return CorruptRow(f"{path}: a page is damaged ({error}); see docs/operations.md, Damaged files")
+
+
+@cache
+def _load_checksums() -> None:
+    """Load the extension once per process: from then on each file is opened through it."""
+    try:
+        with closing(apsw.Connection(":memory:")) as connection:
+            sqlite_extra.load(connection, "cksumvfs")
+    except (LookupError, sqlite_extra.NotAvailable, apsw.ExtensionLoadingError) as error:
+        raise ConfigurationError(f"apsw comes without cksumvfs here ({error}): install its wheel") from error

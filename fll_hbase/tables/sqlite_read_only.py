@@ -8,11 +8,12 @@ reads it as one that never changes, so what was read counts only if it was not c
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+
+import apsw
 
 from fll_hbase.runtime import deadline
 from fll_hbase.tables.sqlite_connection import Connection, connect
@@ -61,7 +62,7 @@ class ReadOnlyFile:
     def read(self, query: Callable[[Connection], T]) -> T:
         """Return the result of a query, which may be called again, on one state of the file.
 
-        Raises sqlite3.Error, OSError, and TimeoutError if the file changed during every attempt.
+        Raises apsw.Error, OSError, and TimeoutError if the file changed during every attempt.
         """
         for _ in range(ATTEMPTS_MAX):
             deadline.check()
@@ -69,7 +70,7 @@ class ReadOnlyFile:
             connection = self._connection(state)
             try:
                 result = query(connection)
-            except sqlite3.DatabaseError:
+            except apsw.Error:
                 connection.close()
                 # Pages of two states do not fit together; and a log may come or go while it is opened.
                 if self._state() == state:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate, pairwise, takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from fll_hbase.tables.sqlite_connection import Connection
 
 COUNTED_MAX = 1_000_000
 """Cells that are counted for exact parts, in a fraction of a second; a larger range is estimated."""
@@ -29,7 +30,7 @@ class _Section(NamedTuple):
     cells: int
 
 
-def find_splits(connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+def find_splits(connection: Connection, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
     """Return sorted keys between `start` and `stop` (both excluded), at most one less than `parts`.
 
     They split the cells into parts of about as many; of a large range, a key may be one without a row.
@@ -40,9 +41,7 @@ def find_splits(connection: sqlite3.Connection, start: bytes, stop: bytes, *, pa
     return _spread(_sections(connection, start, stop, sections_max=SECTIONS_PER_PART * parts), parts=parts)
 
 
-def _every_nth(
-    connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int, cells: int
-) -> list[bytes]:
+def _every_nth(connection: Connection, start: bytes, stop: bytes, *, parts: int, cells: int) -> list[bytes]:
     """Return at most `parts - 1` keys that split a range of `cells` cells into parts of about as many."""
     keys: list[bytes] = []
     hop = (start, stop, cells // parts)
@@ -52,9 +51,7 @@ def _every_nth(
     return keys
 
 
-def _sections(
-    connection: sqlite3.Connection, start: bytes, stop: bytes, *, sections_max: int
-) -> list[_Section]:
+def _sections(connection: Connection, start: bytes, stop: bytes, *, sections_max: int) -> list[_Section]:
     """Divide the range by the next byte of its keys until sections are small, or there are enough of them."""
     # The widest first: a dataset with most of the rows is divided by time, while small ones stay as they are.
     waiting = deque([(start, stop)])
@@ -71,7 +68,7 @@ def _sections(
     return sorted(sections)
 
 
-def _next_bytes(connection: sqlite3.Connection, start: bytes, stop: bytes) -> Iterator[bytes]:
+def _next_bytes(connection: Connection, start: bytes, stop: bytes) -> Iterator[bytes]:
     """Yield the beginnings of keys up to the first byte in which they differ, except the first one."""
     first, last = _key(connection, _FIRST, start, stop), _key(connection, _LAST, start, stop)
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
@@ -85,9 +82,9 @@ def _next_bytes(connection: sqlite3.Connection, start: bytes, stop: bytes) -> It
             yield head
 
 
-def _key(connection: sqlite3.Connection, query: str, start: bytes, stop: bytes) -> bytes:
+def _key(connection: Connection, query: str, start: bytes, stop: bytes) -> bytes:
     """Return the row key that `query`, _FIRST or _LAST, finds in the range; b"" if the range has no rows."""
-    key: tuple[bytes] | None = connection.execute(query, (start, stop)).fetchone()
+    key: Any = connection.execute(query, (start, stop)).fetchone()
     return key[0] if key else b""
 
 
@@ -103,7 +100,7 @@ def _spread(sections: list[_Section], *, parts: int) -> list[bytes]:
     ]
 
 
-def _count(connection: sqlite3.Connection, start: bytes, stop: bytes, *, cells_max: int) -> int:
+def _count(connection: Connection, start: bytes, stop: bytes, *, cells_max: int) -> int:
     """Return the number of cells between `start` and `stop` (both excluded), at most `cells_max`."""
-    (cells,) = connection.execute(_COUNT, (start, stop, cells_max)).fetchone()
+    cells: Any = connection.execute(_COUNT, (start, stop, cells_max)).get
     return int(cells)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
+from fll_hbase.tables.sqlite_connection import connect
 from tests.faults.caller import Caller
 from tests.faults.clients import Client
 from tests.faults.ledger import CONTENTS, EVER, SINK, SOURCE, Ledger, Version, Window, version, window
@@ -37,8 +38,8 @@ def nothing_lost(server: Server, ledger: Ledger, *, windows: int = 5) -> None:
 
 
 def sound(store: Path) -> None:
-    """The file is whole, as SQLite sees it."""
-    with closing(sqlite3.connect(store, timeout=PATIENCE_SECONDS)) as connection:
+    """The file is whole, as SQLite sees it, and each page has its checksum."""
+    with closing(connect(str(store), busy_seconds=PATIENCE_SECONDS, cache_kib=2_000)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 

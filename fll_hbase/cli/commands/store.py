@@ -118,7 +118,10 @@ Examples:
 @click.argument("path", metavar="PATH", type=click.Path(dir_okay=False))
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
 @click.option("--overwrite", is_flag=True, help="Replace an earlier backup at PATH.")
-def backup(*, path: str, url: str | None, overwrite: bool) -> None:
+@click.option(
+    "--damaged", is_flag=True, help="Also copy damaged pages, to rescue what is left; then check the copy."
+)
+def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> None:
     """Copy the file of a SQLite store, as it is now, to PATH, beside running readers and writers.
 
     PATH appears when it is complete. A table of HBase has snapshots (docs/operations.md).
@@ -130,6 +133,7 @@ def backup(*, path: str, url: str | None, overwrite: bool) -> None:
             path,
             overwrite=overwrite,
             report=lambda done, pages: bar.update(done, f"{done:,} of {pages:,} pages"),
+            damaged=damaged,
         )
     click.echo(escape_control(f"{path}: {size_bytes / 2**20:,.1f} MiB of {settings.store}"))
 

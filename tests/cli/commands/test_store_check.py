@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import complaint, fll, printed
+from tests.support.raw_sql import run_sql
 from tests.support.small_documents import document
 
 
@@ -24,8 +23,7 @@ def store(tmp_path: Path) -> Path:
 def test_errors_are_reported_and_repaired(store: Path) -> None:
     url, summary = f"sqlite:///{store}", store.with_name("summary.json")
     assert json.loads(printed("store", "check", "--store", url))["wrong"] == {}
-    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM cells WHERE CAST(row AS TEXT) LIKE 'b|%'")
+    assert run_sql(store, "DELETE FROM cells WHERE CAST(row AS TEXT) LIKE 'b|%'") == 1
     reported = fll("store", "check", "--store", url)
     assert (reported.exit_code, json.loads(reported.stdout)["wrong"]) == (1, {"missing reference": 1})
     repaired = fll("store", "check", "--repair", "--store", url, "--summary", str(summary))

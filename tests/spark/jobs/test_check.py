@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,6 +31,7 @@ from fll_hbase.store.maintenance.audit.local_auditor import local_auditor
 from fll_hbase.store.rows import calendar_mark
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, back_up, open_table
+from tests.support import raw_sql
 from tests.support.audit_histories import HISTORIES, essential
 from tests.support.earlier_release import make_earlier_store
 from tests.support.event_runs import NOW_MS, part
@@ -43,8 +43,7 @@ from tests.support.shared_session import SharedSession
 @pytest.fixture
 def url(sample_url: str, tmp_path: Path) -> str:
     """A copy of the sample's store."""
-    with closing(sqlite3.connect(_path(sample_url))) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    raw_sql.run_sql(sample_url, "PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copy(_path(sample_url), tmp_path / "lineage.db")
     return f"sqlite:///{tmp_path}/lineage.db"
 
@@ -55,8 +54,7 @@ def _path(url: str) -> str:
 
 def run_sql(url: str, statement: str) -> int:
     """Change cells without the store; returns how many."""
-    with closing(sqlite3.connect(_path(url), isolation_level=None)) as connection:
-        count = connection.execute(statement).rowcount
+    count = raw_sql.run_sql(url, statement)
     assert count > 0
     return count
 

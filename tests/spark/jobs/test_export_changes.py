@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from fll_hbase.spark.exports.lake_tables import LakeFormat, ParquetTables
 from fll_hbase.spark.jobs.export_changes import ChangesReport, ChangesSpec, export_changes
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.support.raw_sql import run_sql
 from tests.support.strategies import chain
 
 START_MS = 1_760_000_000_000
@@ -83,8 +83,8 @@ def test_each_change_is_appended_once(spark: SparkSession, store: LineageStore, 
     record(store, "b", "c", length=3)
     # Late: visible now, but put before the last scan by the clock of the store.
     record(store, "late")
-    with sqlite3.connect(spec.settings.store.removeprefix("sqlite:///")) as connection:
-        connection.execute("UPDATE cells SET stamp = ? WHERE row LIKE '%|late'", (now_ms() - 600_000,))
+    late = "UPDATE cells SET stamp = ? WHERE row LIKE '%|late'"
+    assert run_sql(spec.settings.store, late, now_ms() - 600_000)
     second = export_changes(spark, spec)
     assert second.batch.rows == {"runs": 3, "edges": 3, "catalogue": 0}
     assert {row["run"] for row in read(spec, "runs") if row["batch"] == 2} == {"b", "c", "late"}
