@@ -130,14 +130,14 @@ def _gets(*targets: str, accept: tuple[str, ...] = ("application/json",)) -> Req
 _FIELD = f"{_HOME}/endpoints/{ROOT}/fields/field_00"
 _LINEAGE = f"/v3/namespaces/{WIDE}/endpoints/target/fields/lineage?{_WINDOW}"
 _REACH = f"{_FIELD}/reach?{_WINDOW}&direction=forward"
-_REPORT = f"/v3/reports/consumption?{_WINDOW}&namespace={NAMESPACE}&endpoint={ROOT}"
+_REPORT = f"/v3/reports/consumption?{_WINDOW}&namespace={NAMESPACE}&endpoint={ROOT}&field=field_00"
 
 
 def _questions(_: int) -> list[Request]:
     targets = [
         f"{_HOME}/endpoints/d{number:03}/fields/field_{field:02}/reach?{_WINDOW}&direction=both"
-        for number in range(50)
-        for field in range(20)
+        for number in range(10)
+        for field in range(10)
     ]
     body = json.dumps({"questions": [{"path": target} for target in targets]}).encode()
     return [Request("POST", "/v3/questions", body)]
