@@ -118,6 +118,21 @@ def test_what_is_refused_does_not_depend_on_whether_anything_is_hidden(specs: li
         assert calls[0] == calls[1], (method, target)
 
 
+def test_metrics_answer_alike_without_the_role_that_they_need() -> None:
+    """They count what is hidden, too; their own token and an admin of all namespaces see all there is."""
+    tables = CallLog(open_table("sqlite:///:memory:")), CallLog(open_table("sqlite:///:memory:"))
+    clients = [
+        client_of(world, HIDDEN_RUNS, table) for world, table in zip((FIRST, WITHOUT), tables, strict=True)
+    ]
+    for table in tables:
+        table.calls.clear()
+    for principal in (READER, STEWARD, EXACT):
+        answers = [ask(client, "/metrics", principal, "text/plain") for client in clients]
+        assert _seen(answers[0]) == _seen(answers[1]), principal
+        assert answers[0].status_code == 403
+    assert [table.calls for table in tables] == [[], []]
+
+
 def _changes() -> Iterator[tuple[str, str, Any]]:
     """Yield requests, that change or have a body, about what one world hides and another does not have."""
     for name in NAMES:

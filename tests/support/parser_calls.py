@@ -58,7 +58,8 @@ if __name__ == "__main__":
     assert parser is not None
     assert Path(str(parser.origin)).suffix == ".py"
     cases = json.load(sys.stdin)
-    # Those of the first text of a dialect also load it.
+    # Those of the first text of a dialect also load it, and those of the first broken one all that are tried.
     for name in {dialect for dialect, _ in cases}:
         _calls(name, "INSERT INTO o SELECT x FROM t")
+        _calls(name, "INSERT INTO o SELECT x y z FROM t")
     print(json.dumps([_calls(*case) for case in cases]))

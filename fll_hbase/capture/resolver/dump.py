@@ -28,27 +28,27 @@ QUERIES = ("query", "data", "plan")
 
 
 RUN_MAX = 1_000_000
-"""Rows that one number may stand for; more is no dump of the listener."""
+"""Rows that the numbers of a list may stand for together; more is no dump of the listener."""
 
 
 def expand(rows: object) -> Rows:
     """Expand a list in which -n means the n rows that follow the one before it.
 
-    Items that are no numbers are left out; anything but a list is empty. Raises ValueError for n > RUN_MAX.
+    Items that are no numbers are left out; anything but a list is empty. Raises ValueError beyond RUN_MAX.
     """
     expanded: Rows = []
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, int) and row < 0 and expanded:
-            expanded.extend(range(expanded[-1] + 1, expanded[-1] + 1 + _run_length(row)))
+            expanded.extend(range(expanded[-1] + 1, expanded[-1] + 1 + _run_length(row, len(expanded))))
         elif isinstance(row, int):
             expanded.append(row)
     return expanded
 
 
-def _run_length(item: int) -> int:
-    """Return n for an item -n. Raises ValueError unless n is 1 to RUN_MAX."""
-    if not 0 < -item <= RUN_MAX:
-        raise ValueError(f"a list contains {item}, but a run has 1 to {RUN_MAX:,} items")
+def _run_length(item: int, listed: int) -> int:
+    """Return n, at least 1, for an item -n behind `listed` others. Raises ValueError beyond RUN_MAX."""
+    if not 0 < -item <= RUN_MAX - listed:
+        raise ValueError(f"a list contains {item}, but a run has 1 or more items, {RUN_MAX:,} in all")
     return -item
 
 
@@ -69,7 +69,8 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         value = self.members.get("types")
         types: list[str] = []
         for item in value if isinstance(value, list) else ():
-            types.extend(types[-1:] * _run_length(item) if isinstance(item, int) else [str(item)])
+            is_run = isinstance(item, int)
+            types.extend(types[-1:] * _run_length(item, len(types)) if is_run else [str(item)])
         return types
 
     def row_lists(self, name: str) -> list[Rows]:

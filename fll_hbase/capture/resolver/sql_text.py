@@ -9,6 +9,9 @@ from fll_hbase.capture.resolver.dump import Expression
 CHARACTERS_MAX = 500
 _DEPTH_MAX = 40
 
+_Texts = dict[tuple[int, int], str]
+"""Texts by row and depth, cut behind what may be seen: rows that many others share have one text."""
+
 _OPERATORS = {
     "Add": "+",
     "And": "AND",
@@ -47,11 +50,11 @@ _WRAPPERS = frozenset(
 
 def sql_text(expressions: Sequence[Expression], row: int) -> str:
     """Return the text of an expression, cut after 500 characters; a constant without text is `?`."""
-    text = _text(expressions, row, _DEPTH_MAX)
+    text = _text(expressions, row, _DEPTH_MAX, {})
     return text if len(text) <= CHARACTERS_MAX else text[: CHARACTERS_MAX - 1] + "…"
 
 
-def _text(expressions: Sequence[Expression], row: int, depth: int) -> str:
+def _text(expressions: Sequence[Expression], row: int, depth: int, texts: _Texts) -> str:
     """Return the text of an expression; what is nested deeper than `depth` is `…`."""
     expression = expressions[row]
     if expression.kind in ("AttributeReference", "NamedLambdaVariable"):
@@ -64,10 +67,14 @@ def _text(expressions: Sequence[Expression], row: int, depth: int) -> str:
         return "(subquery)"
     if not expression.operands:
         return f"{_function_name(expression)}()"
-    return _composed(expressions, expression, depth - 1)
+    text = texts.get((row, depth))
+    if text is None:
+        text = _composed(expressions, expression, depth - 1, texts)[: CHARACTERS_MAX + 1]
+        texts[row, depth] = text
+    return text
 
 
-def _composed(expressions: Sequence[Expression], expression: Expression, depth: int) -> str:
+def _composed(expressions: Sequence[Expression], expression: Expression, depth: int, texts: _Texts) -> str:
     """Return the text of an expression with its operands, without those beyond CHARACTERS_MAX."""
     # The first operands fill the text; the others of a long list would be cut again.
     parts = []
@@ -75,7 +82,7 @@ def _composed(expressions: Sequence[Expression], expression: Expression, depth: 
     for number in expression.operands:
         if length > CHARACTERS_MAX:
             break
-        parts.append(_text(expressions, number, depth))
+        parts.append(_text(expressions, number, depth, texts))
         length += len(parts[-1])
     kind = expression.kind
     if kind in _WRAPPERS or expression.details.get("same"):
@@ -85,7 +92,7 @@ def _composed(expressions: Sequence[Expression], expression: Expression, depth: 
     if kind == "CaseWhen":
         return _case(parts, len(expression.operands))
     if kind == "WindowExpression":
-        return f"{parts[0]} OVER ({', '.join(_window_keys(expressions, expression, depth))})"
+        return f"{parts[0]} OVER ({', '.join(_window_keys(expressions, expression, depth, texts))})"
     return _call(expression, parts)
 
 
@@ -98,10 +105,13 @@ def _call(expression: Expression, parts: list[str]) -> str:
     return f"{_function_name(expression)}({', '.join(parts)})"
 
 
-def _window_keys(expressions: Sequence[Expression], expression: Expression, depth: int) -> list[str]:
+def _window_keys(
+    expressions: Sequence[Expression], expression: Expression, depth: int, texts: _Texts
+) -> list[str]:
     """Return the texts of the PARTITION BY and ORDER BY keys of a window function, without its frame."""
     keys = expressions[expression.operands[1]].operands
-    return [_text(expressions, key, depth) for key in keys if expressions[key].kind != "SpecifiedWindowFrame"]
+    shown = (key for key in keys if expressions[key].kind != "SpecifiedWindowFrame")
+    return [_text(expressions, key, depth, texts) for key in shown]
 
 
 def _case(parts: list[str], count: int) -> str:

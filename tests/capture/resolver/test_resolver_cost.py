@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from fll_hbase.capture.resolver import expression_rules, nodes
+from fll_hbase.capture.resolver.dump import RUN_MAX, expand
 from fll_hbase.capture.resolver.plan_lineage import ColumnLineage
 from fll_hbase.capture.resolver.plans import resolve
 from tests.support.profiles import PROFILE
+from tests.support.work import count_calls
 
 SIZES = (10, 1_000, 50_000 if PROFILE == "long" else 10_000)
 DEPTHS = (10, 300, 3_000)
@@ -71,7 +74,7 @@ def _sum(number: int, count: int) -> Rows:
 
 
 def many_operands(count: int) -> dict[str, Rows]:
-    """One column is made of `count` others."""
+    """One column is steps of `count` others."""
     rows = attributes(count)
     rows += [["Concat", list(range(count))], ["Alias", [count], count, "all"]]
     return plan(rows, count, ["Project", [0], {"projectList": [count + 1]}], output=[count + 1])
@@ -150,3 +153,70 @@ def nested_aggregates(depth: int) -> dict[str, Rows]:
 
 def test_aggregates_within_aggregates_are_not_resolved_twice_at_each_level() -> None:
     assert operations(nested_aggregates(16)) < 4 * operations(nested_aggregates(8))
+
+
+EXPRESSION_KINDS = ("Add", "Alias", "Cast", "CheckOverflow", "If", *expression_rules.RULES)
+NODE_KINDS = (*nodes._RULES, "MergeRows", "Sample", "other")
+REPEATED = 8
+"""Repetitions whose cost is compared with that of twice and four times as many."""
+
+
+def _twice_in_each(kind: str, operands: int) -> Callable[[int], bytes]:
+    """Expressions whose operands are all the one before: rows that many others share."""
+
+    def build(count: int) -> bytes:
+        rows = attributes(2)
+        rows += [[kind, [1 + number] * operands, None, "f"] for number in range(count)]
+        rows.append(["Alias", [len(rows) - 1], 9, "x"])
+        last = len(rows) - 1
+        return json.dumps(plan(rows, 2, ["Project", [0], {"projectList": [last]}], output=[last])).encode()
+
+    return build
+
+
+def _many_operands_of(kind: str) -> Callable[[int], bytes]:
+    def build(count: int) -> bytes:
+        rows = attributes(2) + [["Add", [0, 1]] for _ in range(count)]
+        rows += [[kind, list(range(2, count + 2)), None, "f"], ["Alias", [count + 2], 9, "x"]]
+        projected = ["Project", [0], {"projectList": [count + 3]}]
+        return json.dumps(plan(rows, 2, projected, output=[count + 3])).encode()
+
+    return build
+
+
+def _nodes_of(kind: str, children: int) -> Callable[[int], bytes]:
+    """Nodes of a kind on top of each other, each with a column of its own."""
+
+    def build(count: int) -> bytes:
+        rows, steps = [*attributes(2), ["GreaterThan", [0, 1]]], []
+        for number in range(count):
+            rows += [["Add", [0, 1]], ["Alias", [len(rows)], 10 + number, f"x{number}"]]
+            new = len(rows) - 1
+            listed = {"projectList": [0, 1, new], "aggregateExpressions": [0, 1, new], "keys": [0, 1]}
+            added = {"windowExpressions": [new], "generator": new - 1, "generatorOutput": [new]}
+            members = {"condition": 2, "order": [2], "projections": [[0, 1], [1, 0]], "output": [0, 1]}
+            steps.append([kind, [number] * children, {**members, **listed, **added}])
+        return json.dumps(plan(rows, 2, *steps, output=[0, 1])).encode()
+
+    return build
+
+
+PLANS = {
+    **{f"{kind} of {n}": _twice_in_each(kind, n) for kind in EXPRESSION_KINDS for n in (1, 2, 3)},
+    **{f"{kind} of many": _many_operands_of(kind) for kind in EXPRESSION_KINDS},
+    **{f"{kind} on {n}": _nodes_of(kind, n) for kind in NODE_KINDS for n in (1, 2)},
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_twice_the_plan_is_at_most_three_times_the_calls(name: str) -> None:
+    bodies = [PLANS[name](count) for count in (REPEATED, 2 * REPEATED, 4 * REPEATED)]
+    once, twice, four_times = (count_calls(lambda body=body: resolve(body)) for body in bodies)  # type: ignore[misc]
+    assert twice <= 3 * once
+    assert four_times <= 3 * twice
+
+
+def test_runs_of_a_list_are_bounded_together() -> None:
+    assert len(expand([0, 1 - RUN_MAX])) == RUN_MAX
+    with pytest.raises(ValueError, match="1,000,000 in all"):
+        expand([0, 1 - RUN_MAX, -1])
