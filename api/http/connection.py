@@ -209,6 +209,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         # is tried whether it takes an answer it does: not before this.
         is_connected = self.connected
         self.is_answering = True
+        if self.input_ended:
+            # A batch that waited for its thread was not tried then, and may have many parts.
+            self._probe(time.monotonic())
         try:
             if is_connected:
                 task.service()
