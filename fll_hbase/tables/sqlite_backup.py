@@ -107,9 +107,10 @@ def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None
         copy.execute("PRAGMA synchronous = OFF")
         copy.execute("PRAGMA journal_mode = OFF").fetchall()
         if origin.reserve_bytes() == CHECKSUM_BYTES:
-            # The first page says whether pages get checksums, so it has to be written before all others.
+            # The first page says whether pages get checksums, so it has to be written before all others: by
+            # any change of it that leaves an unfinished copy without the mark of a backup.
             copy.reserve_bytes(reserve=CHECKSUM_BYTES)
-            copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            copy.execute("PRAGMA application_id = 1")
         with copy.backup("main", origin, "main") as backup:
             while not backup.done:
                 backup.step(PAGES_PER_STEP)
