@@ -72,7 +72,7 @@ def _client(store: LineageStore, *patterns: str) -> _TokenClient:
 
 
 def _ratio(client: _TokenClient, plain: FlaskClient, target: str) -> float:
-    """Return the median ratio of CPU seconds over short turns, the first of which fills the caches."""
+    """Return the median ratio of CPU seconds over short turns, without the first, which fills caches."""
     ratios = []
     for _ in range(TURNS):
         with_view = _seconds(lambda: client.get(target))

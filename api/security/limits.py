@@ -39,8 +39,8 @@ ALONE_MAX = 2
 class Turns:
     """Turns of the batches of each client: of one client one part of a batch is recorded at a time.
 
-    More of them would take the processor and the table from others. A client that is alone records ALONE_MAX,
-    one of which is read while the table has another one.
+    More of them would take the processor and the table from others. A client that is alone records ALONE_MAX:
+    while the table has one, another one is read.
     """
 
     def __init__(self) -> None:

@@ -63,5 +63,5 @@ def test_one_that_is_larger_has_all_of_it() -> None:
 def test_the_time_of_one_that_waits_ends_and_it_holds_nothing(size: int) -> None:
     room = Room(10)
     with room.hold(10), deadline.limited(0.01), pytest.raises(DeadlineExceeded), room.hold(size):
-        pytest.fail("there is no room")
+        pytest.fail("the room is full")
     assert (room._left, room.waiting_count) == (10, 0)

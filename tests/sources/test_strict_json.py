@@ -95,7 +95,7 @@ def test_as_many_as_are_allowed_are_parsed() -> None:
 
 
 def _event(count: int) -> Any:
-    """An event with lineage of as many fields, each of which has two inputs, and their types."""
+    """An event with lineage of as many fields with two inputs each, and their types."""
     names = [f"field{number}" for number in range(count)]
     schema = {"fields": [{"name": name, "type": "string"} for name in names]}
     source = {"namespace": "warehouse", "name": "source"}

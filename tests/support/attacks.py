@@ -206,7 +206,7 @@ CROWDS: dict[str, Callable[[int], None]] = {
 
 
 class Attackers:
-    """Another process that attacks once it is told to; at its end, `answers` counts what it got by status."""
+    """Another process, which attacks inside a block; then `answers` counts what it got by status."""
 
     def __init__(self, name: str, port: int, token: str, size: int) -> None:
         context = multiprocessing.get_context("spawn")

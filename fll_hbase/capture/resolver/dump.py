@@ -28,7 +28,7 @@ QUERIES = ("query", "data", "plan")
 
 
 RUN_MAX = 1_000_000
-"""Rows that the numbers of a list may stand for together; more is no dump of the listener."""
+"""Rows that the numbers of a list may stand for together; the listener writes no more."""
 
 
 def expand(rows: object) -> Rows:

@@ -101,7 +101,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     if not is_seed and node.language == "python":
         reason = FieldError(path, "is Python: its columns and their inputs are unknown")
     elif not is_seed and not code:
-        reason = FieldError(path, "missing: which columns the node makes of which is not known")
+        reason = FieldError(path, "missing: the columns of the node and their inputs are unknown")
     else:
         try:
             if is_seed:

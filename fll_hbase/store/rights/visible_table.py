@@ -30,7 +30,7 @@ _BYTES_PER_CELL = 200
 """Memory of a cell without its column and its value, measured."""
 
 _DECISIONS_MAX = 10_000
-"""Namespaces of which it is cached whether they may be read."""
+"""Namespaces whose decision, whether they may be read, is cached."""
 
 _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit; each further one reads twice as many."""
@@ -133,14 +133,15 @@ class VisibleTable:
         namespaces_read = [_plain_namespace(scan.start, scan.stop) for scan in scans]
         is_visible = [escaped is not None and self._reads(escaped) for escaped in namespaces_read]
         read = iter(self._table.scan_many(list(compress(scans, is_visible))))
-        return [
-            next(read)
-            if visible
-            else []
-            if escaped is not None
-            else list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit))
-            for scan, escaped, visible in zip(scans, namespaces_read, is_visible, strict=True)
-        ]
+        results: list[list[tuple[bytes, Row]]] = []
+        for scan, escaped, visible in zip(scans, namespaces_read, is_visible, strict=True):
+            if visible:
+                results.append(next(read))
+            elif escaped is None:
+                results.append(list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)))
+            else:
+                results.append([])
+        return results
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return []: jobs that divide ranges do not run on behalf of a principal."""

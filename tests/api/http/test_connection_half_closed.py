@@ -25,7 +25,7 @@ DOCUMENT = head("POST", "/v3/namespaces/n/lineage", Content_Length="1") + b"x"
 
 
 class Waiting:
-    """An app that answers when it is told, and knows whether the client has left."""
+    """An app that answers when an event is set, and knows whether the client has left."""
 
     def __init__(self) -> None:
         self.has_begun = threading.Event()

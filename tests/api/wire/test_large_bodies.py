@@ -25,7 +25,7 @@ LARGEST = 10 * LARGE_BYTES
 
 
 class Waiting:
-    """An app that answers when it is told."""
+    """An app that answers when an event is set."""
 
     def __init__(self) -> None:
         self.running = 0

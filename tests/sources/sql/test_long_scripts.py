@@ -30,7 +30,7 @@ def all_is_free() -> Iterator[None]:
 
 
 def read(lookup: threading.Event, looked_up: threading.Event) -> int:
-    """Read a long script whose table is in a catalogue that answers when it is told; its operations."""
+    """Return the number of operations of a long script; the catalogue answers once `lookup` is set."""
 
     def columns(_: Dataset) -> list[str]:
         looked_up.set()
