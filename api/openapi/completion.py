@@ -63,6 +63,7 @@ OPERATION_IDS = {
     "put /v3/policies/{policy}": "put_policy",
     "delete /v3/policies/{policy}": "delete_policy",
     "get /v3/namespaces/{namespace}/runs": "list_namespace_runs",
+    "get /v3/namespaces/{namespace}/runs/{run}": "get_namespace_run",
     "get /v3/namespaces/{namespace}/openlineage": "list_namespace_openlineage_events",
     "get /v3/runs": "list_all_runs",
     "get /v3/openlineage": "list_all_openlineage_events",

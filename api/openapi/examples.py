@@ -38,6 +38,15 @@ _ROUTE_VALUES: dict[str, dict[str, Any]] = {
         for route in ("lineage", "namespaces/{namespace}/endpoints/{name}")
     },
     "post /entities": {"action": "ingest"},
+    "get /v3/namespaces/{namespace}/runs/{run}": {"namespace": "shop"},
+    **{
+        route: {"namespace": "*"}
+        for route in (
+            "get /v3/policies/{policy}",
+            "delete /v3/policies/{policy}",
+            "get /v3/reports/retention",
+        )
+    },
     **{
         f"post /v3/namespaces/{{namespace}}/{route}": {"namespace": "shop"}
         for route in ("lineage", "lineage/batch", "sql", "pipelines", "dbt")

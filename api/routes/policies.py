@@ -9,7 +9,7 @@ from flask import Response
 from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName
 from fll_hbase.queries.retention import Retention
 
-from ..openapi.query_schemas import body_schema, reference
+from ..openapi.query_schemas import body_schema, parameter_schema, reference
 from ..wire.query_params import NoParams
 from .blueprint import Blueprint
 from .queries import add_query, put, remove, rule
@@ -41,12 +41,12 @@ add_query(blueprint, PolicyByName)
 
 
 @blueprint.route(_RULE, methods=["DELETE"])
-@blueprint.arguments(NoParams(), location="query")
+@blueprint.arguments(parameter_schema(PolicyByName)(), location="query")
 @blueprint.response(204, description="Removed, durably")
-@blueprint.problems(400, 403, 404, 503)
-def remove_policy(_: dict[str, Any], policy: str) -> Response:
-    """Remove a policy. 404 if there is none of that name."""
-    return remove(PolicyByName(policy))
+@blueprint.problems(400, 403, 404, 409, 503)
+def remove_policy(parameters: dict[str, Any], policy: str) -> Response:
+    """Remove a policy. 404 if there is none of that name, 409 if there are several."""
+    return remove(PolicyByName(policy, **parameters))
 
 
 add_query(blueprint, Policies)

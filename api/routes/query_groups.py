@@ -21,7 +21,7 @@ from fll_hbase.queries.openlineage_events import (
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
-from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.run_details import Run, RunOfNamespace
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, RunCounts, Runs
 from fll_hbase.queries.search import Search
 
@@ -41,6 +41,7 @@ CATALOGUE = query_blueprint(
     Programs,
     OpenLineageEvents,
     Run,
+    RunOfNamespace,
     Content,
     AllRuns,
     NamespaceRuns,

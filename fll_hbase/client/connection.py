@@ -37,7 +37,7 @@ from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.retention import Retention
-from fll_hbase.queries.run_details import Run
+from fll_hbase.queries.run_details import Run, RunOfNamespace
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, RunCounts, Runs
 from fll_hbase.queries.search import Search
 from fll_hbase.queries.server_events import Events
@@ -144,6 +144,7 @@ class Connection(TagConnection, LineageClient):
     run_counts = _asks(RunCounts)
     programs = _asks(Programs)
     run = _asks(Run)
+    namespace_run = _asks(RunOfNamespace)
     content = _asks(Content)
     openlineage_events = _asks(OpenLineageEvents)
     namespace_openlineage_events = _asks(NamespaceOpenLineageEvents)

@@ -78,14 +78,14 @@ class TagConnection(ABC):
         with _invalid_query():
             return TypedAnswer(self.put(query, body))
 
-    def remove_policy(self, policy: str) -> None:
-        """Remove a policy. Raises NotFound.
+    def remove_policy(self, policy: str, *, namespace: str = "") -> None:
+        """Remove a policy: on a field of `namespace`, with `*` on a tag. Raises NotFound and AmbiguousName.
 
         >>> client.put_policy("old", "90d", tag="PII").body.name
         'old'
         >>> client.remove_policy("old")
         """
-        query = PolicyByName(policy)
+        query = PolicyByName(policy, namespace=namespace)
         query.check()
         self.delete(query)
 

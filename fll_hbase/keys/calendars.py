@@ -21,6 +21,9 @@ MARK_ROW = layout.PROPERTIES + b"calendars"
 
 MARK_COLUMN = b"d:v"
 
+RUN_KEYS_COLUMN = b"d:k"
+"""Exists in that row once no run is left whose key an earlier release wrote without a namespace."""
+
 HORIZONS = layout.WAYS + b"h|"
 """The key prefix of the horizons of datasets, among the ways, followed by namespace and name."""
 

@@ -20,8 +20,9 @@ from fll_hbase.keys.codec import (
     parse_inverted_start,
     unescape,
 )
-from fll_hbase.keys.packed_run import pack_escaped_run, unpack_run
+from fll_hbase.keys.packed_run import pack_escaped_run, parse_run_segment, run_segment, unpack_run
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.errors import CorruptRow
 
@@ -47,6 +48,7 @@ GRAPHS = b"o:b|", b"o:f|"
 DOCUMENT = b"d:v|"
 EVENT = b"d:ev|"
 COMMIT = b"d:z|"
+MOVED = b"d:m"
 EVENT_BODY = b"o:d"
 REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 INDEXED_PROGRAM = b"d:n"
@@ -72,10 +74,10 @@ LETTERS = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
 
 
 class Reference(NamedTuple):
-    """Start and id of a run, as decoded from the tail of a reference key."""
+    """Start and key of a run, as decoded from the tail of a reference key."""
 
     start_ms: int
-    run: str
+    run: RunKey
 
 
 def content_row(checksum: str) -> bytes:
@@ -84,10 +86,10 @@ def content_row(checksum: str) -> bytes:
     return b"c|" + checksum.encode()
 
 
-def run_row(run: str) -> bytes:
-    """Return the key of a run row."""
+def run_row(run: str, namespace: str = "") -> bytes:
+    """Return the key of a run row, given the run's `RunKey`."""
     # Salted, since run ids that grow with time would all go to one region; queries read run rows by key.
-    return join_key(b"r", salt(run.encode()), escape(run))
+    return join_key(b"r", salt(run.encode()), run_segment(run, namespace))
 
 
 def salt(run: bytes) -> bytes:
@@ -106,22 +108,29 @@ def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
     return join_key(LETTERS[direction], *([escape(namespace)] if namespace else []), b"")
 
 
-def reference_tail(start_ms: int, run: str) -> bytes:
-    """Return the end of a reference key, behind its prefix: inverted start (ms) and escaped run id."""
-    return escaped_reference_tail(start_ms, escape(run))
+def run_rows_of_id(run: str) -> Range:
+    """Return the key range of the run rows of an id that is unique per namespace, in all namespaces."""
+    # In ASCII, `,` follows the `+` between id and namespace.
+    prefix = run_row(run)
+    return prefix + b"+", prefix + b","
+
+
+def reference_tail(start_ms: int, run: str, namespace: str = "") -> bytes:
+    """Return the end of a reference key, behind its prefix: inverted start (ms) and the run's segment."""
+    return escaped_reference_tail(start_ms, run_segment(run, namespace))
 
 
 def escaped_reference_tail(start_ms: int, run: bytes) -> bytes:
-    """Return `reference_tail` of a run id that is escaped already."""
+    """Return `reference_tail` of a run, given its segment."""
     return b"%b|%b" % (inverted_start(start_ms), run)
 
 
 def parse_reference_tail(tail: bytes) -> Reference:
-    """Return start and run id of the end of a reference key. Raises CorruptRow for any other bytes."""
+    """Return start and run of the end of a reference key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a reference key")
-    return Reference(parse_inverted_start(start), unescape(run))
+    return Reference(parse_inverted_start(start), parse_run_segment(run))
 
 
 def window_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
@@ -151,18 +160,18 @@ def run_index_prefix(namespace: str) -> bytes:
     return join_key(b"n", escape(namespace), b"")
 
 
-def run_index_tail(start_ms: int, run: str) -> bytes:
-    """Return the end of a run index key: inverted start (ms) and packed run id, which sort newest first."""
-    return escaped_run_index_tail(start_ms, escape(run))
+def run_index_tail(start_ms: int, run: str, namespace: str = "") -> bytes:
+    """Return the end of a run index key: inverted start (ms) and packed run, which sort newest first."""
+    return escaped_run_index_tail(start_ms, run_segment(run, namespace))
 
 
 def escaped_run_index_tail(start_ms: int, run: bytes) -> bytes:
-    """Return `run_index_tail` of a run id that is escaped already."""
+    """Return `run_index_tail` of a run, given its segment."""
     return b"%b|%b" % (inverted_start(start_ms), pack_escaped_run(run))
 
 
 def parse_run_index_tail(tail: bytes) -> Reference:
-    """Return start and run id of the end of a run index key. Raises CorruptRow for any other bytes."""
+    """Return start and run of the end of a run index key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a key of the run index")
@@ -335,16 +344,22 @@ def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
     return tag, DatasetField(Dataset(namespace, name), field)
 
 
-def policy_row(name: str) -> bytes:
-    """Return the key of the row of a policy on the age of data, given its name."""
-    return POLICIES + escape(name)
+def policy_row(name: str, namespace: str = "") -> bytes:
+    """Return the key of the row of a policy on the age of data: on fields of a namespace, or on a tag."""
+    return POLICIES + SEPARATOR.join(map(escape, (name, namespace) if namespace else (name,)))
 
 
-def parse_policy(key: bytes) -> str:
-    """Return the name of a policy from its row key. Raises CorruptRow for any other key."""
-    if not key.startswith(POLICIES):
+def policies_of_name(name: str) -> bytes:
+    """Return the key prefix of the policies of a name on fields, in all namespaces."""
+    return policy_row(name) + SEPARATOR
+
+
+def parse_policy(key: bytes) -> tuple[str, str]:
+    """Return name and namespace of a policy from its row key, "" without one. Raises CorruptRow."""
+    name, separator, namespace = key[len(POLICIES) :].partition(SEPARATOR)
+    if not key.startswith(POLICIES) or bool(separator) is not bool(namespace):
         raise CorruptRow(f"{key!r} is not the key of a policy")
-    return unescape(key[len(POLICIES) :])
+    return unescape(name), unescape(namespace)
 
 
 def typed_value_column(field: bytes, digest: str) -> bytes:

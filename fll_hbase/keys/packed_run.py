@@ -1,4 +1,4 @@
-"""Run ids in the keys of the run index: a UUID needs 23 bytes instead of 36, any other id is escaped.
+"""Run keys as the last segment of row keys, and packed: in the run index a UUID needs 23 bytes instead of 36.
 
 docs/row-keys.md specifies the format.
 """
@@ -10,11 +10,12 @@ import re
 from base64 import b64decode, b64encode
 
 from fll_hbase.keys.codec import escape, unescape
+from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow
 
 _UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MARK = b"+"
-"""Begins a packed UUID; `escape` never writes it."""
+"""Begins a packed UUID, and stands between a run id and its namespace; `escape` never writes it."""
 
 _DIGITS = 22
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -24,30 +25,44 @@ _ORDERED = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 _TO_ORDERED, _FROM_ORDERED = bytes.maketrans(_BASE64, _ORDERED), bytes.maketrans(_ORDERED, _BASE64)
 
 
-def pack_run(run: str) -> bytes:
+def run_segment(run: str, namespace: str = "") -> bytes:
+    """Return the last segment of the keys of a run, given by its `RunKey`."""
+    # The id first: the runs of one id in all namespaces are neighbours.
+    return escape(run) + _MARK + escape(namespace) if namespace else escape(run)
+
+
+def parse_run_segment(segment: bytes) -> RunKey:
+    """Invert `run_segment`. Raises CorruptRow for any other bytes."""
+    run, mark, namespace = segment.partition(_MARK)
+    if mark and not namespace:
+        raise CorruptRow(f"{segment!r} is not the run of a key")
+    return RunKey(unescape(run), unescape(namespace))
+
+
+def pack_run(run: str, namespace: str = "") -> bytes:
     """Return the last segment of a run index key: the id packed if it is a lower-case UUID, else escaped."""
-    return pack_escaped_run(escape(run))
+    return pack_escaped_run(run_segment(run, namespace))
 
 
 def pack_escaped_run(run: bytes) -> bytes:
-    """Return `pack_run` of a run id that is escaped already."""
+    """Return `pack_run` of a segment that `run_segment` returned."""
     if not _UUID.fullmatch(run):
         return run
     number = binascii.unhexlify(run.replace(b"-", b""))
     return _MARK + b64encode(number)[:_DIGITS].translate(_TO_ORDERED)
 
 
-def unpack_run(segment: bytes) -> str:
-    """Return the run id of a segment of `pack_run`. Raises CorruptRow for any other bytes."""
+def unpack_run(segment: bytes) -> RunKey:
+    """Return the run of a segment of `pack_run`. Raises CorruptRow for any other bytes."""
     if not segment.startswith(_MARK):
-        run = unescape(segment)
+        key = parse_run_segment(segment)
     else:
         try:
             digits = b64decode(segment[1:].translate(_FROM_ORDERED) + b"==", validate=True).hex()
         except binascii.Error as error:
             raise CorruptRow(f"{segment!r} is not a packed run id") from error
-        run = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        key = RunKey("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
     # Compared again: a UUID that is only escaped, and digits beyond 128 bits, are no keys of this index.
-    if pack_run(run) != segment:
+    if pack_run(*key) != segment:
         raise CorruptRow(f"{segment!r} is not the run id of a key")
-    return run
+    return key

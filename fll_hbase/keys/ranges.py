@@ -8,14 +8,17 @@ from itertools import pairwise
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, parse_inverted_start, unescape
 from fll_hbase.keys.layout import Range
+from fll_hbase.keys.packed_run import parse_run_segment
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime.errors import CorruptRow
 
 _START_DIGITS = 16
 _SALTED = len(layout.RUNS) + 3
-_PLAIN_RUN_ROW = re.compile(re.escape(layout.RUNS) + rb"[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
-"""The key of a run whose id needs no escapes."""
+_PLAIN = rb"[A-Za-z0-9._~\-/:@=,]+"
+_PLAIN_RUN_ROW = re.compile(rb"%b[0-9a-f]{2}\|%b(?:\+%b)?" % (re.escape(layout.RUNS), _PLAIN, _PLAIN))
+"""The key of a run whose id and namespace need no escapes."""
 
 
 def prefix_range(prefix: bytes) -> Range:
@@ -69,20 +72,20 @@ def restrict_window(direction: Direction, dataset: Dataset, window: Window, part
 
 
 def escaped_run_of(key: bytes) -> bytes:
-    """Return the run id in the key of a run row, still escaped. Raises CorruptRow for any other key."""
+    """Return the last segment of the key of a run row. Raises CorruptRow for any other key."""
     run = key[_SALTED:]
     # `run_of` unescapes and escapes the id of each row of a scan; most ids need neither.
     if not _PLAIN_RUN_ROW.fullmatch(key):
         run_of(key)
-    elif layout.salt(run) != key[len(layout.RUNS) : _SALTED - 1]:
+    elif layout.salt(run.partition(b"+")[0]) != key[len(layout.RUNS) : _SALTED - 1]:
         raise CorruptRow(f"{key!r} is not the key of a run row")
     return run
 
 
-def run_of(key: bytes) -> str:
-    """Return the run id in the key of a run row, unescaped. Raises CorruptRow for any other key."""
-    run = unescape(key.split(SEPARATOR, 2)[-1])
-    if layout.run_row(run) != key:
+def run_of(key: bytes) -> RunKey:
+    """Return the run of the key of a run row. Raises CorruptRow for any other key."""
+    run = parse_run_segment(key.split(SEPARATOR, 2)[-1])
+    if layout.run_row(*run) != key:
         raise CorruptRow(f"{key!r} is not the key of a run row")
     return run
 

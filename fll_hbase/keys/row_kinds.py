@@ -84,7 +84,9 @@ _BY_ROW = {
         ),
         (layout.OPERATION, *layout.GRAPHS),
     ),
-    layout.RUNS: KnownColumns(prefixes=(layout.DOCUMENT, layout.EVENT, layout.COMMIT)),
+    layout.RUNS: KnownColumns(
+        frozenset({layout.MOVED}), prefixes=(layout.DOCUMENT, layout.EVENT, layout.COMMIT)
+    ),
     **dict.fromkeys(layout.REFERENCES, _REFERENCE),
     layout.WAYS: KnownColumns(frozenset({calendars.WAY}), (layout.HORIZON,)),
     layout.CALENDARS: KnownColumns(prefixes=calendars.DAY_COLUMNS),
@@ -99,7 +101,9 @@ _BY_ROW = {
     layout.TAG_INDEX: KnownColumns(frozenset({layout.TAGGED})),
     layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
     layout.ACCESS: KnownColumns(frozenset({access_rows.TOKEN, access_rows.REVOKED}), (access_rows.GRANT,)),
-    layout.PROPERTIES: KnownColumns(frozenset({calendars.MARK_COLUMN}), (retention.REQUEST,)),
+    layout.PROPERTIES: KnownColumns(
+        frozenset({calendars.MARK_COLUMN, calendars.RUN_KEYS_COLUMN}), (retention.REQUEST,)
+    ),
 }
 
 

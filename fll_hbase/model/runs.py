@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
@@ -24,6 +25,25 @@ class State(Enum):
         return self in (State.FAIL, State.ABORT)
 
 
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII)
+
+
+class RunKey(NamedTuple):
+    """Identifies a stored run: its id, and the namespace in which it is unique, "" for all namespaces.
+
+    All namespaces share UUIDs, by which events are merged whatever job they name, and the ids of runs that an
+    earlier release recorded, until a repair of the store moves these runs.
+    """
+
+    run: str
+    namespace: str = ""
+
+
+def run_key(run: str, namespace: str) -> RunKey:
+    """Return the key under which a run of a program in `namespace` is recorded."""
+    return RunKey(run) if _UUID.fullmatch(run) else RunKey(run, namespace)
+
+
 class ProgramId(NamedTuple):
     """The identity of a program over all of its runs and versions."""
 
@@ -37,7 +57,7 @@ class ProgramId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """One run of a program; `run` is unique across namespaces, `start_ms` counts from 1970.
+    """One run of a program; `run` is its id, see `RunKey`, and `start_ms` counts from 1970.
 
     `details` is JSON as `encode_details` writes it: facts of the run that are not part of its lineage.
     """

@@ -54,6 +54,11 @@ class AgePolicy:
     description: str
     at_ms: int
 
+    @property
+    def namespace(self) -> str:
+        """The namespace in which the name is unique: that of the field; "" for policies on tags."""
+        return self.field.dataset.namespace if self.field else ""
+
 
 def parse_max_age(text: str) -> MaxAge:
     """Return an age of at least one second. Raises ValueError for any other text."""

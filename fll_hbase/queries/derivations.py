@@ -106,7 +106,7 @@ def derivation_path(derivation: Derivation) -> Path:
     shown = (item for item in derivation.operations if not is_hidden_operation(item.name))
     return Path(
         operations=tuple(map(_step, shown)),
-        runs=derivation.runs,
+        runs=tuple(key.run for key in derivation.runs),
         run_count=derivation.run_count,
         first_start=derivation.first_start_ms,
         last_start=derivation.last_start_ms,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from fll_hbase.queries.names import RUN_NAMESPACE
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, FieldQuery, WindowedWithFailed
 from fll_hbase.queries.tables import CSV, TableShape, member_rows
@@ -21,6 +22,8 @@ class Stretch(Body, frozen=True, kw_only=True):
     checksum: Annotated[str, Meta(description="Of the content of the newest run")]
     first_run: str
     last_run: str
+    first_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
+    last_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
     first_start: int
     last_start: int
     runs: Annotated[int, Meta(description="Runs that wrote the field")]
@@ -104,8 +107,10 @@ def stretch(item: results.Stretch) -> Stretch:
     """Return a stretch of the store as one of an answer."""
     return Stretch(
         checksum=item.checksum,
-        first_run=item.first_run,
-        last_run=item.last_run,
+        first_run=item.first_run.run,
+        last_run=item.last_run.run,
+        first_run_namespace=item.first_run.namespace or None,
+        last_run_namespace=item.last_run.namespace or None,
         first_start=item.first_start_ms,
         last_start=item.last_start_ms,
         runs=item.runs,

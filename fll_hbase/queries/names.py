@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+import msgspec
+
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.queries import name_json
 from fll_hbase.queries.query import Body, Required
@@ -24,6 +26,9 @@ class DatasetName(Body, frozen=True, kw_only=True, gc=False):
 
     def __str__(self) -> str:
         return f"hidden {self.hidden}" if self.hidden else f"{self.namespace}/{self.name}"
+
+
+RUN_NAMESPACE = msgspec.Meta(description="Where the id of the run is unique; left out for UUIDs")
 
 
 class FieldName(DatasetName, frozen=True, kw_only=True, gc=False):

@@ -18,10 +18,10 @@ from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.field_relations import dataset_relations
-from fll_hbase.model.masking import HIDDEN, is_hidden, is_hidden_operation
+from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE, is_hidden, is_hidden_operation
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
-from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.runs import ProgramRun, RunKey, run_key
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTED_RUN, EXPORTER, PARENT_RUN, ROOT_RUN
@@ -59,22 +59,36 @@ def unchanged_ids(facts: Sequence[EventRunFacts]) -> Json:
     """Return the run ids of the exported `parent` facet that are no UUIDs, which it has in another form."""
     latest = next((item for item in reversed(facts) if item.parent), EventRunFacts())
     ids = {PARENT_RUN: latest.parent, ROOT_RUN: latest.root}
-    return {name: item[2] for name, item in ids.items() if item and run_id(item[2]) != item[2]}
+    return {name: item[2] for name, item in ids.items() if item and _run_id_of(item) != item[2]}
 
 
 def _job_run(reference: tuple[str, str, str]) -> Json:
     """Return a triple of namespace, job and run id as an object with `run` and `job`."""
-    namespace, name, run = reference
-    return {"run": {"runId": run_id(run)}, "job": {"namespace": namespace, "name": name}}
+    namespace, name, _ = reference
+    return {"run": {"runId": _run_id_of(reference)}, "job": {"namespace": namespace, "name": name}}
 
 
-def run_id(run: str) -> str:
-    """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from it."""
-    # UUID() also accepts braces, `urn:uuid:` and text without hyphens, which a schema validator refuses.
-    try:
-        return run if str(uuid.UUID(run)) == run.lower() else str(uuid.uuid5(_RUN_NAMESPACE, run))
-    except ValueError:
-        return str(uuid.uuid5(_RUN_NAMESPACE, run))
+def _run_id_of(reference: tuple[str, str, str]) -> str:
+    """Return the `run_id` of a triple of namespace, job and run id."""
+    namespace, _, run = reference
+    return run_id(run_key(run, namespace))
+
+
+def run_id(run: RunKey) -> str:
+    """Return the id of a run if it is a UUID, as OpenLineage requires, else a UUID derived from its key."""
+    if not run.namespace and run == run_key(run.run, "-"):
+        return run.run
+    # An id is unique per namespace: with it alone, runs of two programs would be one for a receiver.
+    namespace = uuid.uuid5(_RUN_NAMESPACE, run.namespace) if run.namespace else _RUN_NAMESPACE
+    return str(uuid.uuid5(namespace, run.run))
+
+
+def _exported_id(details: RunDetails) -> str:
+    """Return the run id of the event of a run; for a hidden program one made of what is shown of the run."""
+    checksum, run, key = details.committed
+    if run.namespace != HIDDEN_NAMESPACE:
+        return run_id(key)
+    return run_id(RunKey(f"hidden {run.start_ms} {checksum}"))
 
 
 def event_time(start_ms: int) -> str:
@@ -114,7 +128,7 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
         "eventTime": event_time(run.start_ms),
         "producer": EXPORTER,
         "schemaURL": EVENT_SCHEMA,
-        "run": {"runId": run_id(run.run), "facets": dict(_run_facets(details, parts))},
+        "run": {"runId": _exported_id(details), "facets": dict(_run_facets(details, parts))},
         "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(details))},
         "inputs": parts.inputs,
         "outputs": parts.outputs,

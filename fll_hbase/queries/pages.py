@@ -15,6 +15,7 @@ from fll_hbase.keys import layout
 from fll_hbase.queries.parameters import About
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import HIDDEN_AFTER
 
 INVALID = "invalid cursor; omit it to start at the first page"
 
@@ -59,7 +60,11 @@ def decode_runs_cursor(
     (tail,) = decode_cursor(text, 1)
     try:
         # Text of a client: a tail that no key can have is an error, not an arbitrary page.
-        parse_tail(tail.encode())
+        position, mark, skipped = tail.encode().partition(HIDDEN_AFTER)
+        if position or not mark:
+            parse_tail(position)
+        if mark and not (skipped.isdigit() and len(skipped) <= SKIP_DIGITS_MAX):
+            raise invalid_cursor()
     except (CorruptRow, UnicodeEncodeError) as error:
         raise invalid_cursor() from error
     return tail.encode()

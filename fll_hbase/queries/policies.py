@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.queries import name_json
 from fll_hbase.queries.pages import Paged, first_page
+from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, Changeable, Fault, Query, Required
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.tags import TIME_HELP
@@ -27,6 +28,9 @@ _Age: TypeAlias = Annotated[
     str,
     msgspec.Meta(description="A whole number and a unit, s m h d w", pattern="^[0-9]{1,9}[smhdw]$"),
 ]
+
+
+NAMESPACE_HELP = "Namespace of the field of the policy, `*` for one on a tag; needed where a name has several"
 
 
 class PolicyField(Body, frozen=True, kw_only=True):
@@ -90,16 +94,18 @@ def _rows(body: Json) -> list[Row]:
 
 @dataclass(frozen=True)
 class PolicyByName(Changeable[Policy]):
-    """Return a policy. 404 if there is none of that name."""
+    """Return a policy. 404 if there is none of that name, 409 if there are several."""
 
     path: ClassVar[str] = "/v3/policies/{policy}"
     result: ClassVar[str] = "OK"
+    statuses: ClassVar[tuple[int, ...]] = (400, 404, 409, 503)
 
     policy: str
+    namespace: Annotated[str, About(NAMESPACE_HELP, minimum=1)] = field(default="", kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Policy]:
-        """Return the policy. Raises NotFound."""
-        return Answer(policy_body(store.policies.get(self.policy)))
+        """Return the policy. Raises NotFound and AmbiguousName."""
+        return Answer(policy_body(store.policies.get(self.policy, self.namespace)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
         """Put the policy that the body describes. Raises UnreadableDocument, NotFound."""
@@ -108,8 +114,8 @@ class PolicyByName(Changeable[Policy]):
         return policy_body(stored, body.warnings), is_new
 
     def remove(self, store: LineageStore) -> None:
-        """Remove the policy. Raises NotFound."""
-        store.policies.remove(self.policy)
+        """Remove the policy. Raises NotFound and AmbiguousName."""
+        store.policies.remove(self.policy, self.namespace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +129,7 @@ class Policies(Paged, Query[PoliciesAnswer]):
     """
 
     path: ClassVar[str] = "/v3/policies"
-    result: ClassVar[str] = "By code point"
+    result: ClassVar[str] = "By name and namespace"
     statuses: ClassVar[tuple[int, ...]] = (400, 503)
     items: ClassVar[str] = "policies"
     table: ClassVar[TableShape] = TableShape(
@@ -132,7 +138,7 @@ class Policies(Paged, Query[PoliciesAnswer]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[PoliciesAnswer]:
         """Return a page of policies."""
-        [start_after] = self.start_after(1)
-        stored = store.policies.policies(start_after=start_after)
-        page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.name,))
+        name, namespace = self.start_after(2)
+        stored = store.policies.policies(start_after=(name, namespace))
+        page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.name, entry.namespace))
         return Answer(PoliciesAnswer(policies=tuple(map(policy_body, page))), cursor=cursor)

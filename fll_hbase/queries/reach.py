@@ -13,7 +13,14 @@ import msgspec
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json, reach_formats
-from fll_hbase.queries.names import DatasetName, FieldName, Influence, dataset_name, field_name
+from fll_hbase.queries.names import (
+    RUN_NAMESPACE,
+    DatasetName,
+    FieldName,
+    Influence,
+    dataset_name,
+    field_name,
+)
 from fll_hbase.queries.parameters import About, AnyDirection, FlowDirection
 from fll_hbase.queries.query import (
     INDIRECT_HELP,
@@ -69,6 +76,7 @@ class ReachEdge(Body, frozen=True, kw_only=True, gc=False):
     first_start: int | None = None
     last_start: int | None = None
     last_run: str | None = None
+    last_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
     failed: bool = False
     direction: FlowDirection | None = None
 
@@ -264,7 +272,8 @@ def span_members(span: results.RunSpan | None) -> dict[str, Any]:
         "runs": span.runs,
         "first_start": span.first_start_ms,
         "last_start": span.last_start_ms,
-        "last_run": span.last_run,
+        "last_run": span.last_run.run,
+        "last_run_namespace": span.last_run.namespace or None,
         "failed": span.failed == span.runs,
     }
 

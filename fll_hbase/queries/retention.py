@@ -14,7 +14,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.names import FieldName, ProgramName
 from fll_hbase.queries.parameters import About, Time
-from fll_hbase.queries.policies import Policy, policy_body
+from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowedWithFailed
 from fll_hbase.queries.reports import retention_page
 from fll_hbase.queries.reports.html_report import HTML
@@ -103,7 +103,7 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
 
     The runs are those of the window that started before now minus `maxAge`. `indirect=true` follows indirect
     dependencies, too. By `Accept` the answer is JSON, `text/csv`, a line for each field and program, or
-    `text/html`, a page to print. 404 if there is no policy of that name.
+    `text/html`, a page to print. 404 if there is no policy of that name, 409 if there are several.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
     'PII'
@@ -115,20 +115,22 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
 
     path: ClassVar[str] = "/v3/reports/retention"
     result: ClassVar[str] = "By namespace, dataset and field"
+    statuses: ClassVar[tuple[int, ...]] = (400, 404, 409, 503)
     table: ClassVar[TableShape] = _TABLE
     formats: ClassVar[Mapping[str, Callable[..., str]]] = {CSV: _TABLE.to_csv, HTML: retention_page.to_html}
     limits_in_headers: ClassVar[bool] = True
 
     policy: Annotated[str, About("Name of the policy", minimum=1)]
+    namespace: Annotated[str, About(NAMESPACE_HELP, minimum=1)] = dataclasses.field(default="", kw_only=True)
     start: Annotated[
         Time, About("A time as for `end`; default 0, for old data is what the report is about")
     ] = dataclasses.field(default="0", kw_only=True)
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
-        """Return the report. Raises NotFound for an unknown policy."""
+        """Return the report. Raises NotFound for an unknown policy, and AmbiguousName."""
         query = expired_query(
-            store.policies.get(self.policy),
+            store.policies.get(self.policy, self.namespace),
             window=self.window(now_ms),
             now_ms=now_ms,
             indirect=self.indirect,

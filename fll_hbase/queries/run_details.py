@@ -15,6 +15,7 @@ from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.runs import RunHead, head_members, run_facts
 from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.content_cache import Content
 
 
 class JobReference(Body, frozen=True, kw_only=True):
@@ -75,6 +76,8 @@ _MEMBERS = {item.encode_name: item for item in msgspec.structs.fields(RunDetails
 class Run(Query[RunDetails]):
     """Return everything that is recorded of one run: its datasets, its operations and where they are from.
 
+    409 if programs of several namespaces have a run of this id.
+
     >>> newest = client.runs("bank", "RiskScores", limit=1).body.runs[0]
     >>> client.run(newest.run).body.program
     'report'
@@ -82,25 +85,50 @@ class Run(Query[RunDetails]):
 
     path: ClassVar[str] = "/v3/runs/{run}"
     result: ClassVar[str] = "Includes the run's OpenLineage events, if any"
+    statuses: ClassVar[tuple[int, ...]] = (400, 404, 409, 503)
 
     run: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
-        """Return the run. Raises NotFound for one that was never recorded."""
-        details, content = store.run_with_content(self.run)
-        members = {
-            **_document_facts(details.committed.run),
-            **_event_facts(details),
-            **head_members(details.committed.run, now_ms=now_ms),
-        }
-        return Answer(
-            RunDetails(
-                checksum=details.committed.checksum,
-                datasets=datasets_of(content.operations),
-                operations=recorded_operations(content.operations),
-                **members,
-            )
+        """Return the run. Raises NotFound for one that was never recorded, and AmbiguousName."""
+        return _answer(*store.run_with_content(self.run), now_ms=now_ms)
+
+
+@dataclass(frozen=True)
+class RunOfNamespace(Query[RunDetails]):
+    """Return everything that is recorded of one run of a program of a namespace.
+
+    >>> newest = client.runs("bank", "RiskScores", limit=1).body.runs[0]
+    >>> client.namespace_run(newest.namespace, newest.run).body.program
+    'report'
+    """
+
+    path: ClassVar[str] = "/v3/namespaces/{namespace}/runs/{run}"
+    result: ClassVar[str] = Run.result
+
+    namespace: str
+    run: str
+
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
+        """Return the run. Raises NotFound if no program of the namespace has a run of this id."""
+        return _answer(*store.run_with_content(self.run, self.namespace), now_ms=now_ms)
+
+
+def _answer(details: results.RunDetails, content: Content, *, now_ms: int) -> Answer[RunDetails]:
+    """Return a run with its content as an answer."""
+    members = {
+        **_document_facts(details.committed.run),
+        **_event_facts(details),
+        **head_members(details.committed.run, now_ms=now_ms),
+    }
+    return Answer(
+        RunDetails(
+            checksum=details.committed.checksum,
+            datasets=datasets_of(content.operations),
+            operations=recorded_operations(content.operations),
+            **members,
         )
+    )
 
 
 def _document_facts(run: ProgramRun) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class FieldOperation:
 class Run:
     """One run of a program.
 
-    `run` is unique across namespaces, by default a new UUID; `start_ms` is in milliseconds since 1970, by
+    `run` is unique in the namespace, by default a new UUID; `start_ms` is in milliseconds since 1970, by
     default now; `namespace` is the program's, by default that of the recorder. Create it once, where the
     program starts, and record `run.with_state(...)`, which is the same run, when it ends.
     """

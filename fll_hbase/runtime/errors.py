@@ -195,6 +195,12 @@ class RunIdConflict(LineageError):
     slug, title, status = "run-of-another-program", "Run of another program", HTTPStatus.CONFLICT
 
 
+class AmbiguousName(LineageError):
+    """Several namespaces have a run or policy of this name: name the namespace, too."""
+
+    slug, title, status = "several-of-this-name", "Several of this name", HTTPStatus.CONFLICT
+
+
 class StoreUnavailable(LineageError):
     """The store does not answer or is busy: the outcome of a write is unknown, and a retry is safe."""
 
@@ -276,6 +282,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         NotFound,
         ChecksumConflict,
         RunIdConflict,
+        AmbiguousName,
         TooLarge,
         BatchStopped,
         StoreUnavailable,

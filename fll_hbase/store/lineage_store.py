@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import RecordedRun, RunKey, run_key
 from fll_hbase.model.window import Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
-from fll_hbase.runtime.errors import LineageError, NotFound, RunIdConflict
+from fll_hbase.runtime.errors import AmbiguousName, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.access import AccessStore
 from fll_hbase.store.components import StoreComponents, build_components
 from fll_hbase.store.policies import PolicyStore
@@ -50,6 +51,9 @@ from fll_hbase.tables.observed import counted
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+RUNS_OF_ID_MAX = 100
+"""Namespaces in which runs of one id are looked for."""
 
 _FirstReader: TypeAlias = Callable[[Sequence[WindowQuery]], Sequence[Mapping[Dataset, Collection[Any]]]]
 
@@ -133,10 +137,10 @@ class LineageStore:
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
         """Return for each run its conflict of run ids if it were recorded, else None; see `run_owner`."""
-        return run_owner.find_conflicts(self._table, runs)
+        return run_owner.find_conflicts(self._table, self.components.events, runs)
 
-    def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
-        """Write ways, days, references and commit records of run ids again, computed from their run rows.
+    def recommit(self, runs: Sequence[RunKey]) -> dict[RunKey, LineageError]:
+        """Write ways, days, references and commit records of runs again, computed from their run rows.
 
         Returns the error of each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
@@ -188,17 +192,39 @@ class LineageStore:
         return self._horizons.retained_from_ms(dataset, window)
 
     @counted
-    def run(self, run: str) -> RunDetails:
-        """Return the committed state of one run by its id. Raises NotFound."""
-        details = self.components.events.find_run(run)
-        if details is None:
+    def run(self, run: str, namespace: str = "") -> RunDetails:
+        """Return the committed state of one run by its id, of a program of `namespace` unless "".
+
+        Raises NotFound, and AmbiguousName if programs of several namespaces have a run of this id.
+        """
+        events = self.components.events
+        found = {
+            details.committed.run.namespace: details
+            for key in self._keys_of(run, namespace)
+            if (details := events.find_run(key)) and namespace in ("", details.committed.run.namespace)
+        }
+        if not found:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
-        return details
+        if len(found) > 1:
+            names = ", ".join(map(repr, sorted(found)))
+            raise AmbiguousName(f"runs {run!r} exist in the namespaces {names}: give the namespace, too")
+        return next(iter(found.values()))
+
+    def _keys_of(self, run: str, namespace: str) -> list[RunKey]:
+        """Return where a run of this id may be stored: in a namespace, or in RUNS_OF_ID_MAX of all for ""."""
+        if namespace:
+            return sorted({RunKey(run), run_key(run, namespace)})
+        former = RunKey(run)
+        if run_key(run, "-") == former:
+            return [former]
+        rows = self._table.scan(*layout.run_rows_of_id(run), columns=(layout.LIGHT,))
+        keys = (ranges.run_of(key) for key, _ in rows)
+        return [former, *islice(filter(self.components.events.may_show, keys), RUNS_OF_ID_MAX)]
 
     @retry_on_missing_content
-    def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
-        """Return the committed state of one run by its id, and its content. Raises NotFound."""
-        details = self.run(run)
+    def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:
+        """Return the committed state of one run, and its content; see `run`."""
+        details = self.run(run, namespace)
         return details, self._contents.content(details.committed.checksum)
 
     def content(self, checksum: str) -> Content:
@@ -214,8 +240,8 @@ class LineageStore:
 
         A run that was purged since the page was read is left out.
         """
-        details = self.components.events.run_details([listed.run.run for listed in page.runs])
-        present = [details[listed.run.run] for listed in page.runs if listed.run.run in details]
+        details = self.components.events.run_details(page.keys)
+        present = [details[key] for key in page.keys if key in details]
         contents = self._contents.contents(run.committed.checksum for run in present)
         return [(run, contents[run.committed.checksum]) for run in present]
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 
 import msgspec
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import AgePolicy, parse_max_age
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
-from fll_hbase.runtime.errors import CorruptRow, NotFound, in_row
+from fll_hbase.runtime.errors import AmbiguousName, CorruptRow, NotFound, in_row
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.name_listing import LastNames, list_names
 from fll_hbase.store.rows.run_rows import checked_put
 from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Table
 
-BATCH_POLICIES = 100
-"""Policies that are read in one call."""
+ALL = "*"
+"""What stands for the namespace of a policy on a tag: it applies to fields of all namespaces."""
 
 
 class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "max_age": "maxAge"}):
@@ -35,7 +33,7 @@ class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "
 
 
 class PolicyStore:
-    """Policies by name; retention of runs leaves them alone. Threads and processes may share the table.
+    """Policies by name and namespace; retention of runs leaves them alone. Threads may share one.
 
     Of two writers of one policy the later one counts. Methods raise StoreUnavailable and CorruptRow.
     """
@@ -52,51 +50,78 @@ class PolicyStore:
         """
         if policy.field is not None:
             self._catalogue.require_field(policy.field)
-        stored = self._read(policy.name)
+        rows = self._rows(policy.name)
+        stored = _current(rows).get(policy.namespace)
         at_ms = self._clock()
         if stored is not None and replace(policy, at_ms=stored.at_ms) == stored:
             at_ms = stored.at_ms
         current = replace(policy, at_ms=at_ms)
-        self._table.write([[_put(current)]])
+        former = rows.get("")
+        batches = [[_put(current)]]
+        if former is not None and former.namespace and policy.namespace in ("", former.namespace):
+            # One on a field that an earlier release put where those on tags are.
+            if policy.namespace:
+                batches.append([Put(layout.policy_row(policy.name), layout.POLICY, REMOVED)])
+            elif former.namespace not in rows:
+                batches.insert(0, [_put(former)])
+        self._table.write(batches)
         return current, stored is None
 
-    def remove(self, name: str) -> None:
-        """Remove a policy by its name, durably. Raises NotFound."""
-        self.get(name)
-        self._table.write([[Put(layout.policy_row(name), layout.POLICY, REMOVED)]])
+    def remove(self, name: str, namespace: str = "") -> None:
+        """Remove a policy by its name, durably; see `get`."""
+        policy = self.get(name, namespace)
+        rows = [key for key, item in self._rows(name).items() if item.namespace == policy.namespace]
+        self._table.write([[Put(layout.policy_row(name, key), layout.POLICY, REMOVED) for key in rows]])
 
-    def get(self, name: str) -> AgePolicy:
-        """Return a policy by its name. Raises NotFound."""
-        policy = self._read(name)
-        if policy is None:
+    def get(self, name: str, namespace: str = "") -> AgePolicy:
+        """Return a policy by its name: on a field of `namespace`, with ALL on a tag, with "" any.
+
+        Raises NotFound, and AmbiguousName if there are policies of this name on fields of several namespaces.
+        """
+        found = _current(self._rows(name))
+        if namespace:
+            wanted = "" if namespace == ALL else namespace
+            found = {wanted: found[wanted]} if wanted in found else {}
+        if not found:
             raise NotFound(f"policy {name!r} not found; `fll policy list` or GET /v3/policies lists all")
-        return policy
+        if len(found) > 1:
+            names = ", ".join(repr(item or ALL) for item in sorted(found))
+            raise AmbiguousName(f"policies {name!r} exist in the namespaces {names}: give the namespace, too")
+        return next(iter(found.values()))
 
-    def policies(self, *, start_after: str = "") -> Iterator[AgePolicy]:
-        """Yield all policies, sorted by name, whose name is greater than `start_after`; no damaged ones."""
-        rows = LastNames(self._table, layout.POLICIES, column=layout.POLICY)
-        names = list_names(rows, start_after=start_after.encode())
-        while batch := list(islice(names, BATCH_POLICIES)):
-            keys = [layout.policy_row(name) for name in batch]
-            stored = self._table.rows(keys, columns=(layout.POLICY,))
-            for key in (key for key in keys if key in stored):
-                policy = None
-                with damage.leaving_out():
-                    policy = decode_policy(key, stored[key][layout.POLICY].value)
-                if policy is not None:
+    def policies(self, *, start_after: tuple[str, str] = ("", "")) -> Iterator[AgePolicy]:
+        """Yield the policies after `start_after`, sorted by name and namespace, without damaged ones."""
+        by_name: dict[str, dict[str, AgePolicy]] = {}
+        for key, row in self._table.scan(*ranges.prefix_range(layout.POLICIES), columns=(layout.POLICY,)):
+            policy = None
+            with damage.leaving_out():
+                policy = decode_policy(key, row[layout.POLICY].value)
+            if policy is not None:
+                by_name.setdefault(policy.name, {})[layout.parse_policy(key)[1]] = policy
+        for name, rows in sorted(by_name.items()):
+            for namespace, policy in sorted(_current(rows).items()):
+                if (name, namespace) > start_after:
                     yield policy
 
-    def _read(self, name: str) -> AgePolicy | None:
-        """Return a policy by name; None if it is missing or removed."""
-        key = layout.policy_row(name)
-        row = self._table.rows([key], columns=(layout.POLICY,)).get(key)
-        return decode_policy(key, row[layout.POLICY].value) if row else None
+    def _rows(self, name: str) -> dict[str, AgePolicy]:
+        """Return the policies of a name by the namespace in their keys, without removed ones."""
+        bare, prefix = layout.policy_row(name), layout.policies_of_name(name)
+        columns = (layout.POLICY,)
+        rows = {**self._table.rows([bare], columns=columns)}
+        rows.update(self._table.scan(*ranges.prefix_range(prefix), columns=columns))
+        policies = {key: decode_policy(key, row[layout.POLICY].value) for key, row in rows.items()}
+        return {layout.parse_policy(key)[1]: item for key, item in policies.items() if item is not None}
+
+
+def _current(rows: Mapping[str, AgePolicy]) -> dict[str, AgePolicy]:
+    """Return policies of one name by namespace; one of an earlier release counts unless it was put again."""
+    return {policy.namespace: policy for _, policy in sorted(rows.items())}
 
 
 def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
     """Return the policy in a row, given its value; None for a removed one. Raises CorruptRow."""
     with in_row(key):
-        name = layout.parse_policy(key)
+        name, _ = layout.parse_policy(key)
         if value == REMOVED:
             return None
         try:
@@ -114,4 +139,5 @@ def _put(policy: AgePolicy) -> Put:
     names = (field.dataset.namespace, field.dataset.name, field.name) if field else None
     stored = _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)
     value = msgspec.json.encode(stored)
-    return checked_put(layout.policy_row(policy.name), layout.POLICY, value, f"policy {policy.name!r}")
+    key = layout.policy_row(policy.name, policy.namespace)
+    return checked_put(key, layout.POLICY, value, f"policy {policy.name!r}")

@@ -12,7 +12,7 @@ from fll_hbase.model.derivation_parts import DerivationParts
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
-from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.rows.run_rows import CommittedRun
@@ -52,13 +52,13 @@ class FieldLineageResult:
 
 
 class RunSpan(NamedTuple):
-    """A number of runs, how many of them failed, their first and last start, and the id of the last one."""
+    """A number of runs, how many of them failed, their first and last start, and the last one."""
 
     runs: int
     failed: int
     first_start_ms: int
     last_start_ms: int
-    last_run: str
+    last_run: RunKey
 
     def union(self, other: RunSpan | None) -> RunSpan:
         """Return the span of the runs of both, which are different runs; itself for None."""
@@ -127,13 +127,13 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One distinct derivation of a field, with the runs that used it: how many, and a page of their ids.
+    """One distinct derivation of a field, with the runs that used it: how many, and a page of them.
 
     Starts are those of the first and the last run.
     """
 
     operations: tuple[Operation, ...]
-    runs: tuple[str, ...]
+    runs: tuple[RunKey, ...]
     run_count: int
     first_start_ms: int
     last_start_ms: int
@@ -160,8 +160,8 @@ class Stretch:
     """
 
     checksum: str
-    first_run: str
-    last_run: str
+    first_run: RunKey
+    last_run: RunKey
     first_start_ms: int
     last_start_ms: int
     runs: int
@@ -220,14 +220,19 @@ class ListedRun:
     directions: frozenset[Direction]
 
 
+HIDDEN_AFTER = b"|#"
+"""In a `start_after` of a view: between a position and the number of hidden runs that follow it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Runs newest first; `next_after` is the `start_after` of the next page, empty on the last one.
+    """Runs newest first, and their keys; `next_after` is the `start_after` of the next page, if there is one.
 
     `truncated_by` has the limits that left other runs out of this page and of all further ones.
     """
 
     runs: tuple[ListedRun, ...]
+    keys: tuple[RunKey, ...]
     next_after: bytes
     truncated_by: tuple[str, ...] = ()
 

@@ -69,6 +69,21 @@ class World:
         """Return a name that only this world has."""
         return f"Q{9 - number}{kind}X" if self._reverse else f"secret{number}{kind}"
 
+    def borrowed(self, used: str, own: str) -> str:
+        """Return a hidden name: in one world one that something open may have, too, in the other its own."""
+        return own if self._reverse else used
+
+    def run(self, spec: Spec, number: int) -> str:
+        """Return the id of a run of a document."""
+        if not spec.program.hidden:
+            return f"run-{number}"
+        return self.borrowed(f"run-{(number + 1) % 5}", self.secret("run", number))
+
+    def uuid(self, spec: Spec, number: int) -> str:
+        """Return the id of a run of events."""
+        head = self.borrowed("0" * 8, "f" * 8) if spec.program.hidden else "0" * 8
+        return f"{head}-0000-4000-8000-{number:012d}"
+
     def namespace(self, name: Name) -> str:
         """Return the namespace of a dataset or program."""
         if name.hidden:
@@ -149,7 +164,7 @@ def _document(world: World, number: int, spec: Spec) -> tuple[str, Json]:
             "application": _program(world, spec),
             "type": "spark",
             "program": _program(world, spec),
-            "run": f"run-{number}",
+            "run": world.run(spec, number),
             "startTime": START_MS + spec.day * DAY_MS + number,
             "state": spec.state,
         },
@@ -216,7 +231,7 @@ def _event(world: World, number: int, spec: Spec) -> tuple[str, Json]:
         "producer": "https://example.org",
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
         "run": {
-            "runId": f"00000000-0000-4000-8000-{number:012d}",
+            "runId": world.uuid(spec, number),
             "facets": {
                 "parent": _facet(
                     "1-0-1/ParentRunFacet",

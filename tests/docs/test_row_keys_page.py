@@ -19,6 +19,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from tests.docs import row_keys as page
+from tests.support.run_keys import committed_run
 
 TOKEN = b"9f86d081884c7d65"
 """The token of the page, which is random otherwise."""
@@ -30,11 +31,11 @@ def _key(*pieces: bytes) -> tuple[bytes, ...]:
 
 MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "data_row": lambda checksum: _key(layout.content_row(checksum)),
-    "run_row": lambda run: _key(layout.run_row(run)),
-    "reference": lambda way, ns, name, start, run: _key(
-        layout.reference_prefix(Direction(way), Dataset(ns, name)), layout.reference_tail(start, run)
+    "run_row": lambda *run: _key(layout.run_row(*run)),
+    "reference": lambda way, ns, name, start, *run: _key(
+        layout.reference_prefix(Direction(way), Dataset(ns, name)), layout.reference_tail(start, *run)
     ),
-    "reference_tail": lambda start, run: _key(layout.reference_tail(start, run)),
+    "reference_tail": lambda start, *run: _key(layout.reference_tail(start, *run)),
     "way_row": lambda way, ns, name, start, checksum: _key(
         calendars.ways_prefix(Direction(way), Dataset(ns, name)),
         calendars.way_tail(calendars.period_of(day_of(start)), checksum),
@@ -53,8 +54,8 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "request_column": lambda before_ms, *names: _key(
         retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before_ms))
     ),
-    "run_index_row": lambda ns, start, run: _key(
-        layout.run_index_prefix(ns), layout.run_index_tail(start, run)
+    "run_index_row": lambda ns, start, *run: _key(
+        layout.run_index_prefix(ns), layout.run_index_tail(start, *run)
     ),
     "run_index_column": lambda program: _key(layout.run_index_column(program)),
     "end_point_row": lambda ns, name: _key(layout.dataset_row(Dataset(ns, name))),
@@ -79,7 +80,7 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
         layout.tag_index_row(tag, DatasetField(Dataset(ns, name), field))
     ),
     "fields_of_tag": lambda *names: _key(layout.tag_index_prefix(*names)),
-    "policy_row": lambda name: _key(layout.policy_row(name)),
+    "policy_row": lambda *names: _key(layout.policy_row(*names)),
     "token_row": lambda token: _key(access_rows.token_row(token)),
     "grants_row": lambda kind, name: _key(access_rows.grants_row(Subject(SubjectKind(kind), name))),
     "grant_column": lambda role, pattern: _key(access_rows.grant_column(Grant(Role(role), pattern))),
@@ -139,10 +140,10 @@ def test_the_worked_example_is_what_recording_puts() -> None:
         ]
     )
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
-    committed = run_rows.CommittedRun(info.checksum, run)
+    committed = committed_run(info.checksum, run)
     content = content_rows.encode_content(info)
     day = calendar_rows.day_of_run(committed)
-    key, value = layout.run_row(run.run), run_rows.encode_run(committed)
+    key, value = layout.run_row(run.run, run.namespace), run_rows.encode_run(committed)
     puts = [
         *content.catalogue,
         *content.data,
@@ -160,7 +161,7 @@ def test_the_seal_of_the_page_is_what_sealing_puts() -> None:
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
     failed = replace(run, run="0b70", start_ms=run.start_ms + 5_000, state=State.FAIL)
     day = ContentDay("79655ecae1889b9a7c9d61af2fd3489b", day_of(run.start_ms))
-    runs = [run_rows.CommittedRun(day.checksum, listed) for listed in (run, failed)]
+    runs = [committed_run(day.checksum, listed) for listed in (run, failed)]
     (put,) = calendar_rows.seal_puts(day, TOKEN, runs)
     assert page.seal() == put.value
 

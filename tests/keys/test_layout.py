@@ -134,9 +134,16 @@ def test_bounds_without_an_end_point_are_those_of_the_window(window: Window) -> 
     assert layout.window_range(Direction.BACKWARD, END_POINT, window) == (prefix + start, prefix + stop)
 
 
-@given(starts, names)
-def test_the_tail_of_a_reference_reads_back(start_ms: int, run: str) -> None:
-    assert layout.parse_reference_tail(layout.reference_tail(start_ms, run)) == (start_ms, run)
+@given(starts, names, names | st.just(""))
+def test_the_tail_of_a_reference_reads_back(start_ms: int, run: str, namespace: str) -> None:
+    tail = layout.reference_tail(start_ms, run, namespace)
+    assert layout.parse_reference_tail(tail) == (start_ms, (run, namespace))
+
+
+@given(names, names, names | st.just(""))
+def test_the_rows_of_an_id_are_those_of_its_namespaces(run: str, other: str, namespace: str) -> None:
+    start, stop = layout.run_rows_of_id(run)
+    assert (start <= layout.run_row(other, namespace) < stop) is (other == run and namespace != "")
 
 
 @given(directions, names)
@@ -154,13 +161,13 @@ def test_no_other_column_is_a_field(column: bytes) -> None:
     assert layout.parse_field_column(column) is None
 
 
-@given(st.binary(max_size=40) | st.from_regex(rb"[0-9a-f]{15,17}\|[a%7C|]{0,4}", fullmatch=True))
+@given(st.binary(max_size=40) | st.from_regex(rb"[0-9a-f]{15,17}\|[a%7C|+]{0,4}", fullmatch=True))
 def test_any_other_tail_is_corrupt_and_nothing_else(tail: bytes) -> None:
     try:
         start_ms, run = layout.parse_reference_tail(tail)
     except CorruptRow:
         return
-    assert layout.reference_tail(start_ms, run) == tail
+    assert layout.reference_tail(start_ms, *run) == tail
 
 
 @pytest.mark.parametrize(
@@ -176,6 +183,8 @@ def test_any_other_tail_is_corrupt_and_nothing_else(tail: bytes) -> None:
         b"7FFFFEB00E9B862F|r",
         b"+fffffeb00e9b862|r",
         b"8000000000000000|r",
+        b"7ffffeb00e9b862f|r+",
+        b"7ffffeb00e9b862f|r+a+b",
     ],
 )
 def test_a_malformed_tail_is_corrupt(tail: bytes) -> None:

@@ -85,17 +85,22 @@ def test_references_may_be_cut_where_a_millisecond_ends(key: bytes, cut: bytes |
     assert ranges.split_point(key) == cut
 
 
-@given(names, end_points, directions, starts)
-def test_keys_read_back(run: str, end_point: Dataset, direction: Direction, start_ms: int) -> None:
-    assert ranges.run_of(layout.run_row(run)) == run
-    tail = layout.escaped_reference_tail(start_ms, ranges.escaped_run_of(layout.run_row(run)))
-    assert tail == layout.reference_tail(start_ms, run)
+@given(names, names | st.just(""), end_points, directions, starts)
+def test_keys_read_back(
+    run: str, namespace: str, end_point: Dataset, direction: Direction, start_ms: int
+) -> None:
+    key = layout.run_row(run, namespace)
+    assert ranges.run_of(key) == (run, namespace)
+    tail = layout.escaped_reference_tail(start_ms, ranges.escaped_run_of(key))
+    assert tail == layout.reference_tail(start_ms, run, namespace)
     assert ranges.dataset_of(layout.dataset_row(end_point)) == end_point
     assert ranges.dataset_of(reference(direction, end_point, start_ms, run)) == end_point
     assert ranges.checksum_of(layout.content_row("0" * 32)) == "0" * 32
 
 
-@pytest.mark.parametrize("key", [b"", b"r|", b"r|00|one", b"r|one", b"e|ns", b"c|0", b"c|" + b"G" * 32])
+@pytest.mark.parametrize(
+    "key", [b"", b"r|", b"r|00|one", b"r|00|one+ns", b"r|one", b"e|ns", b"c|0", b"c|" + b"G" * 32]
+)
 def test_any_other_key_is_corrupt(key: bytes) -> None:
     for read in (ranges.run_of, ranges.escaped_run_of, ranges.dataset_of, ranges.checksum_of):
         if not (read is ranges.dataset_of and key.count(b"|") > 1):

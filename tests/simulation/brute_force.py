@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fll_hbase.keys import layout
-from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.runs import ProgramRun, RecordedRun, run_key
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read.run_times import bound_of, window_within
 from fll_hbase.store.results import ListedRun, RunSpan
@@ -69,7 +69,11 @@ def check_calendars(reader: Reader, question: Question, expected: Sequence[Recor
 def check_namespace_runs(reader: Reader, window: Window, expected: Sequence[RecordedRun]) -> None:
     """Check the list of all namespaces against the documents."""
     in_window = [document for document in expected if document.run.start_ms in window]
-    in_window.sort(key=lambda document: layout.run_index_tail(document.run.start_ms, document.run.run))
+    in_window.sort(
+        key=lambda document: layout.run_index_tail(
+            document.run.start_ms, *run_key(document.run.run, document.run.namespace)
+        )
+    )
     _check_equal(window, reader.namespace_runs(window), in_window)
 
 
@@ -86,7 +90,9 @@ def _span(newest_first: Sequence[ProgramRun]) -> RunSpan | None:
         return None
     failed = sum(run.state.failed for run in newest_first)
     first, last = newest_first[-1], newest_first[0]
-    return RunSpan(len(newest_first), failed, first.start_ms, last.start_ms, last.run)
+    return RunSpan(
+        len(newest_first), failed, first.start_ms, last.start_ms, run_key(last.run, last.namespace)
+    )
 
 
 def _check_equal(question: Question | Window, answer: object, wanted: object) -> None:
@@ -109,4 +115,4 @@ def _listed(question: Question, expected: Sequence[RecordedRun]) -> list[ListedR
 
 
 def _tail_of(document: RecordedRun) -> bytes:
-    return layout.reference_tail(document.run.start_ms, document.run.run)
+    return layout.reference_tail(document.run.start_ms, *run_key(document.run.run, document.run.namespace))

@@ -10,7 +10,7 @@ from fll_hbase.model import field_relations
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read, Write
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import RecordedRun, run_key
 from fll_hbase.model.window import Direction
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.results import DatasetLineageResult, ListedRun
@@ -80,7 +80,10 @@ def listed(listed_runs: Sequence[ListedRun], question: Question, possible: Mappi
         )
         if may_be.certain and must and run not in by_run:
             raise Violation("lost", f"{question}: {run} is not listed, it is one of {may_be.documents}")
-    tails = [layout.reference_tail(item.run.start_ms, item.run.run) for item in listed_runs]
+    tails = [
+        layout.reference_tail(item.run.start_ms, *run_key(item.run.run, item.run.namespace))
+        for item in listed_runs
+    ]
     if tails != sorted(set(tails)):
         raise Violation("disordered", f"{question}: {tails}")
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Window
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.reference_pages import restrict_to_day
@@ -22,7 +23,7 @@ from tests.simulation.checks import Violation
 from tests.simulation.run_states import State
 from tests.support.small_world import BY_CHECKSUM, endpoints_of
 
-Runs: TypeAlias = frozenset[tuple[str, int, bool]]
+Runs: TypeAlias = frozenset[tuple[RunKey, int, bool]]
 """Run id, start and whether it failed, of the runs of a content on a day."""
 
 
@@ -139,7 +140,7 @@ def _check_day(
             raise Violation("miscounted", f"{label}: {counts}, possible are {possible}")
         return
     listed = [
-        (run.run, run.start_ms, part.failed) for part in shown for run in part.runs if run.start_ms in window
+        (run.key, run.start_ms, part.failed) for part in shown for run in part.runs if run.start_ms in window
     ]
     runs = frozenset(listed)
     if is_whole:
@@ -155,14 +156,14 @@ def _check_day(
         raise Violation("lost", f"{label}: {sorted(lost)} always were, shown are {listed}")
 
 
-def _always(possible: Sequence[Runs]) -> frozenset[str]:
+def _always(possible: Sequence[Runs]) -> frozenset[RunKey]:
     """Return the ids of the runs that were there at all moments."""
     return frozenset.intersection(*(frozenset(run for run, *_ in runs) for runs in possible))
 
 
 def _tails(state: State, checksum: str, window: Window, *, failed: bool) -> set[bytes]:
     runs = runs_in(state, checksum, window, failed=failed)
-    return {layout.reference_tail(start_ms, run) for run, start_ms, _ in runs}
+    return {layout.reference_tail(start_ms, *run) for run, start_ms, _ in runs}
 
 
 def _counts(parts: Sequence[DayRuns]) -> dict[bool, tuple[int, int, int]]:

@@ -22,7 +22,6 @@ from fll_hbase.store.read.run_times import RunTimesReader
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
-from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.refresh import WayWriter
@@ -32,6 +31,7 @@ from fll_hbase.tables.base import Columns
 from tests.simulation.sealers import offered
 from tests.simulation.simulation import GRACE_MS, Make, Sweep, open_store, sweep_once
 from tests.support.passing_table import Through
+from tests.support.run_keys import committed_run
 
 REFERENCES = (b"b|", b"f|")
 
@@ -228,9 +228,9 @@ class ResendsAnsweredAtOnce(LineageStore):
         return super().record(runs)
 
     def _is_latest(self, run: RecordedRun) -> bool:
-        latest = run_rows.latest_document(self._table.get(layout.run_row(run.run.run)))
+        latest = run_rows.latest_document(self._table.get(layout.run_row(run.run.run, run.run.namespace)))
         return latest is not None and latest.value == run_rows.encode_run(
-            CommittedRun(run.info.checksum, run.run)
+            committed_run(run.info.checksum, run.run)
         )
 
 

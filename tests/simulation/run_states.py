@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.keys import layout, ranges
+from fll_hbase.model.runs import RunKey
 from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row
 from tests.simulation.scheduler import Scheduler
@@ -18,13 +19,13 @@ class Counted(NamedTuple):
     failed: bool
 
 
-State: TypeAlias = dict[str, Counted]
-"""All committed runs at one moment, by id."""
+State: TypeAlias = dict[RunKey, Counted]
+"""All committed runs at one moment."""
 
 
 class _Change(NamedTuple):
     tick: int
-    run: str
+    run: RunKey
     counted: Counted | None
 
 

@@ -82,9 +82,9 @@ def _days(key: bytes, row: Row) -> Iterator[ContentDay]:
 
 def _day_runs(runs: Sequence[CommittedRun]) -> set[DayRuns]:
     by_program: dict[tuple[bytes, bool], list[SealedRun]] = {}
-    for _, run in runs:
+    for _, run, stored in runs:
         key = calendar_rows.encode_program(run), run.state.failed
-        by_program.setdefault(key, []).append(SealedRun(run.start_ms, run.run))
+        by_program.setdefault(key, []).append(SealedRun(run.start_ms, *stored))
     return {
         DayRuns(program, failed, tuple(sorted(listed, key=_reference_tail)), len(listed))
         for (program, failed), listed in by_program.items()
@@ -103,7 +103,7 @@ def _agree(sealed: Sequence[DayRuns], wanted: set[DayRuns], *, is_complete: bool
 
 
 def _reference_tail(run: SealedRun) -> bytes:
-    return layout.reference_tail(run.start_ms, run.run)
+    return layout.reference_tail(*run)
 
 
 def _without_seals(row: Row) -> Row:

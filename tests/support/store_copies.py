@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.copying import progress
 from fll_hbase.store.copying.store_copy import CopyReport, CopyRequest, copy_store
@@ -88,6 +88,6 @@ def read_everything(table: Table) -> None:
     """Every run that a store shows has its content."""
     store = LineageStore(table)
     for key, _ in table.scan(layout.RUNS, b"r}"):
-        run = key.split(b"|")[-1].decode()
+        run = ranges.run_of(key)
         if LineageStore(table).components.events.run_details([run]):
-            store.run_with_content(run)
+            store.run_with_content(*run)

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 
 from fll_hbase.cli.options import (
     NAME,
+    NAMESPACE,
     POLICY,
     TAG,
     Target,
@@ -25,6 +26,7 @@ from fll_hbase.cli.render.admin_tables import policies_table, tags_table
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.lineage_client import WindowText
+from fll_hbase.queries.policies import NAMESPACE_HELP
 
 _description = click.option("--description", metavar="TEXT", default="", help="The reason.")
 
@@ -171,11 +173,12 @@ def set_policy(
 
 @policy.command("remove")
 @click.argument("policy_name", metavar="POLICY", type=POLICY)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default="", help=f"{NAMESPACE_HELP}.")
 @target_options
-def remove_policy(*, policy_name: str, target: Target) -> None:
+def remove_policy(*, policy_name: str, namespace: str, target: Target) -> None:
     """Remove a policy."""
     with target.open() as client:
-        client.remove_policy(policy_name)
+        client.remove_policy(policy_name, namespace=namespace)
     console.print_err(f"fll: policy {policy_name} removed.")
 
 

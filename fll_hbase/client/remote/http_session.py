@@ -141,9 +141,9 @@ class HttpSession:
         headers = {"Content-Type": "application/json"}
         return self._request(method, segments, data=json.dumps(body).encode(), headers=headers)
 
-    def delete(self, *segments: str) -> None:
+    def delete(self, *segments: str, params: Mapping[str, str] | None = None) -> None:
         """Send a DELETE. Raises LineageError."""
-        self._request("DELETE", segments)
+        self._request("DELETE", segments, params=params)
 
     def post_lines(
         self, *segments: str, lines: Sequence[bytes], params: Mapping[str, str] | None = None

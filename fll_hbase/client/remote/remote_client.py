@@ -110,7 +110,7 @@ class HttpClient(Connection):
 
     def delete(self, query: Changeable[Any]) -> None:
         """Send DELETE to the path of a query."""
-        self._session.delete(*query.segments())
+        self._session.delete(*query.segments(), params=query.params())
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Send POST /v3/questions, 100 queries in a request, and join the answers."""

@@ -14,7 +14,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries.derivations import Path, derivation_path
 from fll_hbase.queries.field_lineage import Connection, Node, Operation, field_lineage
 from fll_hbase.queries.history import Stretch, stretch
-from fll_hbase.queries.names import FieldName, Influence, field_name
+from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_name
 from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.programs import Program, programs_answer
@@ -46,6 +46,7 @@ class ReachedField(FieldName, frozen=True, kw_only=True):
     first_start: int | None = None
     last_start: int | None = None
     last_run: str | None = None
+    last_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
     failed: bool = False
     dropped: Annotated[bool, msgspec.Meta(description="Some run read it and did not use it")] = False
     path: tuple[FieldName, ...]

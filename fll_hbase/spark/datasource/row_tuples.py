@@ -54,9 +54,9 @@ def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition
 def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
     """Yield each run of a partition once, if an edge of its content may be within the bounds."""
     for hit in run_scan.scan_runs(store, partition, bounds):
-        run, checksum = hit.run.run, hit.run.checksum
+        checksum = hit.run.checksum
         if bounds.either_end.matches_all or _is_first_hit(
-            hit, run_scan.field_map(store, run.run, checksum), bounds
+            hit, run_scan.field_map(store, hit.run.key, checksum), bounds
         ):
             yield run_columns(hit.run)
 
@@ -101,7 +101,7 @@ def _hit_edges(
     store: StoreComponents, hit: RunHit, bounds: ScanBounds, single_direction: bool
 ) -> Iterable[Row] | None:
     """Return the matching edges that this hit reports; None if the run and its content were purged."""
-    field_map = run_scan.field_map(store, hit.run.run.run, hit.run.checksum)
+    field_map = run_scan.field_map(store, hit.run.key, hit.run.checksum)
     if field_map is None:
         return None
     return (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime.errors import in_row
 from fll_hbase.spark.datasource.partitions import (
@@ -47,10 +48,12 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
             yield from _referenced_runs(store, partition, bounds)
         case IdPartition(run_ids):
             # By run row alone: it is the only authority on a run, references are hints (docs/row-keys.md).
-            keys = {layout.run_row(run): run for run in run_ids}
-            by_key = store.table.rows(list(keys), columns=(layout.LIGHT,))
-            rows = {keys[key]: row for key, row in by_key.items()}
+            rows = run_rows.read_run_rows(store.table, map(RunKey, run_ids))
             yield from _committed_runs(store, rows, bounds)
+            for run in run_ids:
+                scan = store.table.scan(*layout.run_rows_of_id(run), columns=(layout.LIGHT,))
+                rows = {ranges.run_of(key): row for key, row in scan}
+                yield from _committed_runs(store, rows, bounds)
         case KeyRangePartition((start, stop)):
             scan = store.table.scan(start, stop, columns=(layout.LIGHT,))
             while page := dict(islice(scan, BATCH_RUNS)):
@@ -58,19 +61,21 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
                 yield from _committed_runs(store, rows, bounds)
 
 
-def _committed_runs(store: StoreComponents, rows: Mapping[str, Row], bounds: ScanBounds) -> Iterator[RunHit]:
-    """Yield a hit for each run of the rows, by run id, that is committed and starts in the window."""
+def _committed_runs(
+    store: StoreComponents, rows: Mapping[RunKey, Row], bounds: ScanBounds
+) -> Iterator[RunHit]:
+    """Yield a hit for each run of the rows, that is committed and starts in the window."""
     # The start is in the head of the commit record: event bodies are read for runs of the window only.
     in_window = {run: row for run, row in rows.items() if _starts_in_window(run, row, bounds)}
     yield from map(RunHit, store.events.committed_runs(in_window).values())
 
 
-def _starts_in_window(run: str, row: Row, bounds: ScanBounds) -> bool:
+def _starts_in_window(run: RunKey, row: Row, bounds: ScanBounds) -> bool:
     """Return whether a run is committed and starts in the window. Raises CorruptRow."""
     value = run_rows.commit_value(row)
     if value is None:
         return False
-    with in_row(layout.run_row(run)):
+    with in_row(layout.run_row(*run)):
         return run_rows.decode_head(value).start_ms in bounds.window
 
 
@@ -104,7 +109,7 @@ def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[Committed
             return
 
 
-def field_map(store: StoreComponents, run: str, checksum: str) -> FieldMap | None:
+def field_map(store: StoreComponents, run: RunKey, checksum: str) -> FieldMap | None:
     """Return the field map of a run's content; None if both were purged since the run was read."""
     try:
         return store.contents.field_map(checksum)
@@ -114,9 +119,9 @@ def field_map(store: StoreComponents, run: str, checksum: str) -> FieldMap | Non
         return None
 
 
-def still_has_content(store: StoreComponents, run: str, checksum: str) -> bool:
+def still_has_content(store: StoreComponents, run: RunKey, checksum: str) -> bool:
     """Return whether the valid commit record of a run has that content."""
-    value = run_rows.commit_value(store.table.get(layout.run_row(run), columns=(layout.LIGHT,)))
+    value = run_rows.commit_value(store.table.get(layout.run_row(*run), columns=(layout.LIGHT,)))
     return value is not None and run_rows.decode_head(value).checksum == checksum
 
 

@@ -60,7 +60,7 @@ def _read_runs(
         commits = {key: commit for key, row in page if (commit := _commit(row)) and commit[1] >= since_ms}
         cells = {ranges.run_of(key): row for key, row in page if key in commits}
         for run, committed in events.committed_runs(cells).items():
-            yield *row_tuples.run_columns(committed), *commits[layout.run_row(run)]
+            yield *row_tuples.run_columns(committed), *commits[layout.run_row(*run)]
 
 
 def _commit(row: Cells) -> tuple[str, int] | None:

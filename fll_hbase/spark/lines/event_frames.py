@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.runs import RunKey, run_key
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.queries import openlineage_export
 from fll_hbase.runtime.clock import now_ms
@@ -23,6 +24,8 @@ from fll_hbase.spark.datasource.run_scan import still_has_content
 from fll_hbase.spark.worker_store import worker_store
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import Content, ContentMissing
+from fll_hbase.store.results import RunDetails
+from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.tags import TagStore
 
 BATCH_RUNS = 500
@@ -31,7 +34,9 @@ CACHED_CONTENTS = 64
 
 def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
     """Return a lazy frame with one event for each row of the table `runs`, in the column `value`."""
-    return runs.select("run").mapInArrow(partial(_run_batches, settings=settings), "value string")
+    return runs.select("run", "namespace").mapInArrow(
+        partial(_run_batches, settings=settings), "value string"
+    )
 
 
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
@@ -49,39 +54,48 @@ def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> Da
 
 
 def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Yield, on a worker, the events of the runs in the column `run` as lines."""
+    """Yield, on a worker, the events of the runs in `run` and `namespace` as lines."""
     store = worker_store(settings)
     cache: LRUCache[str, Content] = LRUCache(CACHED_CONTENTS)
     for batch in batches:
-        runs = batch.column("run").to_pylist()
+        columns = batch.column("run").to_pylist(), batch.column("namespace").to_pylist()
+        runs = list(map(run_key, *columns))
         # Runs are read in batches, so that one call returns the rows of many.
         for start in range(0, len(runs), BATCH_RUNS):
             yield _lines(_run_events(store, cache, runs[start : start + BATCH_RUNS]))
 
 
-def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[str]) -> Iterable[Json]:
+def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[RunKey]) -> Iterable[Json]:
     """Return the events of runs, without runs deleted since they were listed."""
-    details = store.events.run_details(runs)
-    contents = (
-        (details[run], _content(store, cache, run, details[run].committed.checksum))
+    # Those of an earlier release have no namespace in their keys.
+    details = store.events.run_details([*runs, *(RunKey(run.run) for run in runs if run.namespace)])
+    listed = (
+        stored
         for run in runs
-        if run in details
+        if (stored := details.get(run) or details.get(RunKey(run.run))) and _is_of(stored, run)
     )
+    contents = ((stored, _content(store, cache, stored.committed)) for stored in listed)
     pairs = [(run, content) for run, content in contents if content is not None]
     aliases = store.catalogue.aliases(openlineage_export.datasets_of_runs(pairs))
     return openlineage_export.run_events(pairs, aliases)
 
 
+def _is_of(details: RunDetails, run: RunKey) -> bool:
+    """Return whether a run that was read is one of the namespace of the key, if that has one."""
+    return run.namespace in ("", details.committed.run.namespace)
+
+
 def _content(
-    store: StoreComponents, cache: LRUCache[str, Content], run: str, checksum: str
+    store: StoreComponents, cache: LRUCache[str, Content], committed: CommittedRun
 ) -> Content | None:
     """Return the content of a run; None if both were purged since the run was read."""
     # A missing content is corruption only while a run still has it: retention may run beside an export.
+    checksum = committed.checksum
     if checksum not in cache:
         try:
             cache[checksum] = store.contents.content(checksum)
         except ContentMissing:
-            if still_has_content(store, run, checksum):
+            if still_has_content(store, committed.key, checksum):
                 raise
             return None
     return cache[checksum]

@@ -78,7 +78,7 @@ def migrate(table: Table, *, report: Report) -> MigrationReport:
     # middle would miss what a forgotten writer of the earlier release recorded in the meantime. Beginning
     # again is cheap: each run row is read once, and one cell is put for each day of a content.
     check_not_copying(table)
-    if table.get(calendars.MARK_ROW):
+    if calendars.MARK_COLUMN in table.get(calendars.MARK_ROW):
         return MigrationReport(was_marked=True)
     migration = _Migration(table)
     for prefix, put_page in ((layout.DATASETS, migration.put_horizons), (layout.RUNS, migration.put_runs)):

@@ -194,7 +194,7 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
 def newest_tail(runs: Iterable[DayRuns]) -> bytes:
     """Return the reference tail of the newest run; tails sort newest first. Needs at least one run."""
     newest = [day_runs.runs[0] for day_runs in runs]
-    return min(layout.reference_tail(run.start_ms, run.run) for run in newest)
+    return min(layout.reference_tail(*run) for run in newest)
 
 
 def overlap(window: Window, other: Window) -> Window:

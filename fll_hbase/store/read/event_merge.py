@@ -14,7 +14,7 @@ from fll_hbase.keys import layout
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
-from fll_hbase.model.runs import ProgramRun, State, encode_details
+from fll_hbase.model.runs import ProgramRun, RunKey, State, encode_details
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.results import RunDetails
@@ -72,13 +72,13 @@ class EventMerger:
                 if len(body) + BODY_OVERHEAD_BYTES <= BODIES_BYTES_MAX:
                     self._bodies[digest] = body
 
-    def merge(self, run: str, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> MergedRun:
+    def merge(self, run: RunKey, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> MergedRun:
         """Merge all events of a run. `bodies` are known event bodies by digest; the others are read."""
         bodies = self._with_stored(events, bodies)
         merged = self._merge_lineage(events, bodies)
         facts = [self._decode_facts(bodies[event.facts_digest]) for event in events]
-        program_run = run_events.program_run(run, events, merged.part, facts)
-        return MergedRun(CommittedRun(merged.info.checksum, program_run), merged.info)
+        program_run = run_events.program_run(run.run, events, merged.part, facts)
+        return MergedRun(CommittedRun(merged.info.checksum, program_run, run), merged.info)
 
     def merged_head(self, events: Sequence[RunEvent]) -> bytes:
         """Return the commit value of all events merged; only their lineage bodies are read."""
@@ -87,8 +87,8 @@ class EventMerger:
         start_ms, state = run_events.start_and_state(events)
         return run_rows.encode_head(CommittedHead(merged.info.checksum, start_ms, state))
 
-    def committed_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
-        """Decode the committed state of run rows by run id; rows without a finished commit are left out.
+    def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
+        """Decode the committed state of run rows by run; rows without a finished commit are left out.
 
         Reads the event bodies that it needs. Raises CorruptRow, also for a missing one.
         """
@@ -103,41 +103,45 @@ class EventMerger:
         bodies = self.bodies(_digests(event for group in events.values() for event in group))
         committed = {}
         for run, value in values.items():
-            with in_row(layout.run_row(run)):
+            with in_row(layout.run_row(*run)):
                 if run not in events:
                     committed[run] = run_rows.decode_run(run, value)
                     continue
                 head = run_rows.decode_head(value)
                 merged = self.merge(run, events[run], bodies).committed.run
                 program_run = _with_head(merged, head, events[run][-1].time_ms)
-                committed[run] = CommittedRun(head.checksum, program_run)
+                committed[run] = CommittedRun(head.checksum, program_run, run)
         return committed
 
-    def readable_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
+    def readable_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
         """Return what `committed_runs` returns, without runs that are damaged."""
         try:
             return self.committed_runs(rows)
         except CorruptRow:
-            readable: dict[str, CommittedRun] = {}
+            readable: dict[RunKey, CommittedRun] = {}
             for run, row in rows.items():
                 with damage.leaving_out():
                     readable |= self.committed_runs({run: row})
             return readable
 
+    def may_show(self, run: RunKey) -> bool:
+        """Return True: any run is shown; a view of the store decides by the namespace, if the key has it."""
+        return True
+
     def shown_program(self, run: ProgramRun) -> ProgramRun:
         """Return a run as its reader may see it: unchanged here; a view of the store may hide its program."""
         return run
 
-    def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
-        """Read runs by id, with their events; runs that are not recorded or not committed are left out."""
+    def run_details(self, runs: Sequence[RunKey]) -> dict[RunKey, RunDetails]:
+        """Read runs, with their events; runs that are not recorded or not committed are left out."""
         return self._details(run_rows.read_run_rows(self._table, runs))
 
-    def find_run(self, run: str) -> RunDetails | None:
+    def find_run(self, run: RunKey) -> RunDetails | None:
         """Read one run by an id that a client gives; None if it is not recorded or not committed."""
         return self.run_details([run]).get(run)
 
-    def _details(self, rows: Mapping[str, Row]) -> dict[str, RunDetails]:
-        """Return the details of runs by id, given their rows; without those that are not committed."""
+    def _details(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, RunDetails]:
+        """Return the details of runs, given their rows; without those that are not committed."""
         details = {}
         for run, committed in self.committed_runs(rows).items():
             events = run_rows.decode_events(rows[run])
@@ -213,9 +217,9 @@ def _digests(events: Iterable[RunEvent]) -> list[str]:
     return [digest for event in events for digest in (event.lineage_digest, event.facts_digest)]
 
 
-def _events(run: str, row: Row) -> list[RunEvent]:
+def _events(run: RunKey, row: Row) -> list[RunEvent]:
     """Return the events of a run row, sorted. Raises CorruptRow, which names the row, if there are none."""
-    with in_row(layout.run_row(run)):
+    with in_row(layout.run_row(*run)):
         events = run_rows.decode_events(row)
         if not events:
             raise CorruptRow("its commit record is of events, but it has none")

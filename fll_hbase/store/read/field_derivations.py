@@ -14,6 +14,7 @@ from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.derivation_digests import field_digest
 from fll_hbase.model.operations import Operation
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import DEFAULTS
@@ -73,12 +74,12 @@ class _Way:
                 if not runs.is_complete:
                     yield day, content, runs
 
-    def build(self, run_ids: Iterable[str]) -> Derivation:
-        """Return the derivation with these ids of its runs; counts and starts are those of all runs."""
+    def build(self, run_keys: Iterable[RunKey]) -> Derivation:
+        """Return the derivation with these of its runs; counts and starts are those of all runs."""
         listed = [runs for _, times in self.contents for runs in times.runs]
         return Derivation(
             self.operations,
-            tuple(run_ids),
+            tuple(run_keys),
             run_count=sum(runs.total for runs in listed),
             first_start_ms=min(runs.runs[-1].start_ms for runs in listed),
             last_start_ms=max(runs.runs[0].start_ms for runs in listed),
@@ -155,7 +156,7 @@ class DerivationReader(Reader):
         if has_more and page.stop == self._settings.runs_max:
             truncated_by.add(f"runs_max={self._settings.runs_max}")
             has_more = False
-        derivations = tuple(way.build(run.run for run in newest[page]) for newest, way in listed)
+        derivations = tuple(way.build(run.key for run in newest[page]) for newest, way in listed)
         return Derivations(derivations, tuple(sorted(truncated_by)), page.stop if has_more else 0)
 
     def _derivations(self, contents: Sequence[FieldOfContent]) -> Iterator[_ContentDerivation]:

@@ -77,8 +77,8 @@ class _OpenStretch:
         first, last = self.first.oldest, self.last.newest
         return Stretch(
             self.last.checksum,
-            first_run=first.run,
-            last_run=last.run,
+            first_run=first.key,
+            last_run=last.key,
             first_start_ms=first.start_ms,
             last_start_ms=last.start_ms,
             runs=self.runs,

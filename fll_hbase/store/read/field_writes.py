@@ -162,9 +162,9 @@ class FieldWriteReader(Reader):
 
     def _schema(self, newest: _Writes) -> _Schema | None:
         """Return the schema that the newest of those runs reported that did so; None if none of them did."""
-        details = self._events.run_details([run.run.run for run, _ in newest])
+        details = self._events.run_details([run.key for run, _ in newest])
         for run, name in newest:
-            run_details = details.get(run.run.run)
+            run_details = details.get(run.key)
             names = (
                 _reported_fields(run_details.part, name)
                 if run_details is not None and run_details.part

@@ -68,11 +68,12 @@ class _Page:
 
     def build(self, limit: int, truncated_by: Sequence[str]) -> RunsPage:
         """Return the first `limit` runs, and where the next page starts if there may be more."""
-        listed = [ListedRun(run.run, run.checksum, frozenset()) for run in self.runs.values()][:limit]
+        runs = list(islice(self.runs.values(), limit))
+        listed = [ListedRun(run.run, run.checksum, frozenset()) for run in runs]
         next_after = b"" if self.at_end else self.last
         if len(self.runs) > limit:
             next_after = list(self.runs)[limit - 1]
-        return RunsPage(tuple(listed), next_after, tuple(truncated_by))
+        return RunsPage(tuple(listed), tuple(run.key for run in runs), next_after, tuple(truncated_by))
 
 
 class NamespaceRunReader(Reader):
@@ -123,7 +124,7 @@ class NamespaceRunReader(Reader):
         rows = run_rows.read_run_rows(self._table, (run for _, run in references.values()))
         matching = {}
         for tail, (start_ms, run) in references.items():
-            with damage.leaving_out(), in_row(layout.run_row(run)):
+            with damage.leaving_out(), in_row(layout.run_row(*run)):
                 if _matches(query, start_ms, rows.get(run, {})):
                     matching[tail] = run
         # Only of these: the program of a run of events is in its event bodies, which are read for it.

@@ -36,7 +36,7 @@ class RunBudget:
         """Return whether the run, or one before it, is where reading ended."""
         if self._cut_tail is None:
             return False
-        return layout.reference_tail(run.start_ms, run.run) >= self._cut_tail
+        return layout.reference_tail(*run) >= self._cut_tail
 
     def end_at_deadline(self, tail: bytes) -> bool:
         """Return whether reading ends here: runs whose reference tails are not below this one are unknown."""

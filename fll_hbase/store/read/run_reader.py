@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.window import BOTH, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
@@ -197,21 +197,24 @@ class RunReader(Reader):
         A `program` or `state` that is not empty selects runs; those that it leaves out are read, too.
         """
         listed: list[ListedRun] = []
+        keys: list[RunKey] = []
         # One more than the page has, which shows whether there is a next page without a second scan.
         batch_size = min(limit + 1, BATCH_RUNS)
         merged = self._runs(
             dataset, window, field, directions=directions, start_after=start_after, batch_size=batch_size
         )
-        for run in merged:
+        for key, run in merged:
             if program not in ("", run.run.program) or state not in ("", run.run.state.value):
                 continue
             if len(listed) == limit:
                 last = listed[-1].run
-                return RunsPage(tuple(listed), layout.reference_tail(last.start_ms, last.run))
+                next_after = layout.reference_tail(last.start_ms, *keys[-1])
+                return RunsPage(tuple(listed), tuple(keys), next_after)
             listed.append(run)
+            keys.append(key)
         if not listed:
             self._require_known(dataset, field)
-        return RunsPage(tuple(listed), b"")
+        return RunsPage(tuple(listed), tuple(keys), b"")
 
     def programs(
         self,
@@ -305,8 +308,8 @@ class RunReader(Reader):
         directions: Sequence[Direction] = BOTH,
         start_after: bytes = b"",
         batch_size: int = BATCH_RUNS,
-    ) -> Iterator[ListedRun]:
-        """Yield each run of the window once, newest first. Raises DeadlineExceeded."""
+    ) -> Iterator[tuple[RunKey, ListedRun]]:
+        """Yield each run of the window once, with its key, newest first. Raises DeadlineExceeded."""
         references = heapq.merge(
             *(
                 self._runs_by_tail(WindowQuery(direction, name, window, True), field, start_after, batch_size)
@@ -320,7 +323,7 @@ class RunReader(Reader):
             matches = list(group)
             committed = matches[0][1]
             run_directions = frozenset(direction for _, _, direction in matches)
-            yield ListedRun(committed.run, committed.checksum, run_directions)
+            yield committed.key, ListedRun(committed.run, committed.checksum, run_directions)
 
     def _runs_by_tail(
         self, query: WindowQuery, field: str, start_after: bytes, batch_size: int

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
@@ -128,13 +129,13 @@ def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
     """Return the span of runs, None without any; of the runs that began last, it names the smallest id."""
     if not parts:
         return None
-    last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run))
+    last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))
     return RunSpan(
         sum(part.total for part in parts),
         sum(part.total for part in parts if part.failed),
         min(part.runs[-1].start_ms for part in parts),
         last.start_ms,
-        last.run,
+        last.key,
     )
 
 
@@ -149,13 +150,13 @@ class _CountedRun(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """Runs of days read from references, by id, and where runs are whose run rows disagree, by reference
+    """Runs of days read from references, by run, and where runs are whose run rows disagree, by reference
     tail; whether the budget cut them.
 
     A run that moves between two pages has a valid reference on both: the later one counts.
     """
 
-    runs: dict[str, _CountedRun]
+    runs: dict[RunKey, _CountedRun]
     elsewhere: dict[bytes, ContentDay]
     is_cut: bool = False
 
@@ -418,7 +419,7 @@ def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
     """Return the counted runs; each list is newest first, as references are."""
     by_day: dict[ContentDay, dict[bool, list[SealedRun]]] = {}
     for run, (key, failed, start_ms) in counted.runs.items():
-        by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, run))
+        by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, *run))
     return {
         key: [DayRuns(_NO_PROGRAM, failed, runs, len(runs)) for failed, runs in by_state.items()]
         for key, by_state in by_day.items()

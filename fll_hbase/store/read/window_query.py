@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.runtime import deadline
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
@@ -259,13 +259,13 @@ class WindowReader:
         return {
             tail: head
             for tail, head in heads.items()
-            if layout.reference_tail(head.start_ms, layout.parse_reference_tail(tail).run) == tail
+            if layout.reference_tail(head.start_ms, *layout.parse_reference_tail(tail).run) == tail
         }
 
     def matching_heads(self, query: WindowQuery, tails: Iterable[bytes]) -> Reads[dict[bytes, CommittedHead]]:
         """Return the committed heads of the matching runs among these, by reference tail."""
         query = self._requests.restrict(query)
-        keys = {tail: layout.run_row(layout.parse_reference_tail(tail).run) for tail in tails}
+        keys = {tail: layout.run_row(*layout.parse_reference_tail(tail).run) for tail in tails}
         rows: dict[bytes, Row] = yield RowKeys(frozenset(keys.values()))
         values = {tail: run_rows.commit_value(rows[key]) for tail, key in keys.items() if key in rows}
         heads = {
@@ -287,8 +287,8 @@ class WindowReader:
         # A replacement may read and write other datasets than the document that put the hint.
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
-    def committed_runs(self, runs: Collection[str]) -> dict[str, CommittedRun]:
-        """Return committed runs by id; those that are not recorded or not committed are left out."""
+    def committed_runs(self, runs: Collection[RunKey]) -> dict[RunKey, CommittedRun]:
+        """Return committed runs; those that are not recorded or not committed are left out."""
         return self._events.committed_runs(run_rows.read_run_rows(self._table, runs))
 
     def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
@@ -305,12 +305,12 @@ class WindowReader:
         for begin in range(0, len(unsealed), PROGRAM_RUNS):
             deadline.check()
             batch = unsealed[begin : begin + PROGRAM_RUNS]
-            committed = self.committed_runs([run.run for run, _ in batch])
+            committed = self.committed_runs([run.key for run, _ in batch])
             for run, failed in batch:
                 # A run that was purged meanwhile is left out.
-                if run.run in committed:
+                if run.key in committed:
                     # With the start that was counted, should the run have moved since.
-                    counted_run = replace(committed[run.run].run, start_ms=run.start_ms)
+                    counted_run = replace(committed[run.key].run, start_ms=run.start_ms)
                     yield DayRuns(b"", failed, [run], 1), counted_run
 
     def _newest_of_day(
@@ -344,7 +344,7 @@ def _without(checksums: Collection[str], ways: Sequence[bytes]) -> Sequence[byte
 
 def reference_tail_of(committed: CommittedRun) -> bytes:
     """Return the tail of a run's references; tails sort newest first."""
-    return layout.reference_tail(committed.run.start_ms, committed.run.run)
+    return layout.reference_tail(committed.run.start_ms, *committed.key)
 
 
 def _in_window(query: WindowQuery, head: CommittedHead) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from enum import Enum
 from functools import cache
@@ -88,6 +88,22 @@ def number_hidden(result: T) -> T:
         _names.set(names := {})
     contexts.number(names)
     return _replaced(result, names)  # type: ignore[no-any-return]
+
+
+def number_in_order(labels: Iterable[str]) -> Mapping[str, str]:
+    """Return the shown name, `hidden <number>`, of labels of one kind, numbered in order of appearance.
+
+    Those that earlier results of the same answer have keep their numbers.
+    """
+    names = _names.get(None)
+    if names is None:
+        _names.set(names := {})
+    counts = Counter(map(_kind, names))
+    for label in labels:
+        if label not in names:
+            counts[_kind(label)] += 1
+            names[label] = f"hidden {counts[_kind(label)]}"
+    return names
 
 
 class _Contexts:

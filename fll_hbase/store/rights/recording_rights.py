@@ -16,7 +16,7 @@ from fll_hbase.model.operations import Operation, Read, Write
 from fll_hbase.model.run_events import DatasetMention, EventLineage, IncomingEvent
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import Forbidden, LineageError, RunIdConflict
-from fll_hbase.store.write.batching import RunInput, run_id_of
+from fll_hbase.store.write.batching import RunInput, run_key_of
 
 _NAMED_MAX = 20
 """Namespaces that an error names."""
@@ -59,7 +59,7 @@ class RecordingRights:
         """
         error: LineageError | None = self._missing_right(run)
         if error is None and owner is not None and not self.may_record(owner.namespace):
-            error = run_id_in_use(run_id_of(run))
+            error = run_id_in_use(run_key_of(run).run)
         if error is not None:
             return error
         if isinstance(run, IncomingEvent):

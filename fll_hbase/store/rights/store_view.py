@@ -6,17 +6,17 @@ hidden name either, only a label. The methods here number these labels and sort 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.retention import RetentionRequest
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import RecordedRun, RunKey
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, LineageError, NotFound, RunIdConflict
@@ -33,8 +33,10 @@ from fll_hbase.store.read.field_summaries import (
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.read.reach import ReachQuery, edge_key
 from fll_hbase.store.read.retention_report import RetentionQuery
+from fll_hbase.store.read.run_reader import newest_first_key
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
+    HIDDEN_AFTER,
     DatasetDiff,
     DatasetLineageResult,
     Derivations,
@@ -44,19 +46,21 @@ from fll_hbase.store.results import (
     FieldLineageResult,
     Programs,
     Reach,
+    ReachEdge,
     RetentionReport,
     RunDetails,
     RunsPage,
     WrittenField,
 )
 from fll_hbase.store.retention_requests import Affected, RetentionRequests
-from fll_hbase.store.rights.numbering import number_hidden
+from fll_hbase.store.rights.numbering import number_hidden, number_in_order
 from fll_hbase.store.rights.recording_rights import RecordingRights, run_id_in_use
 from fll_hbase.store.rights.visible_runs import VisibleRuns
 from fll_hbase.store.rights.visible_table import VisibleTable
-from fll_hbase.store.rows import run_rows, tag_rows
+from fll_hbase.store.rows import tag_rows
 from fll_hbase.store.tags import BATCH_FIELDS, TagStore
-from fll_hbase.store.write.batching import RunInput, run_id_of
+from fll_hbase.store.write import run_owner
+from fll_hbase.store.write.batching import RunInput, run_key_of
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer
 
@@ -117,6 +121,38 @@ class VisibleTags(TagStore):
             with damage.leaving_out():
                 names.update(tag.tag for tag in tag_rows.decode_tags(key, row))
         yield from sorted(tag for tag in names if tag > start_after)
+
+
+class PagePosition(NamedTuple):
+    """Where a page of runs begins: after a reference tail, and a number of hidden runs behind it."""
+
+    tail: bytes
+    hidden: int
+
+    @classmethod
+    def parse(cls, start_after: bytes) -> PagePosition:
+        """Return the position of a `start_after`, which was validated."""
+        tail, _, hidden = start_after.partition(HIDDEN_AFTER)
+        return cls(tail, int(hidden or 0))
+
+    def after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
+        """Return the position after a page that was read from this tail on and ends with a hidden run.
+
+        It contains the id of no hidden run: it counts them from a visible run, or from their start.
+        """
+        start_ms = page.runs[-1].run.start_ms
+        count = 0
+        for listed, key, hidden in zip(
+            reversed(page.runs), reversed(page.keys), reversed(is_hidden), strict=True
+        ):
+            if listed.run.start_ms != start_ms:
+                break
+            if not hidden:
+                return layout.reference_tail(start_ms, *key) + HIDDEN_AFTER + b"%d" % count
+            count += 1
+        start = layout.reference_tail(start_ms, "")
+        is_same_start = count == len(page.runs) and self.tail.startswith(start)
+        return (self.tail if is_same_start else start) + HIDDEN_AFTER + b"%d" % count
 
 
 class CheckedRetention(RetentionRequests):
@@ -212,7 +248,7 @@ class StoreView(LineageStore):
         try:
             return self._base.record_one(checked)
         except RunIdConflict as error:
-            raise run_id_in_use(run_id_of(run)) from error
+            raise run_id_in_use(run_key_of(run).run) from error
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
         """Return for each run whether its id is in use, without the owner, else None. Raises Forbidden."""
@@ -247,22 +283,37 @@ class StoreView(LineageStore):
 
     def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
         """Return every distinct derivation of the field as it is shown, with its runs."""
-        return self._shown(super().field_derivations(field, window, **query))
+        result = self._shown(super().field_derivations(field, window, **query))
+        runs = self._shown_runs([run for item in result.derivations for run in item.runs])
+        shown = (replace(item, runs=tuple(map(runs.__getitem__, item.runs))) for item in result.derivations)
+        return replace(result, derivations=tuple(shown)) if runs else result
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""
         stored = super().reach(query)
         result = self._shown(stored)
-        if result is stored:
+        if result is not stored:
+            edges = tuple(sorted(result.edges, key=edge_key))
+            result = replace(result, edges=edges, unknown=tuple(sorted(result.unknown)))
+        runs = self._shown_runs([edge.span.last_run for edge in result.edges if edge.span])
+        if not any(runs[run] is not run for run in runs):
             return result
-        edges = tuple(sorted(result.edges, key=edge_key))
-        return replace(result, edges=edges, unknown=tuple(sorted(result.unknown)))
+        return replace(result, edges=tuple(_with_shown_run(edge, runs) for edge in result.edges))
 
     def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
         """Return the stretches of runs that derived the field in the same way, with public checksums."""
         result = super().history(field, window, **query)
         checksums = self._visible.public_checksums(stretch.checksum for stretch in result.stretches)
-        stretches = (replace(item, checksum=checksums[item.checksum]) for item in result.stretches)
+        runs = self._shown_runs([run for item in result.stretches for run in (item.last_run, item.first_run)])
+        stretches = (
+            replace(
+                item,
+                checksum=checksums[item.checksum],
+                first_run=runs[item.first_run],
+                last_run=runs[item.last_run],
+            )
+            for item in result.stretches
+        )
         return replace(result, stretches=tuple(stretches))
 
     def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
@@ -275,7 +326,16 @@ class StoreView(LineageStore):
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
         """Return a page of the runs of a dataset; hidden programs are numbered instead of named."""
-        return self._numbered_page(super().runs(dataset, window, **query))
+        position = PagePosition.parse(query.pop("start_after", b""))
+        limit = query.pop("limit")
+        page = super().runs(
+            dataset, window, limit=limit + position.hidden, start_after=position.tail, **query
+        )
+        is_hidden = [listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs]
+        if page.next_after and is_hidden[-1]:
+            page = replace(page, next_after=position.after(page, is_hidden))
+        first = position.hidden
+        return self._numbered_page(replace(page, runs=page.runs[first:], keys=page.keys[first:]))
 
     def namespace_runs(self, query: RunsQuery, **page: Any) -> RunsPage:
         """Return a page of the runs of the programs of one namespace, or of all that may be read."""
@@ -283,20 +343,22 @@ class StoreView(LineageStore):
 
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
         """Return the programs of a dataset; hidden ones are numbered instead of named."""
-        return self._numbered(super().programs(dataset, window, **query))
+        result = self._numbered(super().programs(dataset, window, **query))
+        programs = sorted(result.programs, key=lambda usage: newest_first_key(usage.last))
+        return replace(result, programs=tuple(programs))
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return where visible data is older than a policy allows."""
         result = self._shown(super().retention_report(query))
         return replace(result, fields=tuple(map(_with_sorted_programs, result.fields)))
 
-    def run(self, run: str) -> RunDetails:
-        """Return the committed state of a run. Raises NotFound if no part of it is visible."""
-        return self._with_public_checksum(self._numbered(super().run(run)))
+    def run(self, run: str, namespace: str = "") -> RunDetails:
+        """Return the committed state of a run. Raises NotFound if its program is hidden."""
+        return self._with_public_checksum(self._numbered(super().run(run, namespace)))
 
-    def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
+    def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:
         """Return the committed state of a run, with its content as it is shown. Raises NotFound."""
-        details = super().run(run)
+        details = super().run(run, namespace)
         shown = details, self._contents.content(details.committed.checksum)
         numbered, content = self._numbered(shown)
         return self._with_public_checksum(numbered), content
@@ -317,11 +379,14 @@ class StoreView(LineageStore):
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
         """Return each run as it may be recorded, or its error; one read for the owners of all run ids."""
-        stored = run_rows.read_run_rows(self._base.table, map(run_id_of, runs))
-        owners = self._events_of_base.committed_runs(stored)
+        keys = [run_key_of(run) for run in runs]
+        stored = run_owner.stored_rows(self._base.table, self._events_of_base, set(keys))
+        owners = self._events_of_base.committed_runs(dict(stored.values()))
         return [
-            self._rights.checked(run, owner.run if (owner := owners.get(run_id_of(run))) else None)
-            for run in runs
+            self._rights.checked(run, owner.run if (owner := owners.get(stored[key][0])) else None)
+            if key in stored
+            else self._rights.checked(run, None)
+            for key, run in zip(keys, runs, strict=True)
         ]
 
     def _shown(self, result: ResultT) -> ResultT:
@@ -330,6 +395,14 @@ class StoreView(LineageStore):
         if numbered is result:
             return result
         return replace(numbered, truncated_by=tuple(sorted({*result.truncated_by, HIDDEN})))
+
+    def _shown_runs(self, runs: Sequence[RunKey]) -> dict[RunKey, RunKey]:
+        """Return each run as it is shown: hidden ones by numbers, in their order, in place of ids."""
+        labels = self._visible_runs.hidden_labels(dict.fromkeys(runs))
+        if not labels:
+            return dict(zip(runs, runs, strict=True))
+        names = number_in_order(labels.values())
+        return {run: RunKey(names[labels[run]]) if run in labels else run for run in runs}
 
     def _numbered(self, result: T) -> T:
         """Return a result with numbers for its labels, the same one if nothing in it is hidden."""
@@ -373,6 +446,11 @@ def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
 
 
+def _with_shown_run(edge: ReachEdge, runs: Mapping[RunKey, RunKey]) -> ReachEdge:
+    """Return an edge with its last run as it is shown."""
+    return edge._replace(span=edge.span._replace(last_run=runs[edge.span.last_run])) if edge.span else edge
+
+
 def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
     """Return an item of a retention report with its programs sorted by the id of the program."""
     programs = sorted(item.written.programs, key=lambda program: program.newest.program_id)
@@ -382,4 +460,4 @@ def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
     """Return a result; a RunIdConflict is replaced by one that does not name the owner of the run id."""
     # Of a run that was stored since its owner was looked up.
-    return run_id_in_use(run_id_of(run)) if isinstance(result, RunIdConflict) else result
+    return run_id_in_use(run_key_of(run).run) if isinstance(result, RunIdConflict) else result

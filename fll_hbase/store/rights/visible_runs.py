@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from fll_hbase.keys import layout
 from fll_hbase.model import masking, run_events
 from fll_hbase.model.run_events import EventRunFacts, RunEvent
-from fll_hbase.model.runs import ProgramRun, encode_details
+from fll_hbase.model.runs import ProgramRun, RunKey, encode_details, run_key
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
@@ -23,6 +23,9 @@ from fll_hbase.tables import Row, Table, read_rows
 
 _NO_DIGESTS = ("0" * 32, "f" * 32)
 """What is read for an id without events, in place of their bodies."""
+
+_RUNS_MAX = 100_000
+"""Runs of which it is cached whether their program is visible."""
 
 _CONTENTS_MAX = 100_000
 """Contents of which it is cached what is visible."""
@@ -43,25 +46,47 @@ class VisibleRuns(EventMerger):
         self._may_read = may_read
         self.has_hidden = False
         """Whether any program was hidden: before, no answer can have a label of one."""
+        self._shown: LRUCache[RunKey, bool] = LRUCache(_RUNS_MAX)
         self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
 
-    def committed_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
-        """Decode the committed state of run rows by run id, as it is shown."""
+    def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
+        """Decode the committed state of run rows by run, as it is shown."""
         committed = super().committed_runs(rows)
         seen = self._visibility({run.checksum for run in committed.values()})
         may_read = {name: self._may_read(name) for name in {run.run.namespace for run in committed.values()}}
         return {
-            run_id: run
+            key: run
             if may_read[run.run.namespace] and (seen[run.checksum][1] or not run.run.details)
-            else CommittedRun(run.checksum, self._masked(run.run, is_hidden=not may_read[run.run.namespace]))
-            for run_id, run in committed.items()
+            else run._replace(run=self._masked(run.run, is_hidden=not may_read[run.run.namespace]))
+            for key, run in committed.items()
         }
+
+    def may_show(self, run: RunKey) -> bool:
+        """Return whether the run may be shown; True if its key has no namespace and does not tell."""
+        return not run.namespace or self._may_read(run.namespace)
+
+    def hidden_labels(self, runs: Collection[RunKey]) -> dict[RunKey, str]:
+        """Return for each run of a hidden program a label in place of its id, by run, in their order.
+
+        One call for those whose key does not tell and that are not cached; a run that was deleted is hidden.
+        """
+        with self._lock:
+            shown = {run: self._shown.get(run) for run in runs if not run.namespace}
+        unknown = [run for run, is_shown in shown.items() if is_shown is None]
+        if unknown:
+            stored = super().committed_runs(run_rows.read_run_rows(self._base, unknown))
+            decided = {run: run in stored and self._may_read(stored[run].run.namespace) for run in unknown}
+            shown |= decided
+            with self._lock:
+                self._shown.update(decided)
+        hidden = (run for run in runs if not (self._may_read(run.namespace) if run.namespace else shown[run]))
+        return {run: _label(run) for run in hidden}
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
         """Return a run as it is, or without program and details if its namespace may not be read."""
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
-    def find_run(self, run: str) -> RunDetails | None:
+    def find_run(self, run: RunKey) -> RunDetails | None:
         """Read one run by an id that a client gives; None if its program is hidden.
 
         Then with the calls that an id without a run needs, whatever is cached.
@@ -96,18 +121,18 @@ class VisibleRuns(EventMerger):
             self.cache_bodies(bodies)
         return namespace
 
-    def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
-        """Read runs by id, as they are shown; runs without a visible part are left out."""
+    def run_details(self, runs: Sequence[RunKey]) -> dict[RunKey, RunDetails]:
+        """Read runs, as they are shown; runs without a visible part are left out."""
         return self._shown_details(super().run_details(runs))
 
-    def _shown_details(self, details: Mapping[str, RunDetails]) -> dict[str, RunDetails]:
-        """Return the details of runs by id, as they are shown; runs without a visible part are left out."""
+    def _shown_details(self, details: Mapping[RunKey, RunDetails]) -> dict[RunKey, RunDetails]:
+        """Return the details of runs, as they are shown; runs without a visible part are left out."""
         seen = self._visibility({stored_run.committed.checksum for stored_run in details.values()})
         shown = {}
-        for run_id, stored_run in details.items():
+        for key, stored_run in details.items():
             sees_any, sees_all = seen[stored_run.committed.checksum]
             if sees_any or not _has_hidden_program(stored_run.committed.run):
-                shown[run_id] = (
+                shown[key] = (
                     stored_run
                     if sees_all and not _has_hidden_program(stored_run.committed.run)
                     else _without_facts(stored_run)
@@ -121,8 +146,9 @@ class VisibleRuns(EventMerger):
             return replace(run, details=details)
         self.has_hidden = True
         label = masking.hide_name("program", *run.program_id)
+        run_label = _label(run_key(run.run, run.namespace))
         return ProgramRun(
-            masking.HIDDEN_NAMESPACE, "", "", "", label, run.run, run.start_ms, run.state, details
+            masking.HIDDEN_NAMESPACE, "", "", "", label, run_label, run.start_ms, run.state, details
         )
 
     def _decode_facts(self, body: bytes) -> EventRunFacts:
@@ -159,6 +185,11 @@ class VisibleRuns(EventMerger):
         return any(seen), all(seen)
 
 
+def _label(run: RunKey) -> str:
+    """Return the label of a run in place of its id."""
+    return masking.hide_name("run", *run)
+
+
 def _has_hidden_program(run: ProgramRun) -> bool:
     """Return whether `VisibleRuns` has replaced the program of a run by a label."""
     return run.namespace == masking.HIDDEN_NAMESPACE
@@ -175,4 +206,7 @@ def _without_facts(details: RunDetails) -> RunDetails:
     run = details.committed.run
     committed = details.committed._replace(run=replace(run, details=_state_details(run)))
     part = details.part and msgspec.structs.replace(details.part, sql="", operations="")
+    if _has_hidden_program(run):
+        # What is shown of a run is numbered by what it shows.
+        committed = committed._replace(key=RunKey(""))
     return RunDetails(committed, details.events, part, tuple(EventRunFacts() for _ in details.facts))

@@ -279,6 +279,9 @@ class VisibleTable:
 
     def _shows_policy(self, key: bytes, row: Row) -> bool:
         """Return whether a policy is for tags, removed, or for a field in a readable namespace."""
+        # Not by its value, which may be damaged.
+        if namespace := layout.parse_policy(key)[1]:
+            return self._may_read(namespace)
         if layout.POLICY not in row:
             return True
         try:
@@ -292,6 +295,8 @@ class VisibleTable:
         """Return the namespaces that a change concerns; None for one that concerns all."""
         if not put.row.startswith(layout.POLICIES):
             return [namespaces.namespace_of(put.row)]
+        if namespace := layout.parse_policy(put.row)[1]:
+            return [namespace]
         # A policy that is replaced or removed, also a hidden one, concerns the namespace of its field.
         stored = self._table.get(put.row, columns=(layout.POLICY,)).get(layout.POLICY)
         values = [put.value, *([stored.value] if stored else [])]

@@ -12,26 +12,38 @@ def mark(table: Table) -> bool:
     # Not any table: a repair records runs of an earlier release again, and may be interrupted.
     if not is_marked(table):
         return False
-    mark_complete(table)
+    if not _is_complete(table):
+        columns = calendars.MARK_COLUMN, calendars.RUN_KEYS_COLUMN
+        table.write([[Put(calendars.MARK_ROW, column, b"") for column in columns]])
     return True
+
+
+def has_former_runs(table: Table) -> bool:
+    """Return whether a table may have runs of an earlier release, whose keys have no namespace."""
+    return calendars.RUN_KEYS_COLUMN not in table.get(calendars.MARK_ROW)
 
 
 def mark_complete(table: Table) -> None:
     """Mark a table, unless it is marked: each committed run has its ways and its calendar day."""
-    if not table.get(calendars.MARK_ROW):
+    if not _is_complete(table):
         table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
 
 
 def is_marked(table: Table) -> bool:
     """Return whether a table has the mark of complete calendars, or needs none as it has no references."""
-    if table.get(calendars.MARK_ROW):
+    if _is_complete(table):
         return True
     # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.
     prefixes = map(ranges.prefix_range, layout.REFERENCES)
     if not any(row for prefix in prefixes for row in table.scan(*prefix, limit=1)):
         return True
     # Once more: another process may have put the mark, and then the first references, in between.
-    return bool(table.get(calendars.MARK_ROW))
+    return _is_complete(table)
+
+
+def _is_complete(table: Table) -> bool:
+    """Return whether a table has the mark of complete calendars."""
+    return calendars.MARK_COLUMN in table.get(calendars.MARK_ROW)
 
 
 def require(table: Table) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
-from fll_hbase.model.runs import ProgramRun
+from fll_hbase.keys.packed_run import run_segment
+from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import ContentEndpoints
@@ -43,10 +44,16 @@ class ContentDay(NamedTuple):
 
 
 class SealedRun(NamedTuple):
-    """A run of a day: its start in milliseconds since 1970 and its id."""
+    """A run of a day: its start in milliseconds since 1970, and its `RunKey`."""
 
     start_ms: int
     run: str
+    namespace: str = ""
+
+    @property
+    def key(self) -> RunKey:
+        """Return the key of the run."""
+        return RunKey(self.run, self.namespace)
 
 
 class DayRuns(NamedTuple):
@@ -67,12 +74,27 @@ class DayRuns(NamedTuple):
         return len(self.runs) == self.total
 
 
+class _Run(msgspec.Struct, array_like=True, frozen=True):
+    """A run in a seal; `is_scoped` is 1 if its id is unique in the namespace of the program alone."""
+
+    start_ms: int
+    run: str
+    is_scoped: int = 0
+
+
+class _SharedRun(msgspec.Struct, array_like=True, frozen=True):
+    """A run in a seal whose id is unique in all namespaces: without the third member."""
+
+    start_ms: int
+    run: str
+
+
 class _Part(msgspec.Struct, array_like=True, frozen=True):
     """Runs of one program, failed or not, in a seal; `count` is 0 if `runs` are all."""
 
     program: str
     failed: int
-    runs: list[tuple[int, str]]
+    runs: list[_Run]
     count: int = 0
 
 
@@ -84,7 +106,7 @@ class _Cell(msgspec.Struct, array_like=True, frozen=True):
 
 
 # The constructor of a named tuple is a function in Python, and a seal has many runs.
-_sealed_run: Callable[[tuple[int, str]], SealedRun] = partial(tuple.__new__, SealedRun)
+_sealed_run: Callable[[tuple[int, str, str]], SealedRun] = partial(tuple.__new__, SealedRun)
 _decoder = msgspec.json.Decoder(_Cell)
 _encode = msgspec.json.Encoder().encode
 
@@ -162,19 +184,26 @@ def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> li
 
 def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
     """Return the runs of a day by program and failure, with starts in milliseconds since its begin."""
-    by_program: dict[tuple[bytes, bool], list[tuple[int, str]]] = {}
-    for _, run in runs:
+    by_program: dict[tuple[bytes, bool], list[SealedRun]] = {}
+    for _, run, key in runs:
         listed = by_program.setdefault((encode_program(run), run.state.failed), [])
-        listed.append((run.start_ms - day * DAY_MS, run.run))
+        listed.append(SealedRun(run.start_ms - day * DAY_MS, *key))
     return [
-        _Part(program.decode(), int(failed), sorted(listed, key=reference_order))
+        _Part(program.decode(), int(failed), [_run(run) for run in sorted(listed, key=reference_order)])
         for (program, failed), listed in sorted(by_program.items())
     ]
 
 
-def reference_order(run: tuple[int, str]) -> tuple[int, bytes]:
-    """Return the key by which (start, id) of runs sort as references do: newest first, then by escaped id."""
-    return -run[0], escape(run[1])
+def _run(run: SealedRun) -> _Run:
+    """Return a run as a seal has it."""
+    if run.namespace:
+        return _Run(run.start_ms, run.run, 1)
+    return cast("_Run", _SharedRun(run.start_ms, run.run))
+
+
+def reference_order(run: SealedRun) -> tuple[int, bytes]:
+    """Return the key by which runs sort as references do: newest first, then by their segment."""
+    return -run.start_ms, run_segment(run.run, run.namespace)
 
 
 def token_of(row: Row, day: int) -> bytes | None:
@@ -211,8 +240,16 @@ def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
         DayRuns(
             part.program.encode(),
             bool(part.failed),
-            [_sealed_run((begin_ms + start_ms, run)) for start_ms, run in part.runs],
+            _sealed_runs(part, begin_ms),
             part.count or len(part.runs),
         )
         for part in cell.parts
     )
+
+
+def _sealed_runs(part: _Part, begin_ms: int) -> list[SealedRun]:
+    """Return the runs of a part of a seal, whose day begins at `begin_ms`. Raises CorruptRow."""
+    namespaces = "", unescape(part.program.partition("|")[0].encode())
+    return [
+        _sealed_run((begin_ms + run.start_ms, run.run, namespaces[run.is_scoped > 0])) for run in part.runs
+    ]

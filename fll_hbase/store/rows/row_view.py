@@ -12,6 +12,7 @@ from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, unescape
 from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.rows import calendar_rows, run_rows
@@ -100,14 +101,19 @@ def _content(key: bytes) -> Parts:
 
 def _run(key: bytes) -> Parts:
     """Return the run id in a run row's key. Raises CorruptRow."""
-    return {"run": ranges.run_of(key)}
+    return _run_parts(ranges.run_of(key))
+
+
+def _run_parts(run: RunKey) -> Parts:
+    """Return the id of a run, and the namespace in which it is unique, if it is in one alone."""
+    return {"run": run.run} | ({"runNamespace": run.namespace} if run.namespace else {})
 
 
 def _reference(key: bytes) -> Parts:
     """Return dataset, start and run id in the key of a reference. Raises CorruptRow."""
     segments = _segments(key, 5)
     tail = layout.parse_reference_tail(SEPARATOR.join(segments[3:]))
-    return {**_dataset(ranges.dataset_of(key)), "startMs": tail.start_ms, "run": tail.run}
+    return {**_dataset(ranges.dataset_of(key)), "startMs": tail.start_ms, **_run_parts(tail.run)}
 
 
 _DIRECTIONS = {b"b": "backward", b"f": "forward"}
@@ -146,7 +152,7 @@ def _run_index(key: bytes) -> Parts:
     """Return namespace, start and run id in a key of the run index. Raises CorruptRow."""
     namespace, tail = layout.split_run_index_key(key)
     reference = layout.parse_run_index_tail(tail)
-    return {"namespace": unescape(namespace), "startMs": reference.start_ms, "run": reference.run}
+    return {"namespace": unescape(namespace), "startMs": reference.start_ms, **_run_parts(reference.run)}
 
 
 def _catalogue(key: bytes) -> Parts:
@@ -168,8 +174,9 @@ def _tag_index(key: bytes) -> Parts:
 
 
 def _policy(key: bytes) -> Parts:
-    """Return the name in the key of a policy. Raises CorruptRow."""
-    return {"policy": layout.parse_policy(key)}
+    """Return the name in the key of a policy, and its namespace, if it has one. Raises CorruptRow."""
+    name, namespace = layout.parse_policy(key)
+    return {"policy": name} | ({"namespace": namespace} if namespace else {})
 
 
 def _digest(key: bytes) -> Parts:
@@ -227,7 +234,7 @@ def _commit(value: bytes) -> str:
     shown = f"{head.checksum} start {head.start_ms} {head.state.value}"
     if run_rows.is_head_only(value):
         return shown
-    run = run_rows.decode_run("", value).run
+    run = run_rows.decode_run(RunKey(""), value).run
     names = f"{run.namespace} {run.application} {run.version} {run.type} {run.program}"
     return f"{shown} {names}" + (f" {run.details}" if run.details else "")
 

@@ -13,7 +13,7 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, check_key_length, escape, parse_hex, unescape
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
-from fll_hbase.model.runs import ProgramRun, State
+from fll_hbase.model.runs import ProgramRun, RunKey, State
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row, Table, read_rows
@@ -28,10 +28,11 @@ CELL_BYTES_MAX = 8 * 2**20
 
 
 class CommittedRun(NamedTuple):
-    """The committed state of a run: its content, and the run as its row describes it."""
+    """The committed state of a run: its content, the run as its row describes it, and where it is stored."""
 
     checksum: str
     run: ProgramRun
+    key: RunKey
 
 
 class CommittedHead(NamedTuple):
@@ -73,7 +74,7 @@ def encode_run(committed: CommittedRun) -> bytes:
     return value
 
 
-def decode_run(run_id: str, value: bytes) -> CommittedRun:
+def decode_run(key: RunKey, value: bytes) -> CommittedRun:
     """Decode what `encode_run` encoded. Raises CorruptRow for any other bytes."""
     try:
         checksum, start, state, *names = value.split(SEPARATOR, _FIELDS_BEFORE_DETAILS)
@@ -87,14 +88,14 @@ def decode_run(run_id: str, value: bytes) -> CommittedRun:
             version,
             type_,
             program,
-            run_id,
+            key.run,
             int(start),
             State(state.decode()),
             details,
         )
-        return CommittedRun(checksum.decode(), run)
+        return CommittedRun(checksum.decode(), run, key)
     except (ValueError, TypeError) as error:
-        raise CorruptRow(f"run {run_id!r}: {value!r} is not the value of a document") from error
+        raise CorruptRow(f"run {key.run!r}: {value!r} is not the value of a document") from error
 
 
 def decode_head(value: bytes) -> CommittedHead:
@@ -111,9 +112,9 @@ def is_head_only(value: bytes) -> bool:
     return value.count(SEPARATOR) == 2
 
 
-def read_run_rows(table: Table, runs: Iterable[str]) -> dict[str, Row]:
-    """Read the rows of runs in one call; return them by run id, without those that do not exist."""
-    keys = {layout.run_row(run): run for run in sorted(set(runs))}
+def read_run_rows(table: Table, runs: Iterable[RunKey]) -> dict[RunKey, Row]:
+    """Read the rows of runs in one call; return them by run, without those that do not exist."""
+    keys = {layout.run_row(*run): run for run in sorted(set(runs))}
     return read_rows(table, keys, columns=(layout.LIGHT,))
 
 
@@ -209,6 +210,9 @@ def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
 
 def commit_column_of(row: Iterable[bytes]) -> bytes | None:
     """Return the column of the valid commit record; None if no commit of the run has completed."""
+    # The run is in another row by now, and has its commit record there.
+    if layout.MOVED in row:
+        return None
     # Fixed-width hex again: the greatest column has the greatest count.
     return max([column for column in row if column.startswith(layout.COMMIT)], default=None)
 
@@ -218,7 +222,7 @@ def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, prog
     run = committed.run
     # One cell for each content: a later document of the run adds a cell and hides none.
     column = reference_column(committed.checksum, failed=run.state.failed)
-    tail = layout.reference_tail(run.start_ms, run.run)
+    tail = layout.reference_tail(run.start_ms, *committed.key)
     return [
         Put(check_key_length(prefix + tail), column, program) for prefix in _reference_prefixes(endpoints)
     ]
@@ -251,7 +255,7 @@ def run_index_put(committed: CommittedRun) -> Put:
     """Return the cell of a run in the index of its program's namespace. Raises TooLarge."""
     run = committed.run
     prefix, column = _run_index_parts(run.namespace, run.program)
-    return Put(check_key_length(prefix + layout.run_index_tail(run.start_ms, run.run)), column, b"")
+    return Put(check_key_length(prefix + layout.run_index_tail(run.start_ms, *committed.key)), column, b"")
 
 
 @lru_cache(maxsize=4_096)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fll_hbase.model.run_events import IncomingEvent
-from fll_hbase.model.runs import ProgramId, RecordedRun
+from fll_hbase.model.runs import ProgramId, RecordedRun, RunKey, run_key
 from fll_hbase.runtime.errors import TooLarge
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedRun
@@ -71,7 +71,7 @@ class RunBatch:
     their sequence.
     """
 
-    run: str
+    run: RunKey
     positions: Sequence[int]
     inputs: Sequence[RunInput]
     sequence: DocumentSequence | None
@@ -79,7 +79,7 @@ class RunBatch:
 
 def single_batch(run_input: RunInput) -> RunBatch:
     """Return the batch for the only input of a call."""
-    return RunBatch(run_id_of(run_input), [0], [run_input], None)
+    return RunBatch(run_key_of(run_input), [0], [run_input], None)
 
 
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
@@ -107,12 +107,12 @@ def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Seq
     return [batches[start : start + runs] for start in range(0, len(batches), runs)]
 
 
-def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
+def _rounds(inputs: Sequence[RunInput]) -> list[dict[RunKey, list[int]]]:
     """Return rounds of positions by run; each input is in the earliest round that keeps its run's order."""
-    rounds: list[dict[str, list[int]]] = []
-    last_round: dict[str, int] = {}
+    rounds: list[dict[RunKey, list[int]]] = []
+    last_round: dict[RunKey, int] = {}
     for position, run_input in enumerate(inputs):
-        run = run_id_of(run_input)
+        run = run_key_of(run_input)
         number = last_round.get(run, -1)
         positions = rounds[number][run] if number >= 0 else []
         if (
@@ -132,12 +132,12 @@ def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
 
 def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequence]:
     """Return by position each document's place among several of its run in this call."""
-    documents: dict[tuple[str, ProgramId | None], list[tuple[int, RecordedRun]]] = {}
+    documents: dict[tuple[RunKey, ProgramId | None], list[tuple[int, RecordedRun]]] = {}
     for position, run_input in enumerate(inputs):
         if isinstance(run_input, RecordedRun):
             # Documents of another program are refused, so a row has none of them between its own.
             program = None if run_input.replaces_others else run_input.run.program_id
-            documents.setdefault((run_input.run.run, program), []).append((position, run_input))
+            documents.setdefault((run_key_of(run_input), program), []).append((position, run_input))
     sequences: dict[int, DocumentSequence] = {}
     for numbered in documents.values():
         if len(numbered) > 1:
@@ -155,11 +155,13 @@ def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequ
 def _document_value(document: RecordedRun) -> bytes:
     """Return the value of a document in its cell; b"" for one that is too large for a cell."""
     try:
-        return run_rows.encode_run(CommittedRun(document.info.checksum, document.run))
+        return run_rows.encode_run(CommittedRun(document.info.checksum, document.run, run_key_of(document)))
     except TooLarge:
         return b""
 
 
-def run_id_of(run_input: RunInput) -> str:
-    """Return the run id of a document or event."""
-    return run_input.run.run if isinstance(run_input, RecordedRun) else run_input.run
+def run_key_of(run_input: RunInput) -> RunKey:
+    """Return the key of the run of a document or event."""
+    if isinstance(run_input, RecordedRun):
+        return run_key(run_input.run.run, run_input.run.namespace)
+    return run_key(run_input.run, run_input.namespace)

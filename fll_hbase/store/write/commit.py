@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
 from fll_hbase.runtime.threads import map_in_threads
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
+from fll_hbase.store.rows import calendar_mark, calendar_rows, content_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
+from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
@@ -32,6 +34,7 @@ from fll_hbase.store.write.batching import (
 from fll_hbase.store.write.pending_run import (
     CommitResult,
     PendingEvents,
+    PendingMove,
     PendingRun,
     Rejections,
     pending_run,
@@ -60,6 +63,7 @@ class RunCommitter:
         # period, within which garbage collection deletes nothing.
         self._pass_max_ms = grace_ms // 2
         self._refresher = ContentRefresher(table, lifetime_ms=grace_ms // 2)
+        self._has_former_runs = True
         self._ways = WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
@@ -81,10 +85,10 @@ class RunCommitter:
                 results |= pass_results
         return [results[position] for position in range(len(inputs))]
 
-    def recommit(self, runs: Sequence[str]) -> Rejections:
-        """Put ways, days, references and commit records of runs again, computed from their rows, by run id.
+    def recommit(self, runs: Sequence[RunKey]) -> Rejections:
+        """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns the errors, by run id, of runs where that is impossible. Raises StoreUnavailable.
+        Returns the errors of runs where that is impossible. Raises StoreUnavailable.
         """
         rejections: Rejections = {}
         self._ways.forget()
@@ -96,10 +100,21 @@ class RunCommitter:
             )
         return rejections
 
+    def move(self, rows: Mapping[RunKey, Row]) -> Rejections:
+        """Put runs of an earlier release where this one stores them, given with their former rows.
+
+        Returns the errors of those where that is impossible. Raises StoreUnavailable; repeating is safe.
+        """
+        rejections: Rejections = {}
+        runs = [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
+        for start in range(0, len(runs), RUNS_PER_PASS_MAX):
+            self._commit_runs(runs[start : start + RUNS_PER_PASS_MAX], rejections)
+        return rejections
+
     def _record(self, batches: Sequence[RunBatch]) -> dict[int, CommitResult | LineageError]:
         """Record the batches of one pass; return the result of each input by its position in the call."""
         rejections: Rejections = {}
-        pending: dict[str, PendingRun] = {}
+        pending: dict[RunKey, PendingRun] = {}
         for batch in batches:
             try:
                 # Sizes are checked before step 1: HBase rejects the whole batch of a cell that is too long.
@@ -121,6 +136,10 @@ class RunCommitter:
         """Commit each run or reject it, in passes. Raises StoreUnavailable after PASSES_MAX of them."""
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
+            # Those that a repair moved begin anew, in the other row.
+            moved = [run for run in pending if run.is_moved]
+            pending = [run for run in pending if not run.is_moved]
+            pending += self._read_current_state(moved, rejections) if moved else ()
             # A document of a run id of another program costs the read of step 1 and nothing else.
             if not pending:
                 return
@@ -148,7 +167,7 @@ class RunCommitter:
         if not pending:
             return
         raise StoreUnavailable(
-            f"run {pending[0].run!r} is written by other processes all the time; try again"
+            f"run {pending[0].run.run!r} is written by other processes all the time; try again"
         )
 
     def _read_current_state(self, runs: Sequence[PendingRun], rejections: Rejections) -> list[PendingRun]:
@@ -157,12 +176,27 @@ class RunCommitter:
         Adds a rejection for a run whose row cannot be read, whose input is too large, or that is of another
         program. Returns the runs without a rejection, in their order.
         """
-        for run, row in self._run_rows(runs):
+        if self._has_former_runs:
+            # Once for each pass of a table of an earlier release, else once for each process.
+            self._has_former_runs = calendar_mark.has_former_runs(self._table)
+        former = [run.former for run in runs if run.former] if self._has_former_runs else []
+        keys = [layout.run_row(*key) for key in (*(run.run for run in runs), *former)]
+        rows = self._table.rows(keys, columns=(layout.LIGHT,))
+        for run in runs:
             try:
-                run.load(row, self._events)
+                is_former = bool(former) and self._is_former(run, rows)
+                run.store_in(run.former if run.former and is_former else run.run)
+                run.load(rows.get(run.key, {}), self._events)
             except (TooLarge, CorruptRow, RunIdConflict) as error:
                 rejections[run.run] = error
         return [run for run in runs if run.run not in rejections]
+
+    def _is_former(self, run: PendingRun, rows: Mapping[bytes, Row]) -> bool:
+        """Return whether an earlier release recorded this run, of a program of the same namespace."""
+        row = rows.get(layout.run_row(*run.former)) if run.former else None
+        if row is None or run.former is None:
+            return False
+        return run_owner.namespace_of(run.former, row, self._events) == run.run.namespace
 
     def _put_content_and_cells(
         self,
@@ -200,6 +234,8 @@ class RunCommitter:
         Adds the rejections of steps 4 and 5. Raises _DeadlineExceeded.
         """
         self._compute_commits(pending, rejections)
+        moved = [run for run in pending if run.is_moved]
+        pending = [run for run in pending if not run.is_moved]
         # Step 4, last part: events of other writers may lead to a content that step 3 did not put.
         contents = self._refresher.contents_to_put(
             {run.run: run.derived_info for run in pending}, began_ms, rejections
@@ -219,14 +255,14 @@ class RunCommitter:
                 *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
                 *_reference_puts(ready, endpoints),
             ],
-            [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
+            [put for run in ready for put in run.commit_puts()],
         ]
         # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
         self._refresher.note_put((content.endpoints.checksum for content in contents), began_ms)
         self._ways.note_put(new_ways, began_ms)
         # Step 6 of the runs that are committed; the others start over in any case.
-        return again + self._changed_meanwhile(ready, began_ms)
+        return moved + again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
         """Read the run rows again and set commit record and former day of each run (step 4).
@@ -241,7 +277,9 @@ class RunCommitter:
             except (TooLarge, CorruptRow) as error:
                 rejections[run.run] = error
             else:
-                run.former_day = _committed_day(row)
+                run.former_day = _committed_day(run.counted_in(row))
+                # Its cells, which were put before the mark or are put again, are in the other row then.
+                run.is_moved = layout.MOVED in row
 
     def _endpoints(self, pending: Sequence[PendingRun]) -> dict[str, ContentEndpoints]:
         """Return the endpoints of the contents to commit, by checksum; missing contents are left out.

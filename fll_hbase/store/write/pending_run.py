@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import check_key_length
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import IncomingEvent, sort_events
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import RecordedRun, RunKey
 from fll_hbase.runtime import metrics
 from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable
 from fll_hbase.store.endpoints import ContentEndpoints
@@ -21,11 +21,11 @@ from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write import run_owner
-from fll_hbase.store.write.batching import DocumentSequence, RunBatch
+from fll_hbase.store.write.batching import DocumentSequence, RunBatch, run_key_of
 from fll_hbase.tables import Put, Row
 
-Rejections: TypeAlias = dict[str, LineageError]
-"""Errors of runs that cannot be stored, by run id."""
+Rejections: TypeAlias = dict[RunKey, LineageError]
+"""Errors of runs that cannot be stored, by run."""
 
 
 _log = logging.getLogger(__name__)
@@ -54,11 +54,13 @@ class PendingRun(ABC):
     before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
     that value decoded, and `input_count` is the number of documents and events in the row. `derived_info` is
     the content of all events merged in step 4, which may differ from `info`. `former_day` is where the run
-    counted when step 4 read its row, None if nowhere.
+    counted when step 4 read its row, None if nowhere. `key` is the row of `stored`, which
+    is `run` unless an earlier release recorded it. `is_moved` is whether a repair moved it before step 4.
     """
 
-    run: str
-    key: bytes
+    run: RunKey
+    key: bytes = field(init=False)
+    stored: RunKey = field(init=False)
     info: FieldLineageInfo | None = None
     cells: list[Put] = field(default_factory=list)
     bodies: dict[str, bytes] = field(default_factory=dict)
@@ -70,6 +72,27 @@ class PendingRun(ABC):
     program: bytes = b""
     derived_info: FieldLineageInfo | None = None
     former_day: ContentDay | None = None
+    is_moved: bool = False
+
+    def store_in(self, row: RunKey) -> None:
+        """Write to this row: an earlier release put the run there, or a repair moved it."""
+        self.stored, self.key = row, layout.run_row(*row)
+
+    @property
+    def former(self) -> RunKey | None:
+        """Return where an earlier release would have put the run; None if nowhere else."""
+        return RunKey(self.run.run) if self.run.namespace else None
+
+    def commit_puts(self) -> list[Put]:
+        """Return the commit record, as the puts of one batch."""
+        return [run_rows.commit_put(self.key, self.commit_count, self.commit_value)]
+
+    def counted_in(self, row: Row) -> Row:
+        """Return the row whose commit record says where the run counted before, given its current one."""
+        return row
+
+    def __post_init__(self) -> None:
+        self.store_in(self.run)
 
     @abstractmethod
     def load(self, row: Row, events: EventMerger) -> None:
@@ -87,10 +110,10 @@ class PendingRun(ABC):
         latest = run_rows.latest_document(row)
         if latest is None:
             raise StoreUnavailable(
-                f"run {self.run!r}: a cell that was put is missing; check the store and try again"
+                f"run {self.run.run!r}: a cell that was put is missing; check the store and try again"
             )
         self.commit_value = latest.value
-        self.committed = run_rows.decode_run(self.run, latest.value)
+        self.committed = run_rows.decode_run(self.stored, latest.value)
         self.program = run_rows.encode_program(self.committed.run)
         self._count(row)
 
@@ -131,6 +154,11 @@ class PendingDocument(PendingRun):
     number: int = 1
     resent: bool = False
     overtaken_by: bytes | None = None
+
+    def store_in(self, row: RunKey) -> None:
+        """Write the document to this row."""
+        PendingRun.store_in(self, row)
+        self.document = self.document._replace(key=row)
 
     def load(self, row: Row, events: EventMerger) -> None:
         """Set `cells` to the document under the next number; none if the last documents are just resent.
@@ -191,7 +219,7 @@ class PendingDocument(PendingRun):
         value = run_rows.commit_value(row)
         if self.replaces_others or value in (self.value, self.previous_value):
             return None
-        owner = run_owner.owner_of(self.run, value)
+        owner = run_owner.owner_of(self.stored, value)
         return None if owner in (None, self.document.run.program_id) else value
 
     def results(self) -> list[CommitResult | LineageError]:
@@ -200,10 +228,10 @@ class PendingDocument(PendingRun):
         if committed is not self.document and not self.replaces_others:
             owner = committed.run.program_id
             if owner != self.document.run.program_id:
-                return [run_owner.conflict(self.run, owner)]
+                return [run_owner.conflict(self.run.run, owner)]
         previous = self.previous_value
         replaced = not self.resent and previous is not None and previous != self.value
-        return [CommitResult(self.document.checksum, self.run, not self.resent, replaced)]
+        return [CommitResult(self.document.checksum, self.run.run, not self.resent, replaced)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -230,7 +258,7 @@ class PendingEvents(PendingRun):
         if run_rows.latest_document(row) is None:
             stored = run_rows.decode_events(row)
             merged = events.merge(
-                self.run,
+                self.stored,
                 sort_events({*stored, *(incoming.event for incoming in self.incoming)}),
                 self.bodies,
             )
@@ -245,10 +273,10 @@ class PendingEvents(PendingRun):
         stored = run_rows.decode_events(row)
         if not stored:
             raise StoreUnavailable(
-                f"run {self.run!r}: an event that was put is missing; check the store and try again"
+                f"run {self.run.run!r}: an event that was put is missing; check the store and try again"
             )
         # All events, never an update of the last merge: the record depends on their set alone (decision 12).
-        self.committed, self.derived_info = events.merge(self.run, stored, self.bodies)
+        self.committed, self.derived_info = events.merge(self.stored, stored, self.bodies)
         self.commit_value = run_rows.encode_head(run_rows.head_of(self.committed))
         self._count(row)
 
@@ -265,7 +293,7 @@ class PendingEvents(PendingRun):
         new_columns = set(self.new_columns)
         results = []
         for put in self.puts:
-            results.append(CommitResult(checksum, self.run, put.column in new_columns, False))
+            results.append(CommitResult(checksum, self.run.run, put.column in new_columns, False))
             new_columns.discard(put.column)
         return results
 
@@ -280,17 +308,51 @@ class PendingRecommit(PendingEvents):
     def compute_commit(self, row: Row, events: EventMerger) -> None:
         """Compute the commit record as for events. Raises CorruptRow if the row has no document or event."""
         if not run_rows.input_count(row):
-            raise CorruptRow(f"run {self.run!r}: the row has no document and no event")
+            raise CorruptRow(f"run {self.run.run!r}: the row has no document and no event")
         PendingEvents.compute_commit(self, row, events)
 
     def append_again(self) -> None:
         """Raise CorruptRow: the content was deleted, and a re-commit has no document from a client."""
-        raise CorruptRow(f"run {self.run!r}: its content is missing; record the run again")
+        raise CorruptRow(f"run {self.run.run!r}: its content is missing; record the run again")
 
 
-def recommit_of(run: str) -> PendingRecommit:
-    """Return a stored run, by id, as one in flight whose commit record and index rows are put again."""
-    return PendingRecommit(run=run, key=layout.run_row(run), incoming=())
+@dataclass(slots=True, kw_only=True)
+class PendingMove(PendingRecommit):
+    """A run of an earlier release that is put into the row of this one, given with its former row."""
+
+    former_row: Row
+
+    @property
+    def former(self) -> RunKey | None:
+        """Return None: the run does not stay where it was."""
+        return None
+
+    def load(self, row: Row, events: EventMerger) -> None:
+        """Set `cells` to the inputs of the former row that the current one lacks."""
+        self.cells = [put for put in self._inputs() if put.column not in row]
+
+    def put_again(self) -> None:
+        """Set `cells` to all inputs of the former row."""
+        self.cells = list(self._inputs())
+
+    def _inputs(self) -> Iterator[Put]:
+        """Yield the documents and events of the former row, as puts into the new one."""
+        for column, cell in self.former_row.items():
+            if column.startswith((layout.DOCUMENT, layout.EVENT)):
+                yield Put(self.key, column, cell.value)
+
+    def commit_puts(self) -> list[Put]:
+        """Return the commit record and the mark of the former row, which take effect together."""
+        return [*PendingRun.commit_puts(self), Put(layout.run_row(self.run.run), layout.MOVED, b"")]
+
+    def counted_in(self, row: Row) -> Row:
+        """Return the former row: where it counted the run, its seal has to end."""
+        return self.former_row
+
+
+def recommit_of(run: RunKey) -> PendingRecommit:
+    """Return a stored run as one in flight whose commit record and index rows are put again."""
+    return PendingRecommit(run=run, incoming=())
 
 
 def pending_run(batch: RunBatch) -> PendingRun:
@@ -303,12 +365,10 @@ def pending_run(batch: RunBatch) -> PendingRun:
 
 def _pending_document(recorded: RecordedRun, sequence: DocumentSequence | None) -> PendingDocument:
     """Return a document to be committed. Raises TooLarge if its cells exceed the limit."""
-    document = CommittedRun(recorded.info.checksum, recorded.run)
+    document = CommittedRun(recorded.info.checksum, recorded.run, run_key_of(recorded))
     value = _check_size(recorded.info, document)
-    run = document.run.run
     return PendingDocument(
-        run=run,
-        key=layout.run_row(run),
+        run=document.key,
         info=recorded.info,
         document=document,
         value=value,
@@ -319,11 +379,11 @@ def _pending_document(recorded: RecordedRun, sequence: DocumentSequence | None) 
 
 def _pending_events(incoming: Sequence[IncomingEvent]) -> PendingEvents:
     """Return events of one run to be committed. Raises TooLarge for a body that one cell cannot hold."""
-    run = incoming[0].run
+    run = run_key_of(incoming[0])
     bodies = {digest: body for event in incoming for digest, body in event.bodies.items()}
     for digest, body in bodies.items():
         run_rows.event_body_put(digest, body)  # raises TooLarge
-    return PendingEvents(run=run, key=layout.run_row(run), bodies=bodies, incoming=incoming)
+    return PendingEvents(run=run, bodies=bodies, incoming=incoming)
 
 
 def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
@@ -331,7 +391,7 @@ def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
     # References and the row of the run index are put in step 5, after the run row's cell: a key that is too
     # long has to fail before that.
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
-    tail = layout.reference_tail(committed.run.start_ms, committed.run.run)
+    tail = layout.reference_tail(committed.run.start_ms, *committed.key)
     prefixes = run_rows.longest_prefix_bytes(endpoints), len(layout.run_index_prefix(committed.run.namespace))
     check_key_length(b" " * max(prefixes) + tail)
     return run_rows.encode_run(committed)
@@ -346,6 +406,6 @@ def report_pass(pending: Sequence[PendingRun]) -> None:
     others = f" and {len(pending) - 1} more" if len(pending) > 1 else ""
     _log.warning(
         "the commit of run %r%s starts over: another writer changed it, or it took too long",
-        pending[0].run[:NAME_LENGTH_MAX],
+        pending[0].run.run[:NAME_LENGTH_MAX],
         others,
     )

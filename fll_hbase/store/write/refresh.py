@@ -10,6 +10,7 @@ from cachetools import LRUCache
 
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import ChecksumConflict, LineageError, TooLarge
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.rows import calendar_rows, content_rows
@@ -71,9 +72,9 @@ class ContentRefresher:
         self._cache: FreshnessCache[str] = FreshnessCache()
 
     def contents_to_put(
-        self, infos: Mapping[str, FieldLineageInfo | None], now_ms: int, rejections: Rejections
+        self, infos: Mapping[RunKey, FieldLineageInfo | None], now_ms: int, rejections: Rejections
     ) -> list[EncodedContent]:
-        """Return those of the contents, given by run id, that are missing or too old to rely on, each once.
+        """Return those of the contents, given by run, that are missing or too old to rely on, each once.
 
         Adds a ChecksumConflict or TooLarge to `rejections` for each run whose content cannot be stored.
         """

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun
+from fll_hbase.keys import layout
+from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun, RunKey, run_key
 from fll_hbase.runtime.errors import RunIdConflict
+from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import run_rows
-from fll_hbase.tables import Table
+from fll_hbase.tables import Row, Table
 
 
 def require_owner(run: ProgramRun, commit_value: bytes | None) -> None:
     """Raise RunIdConflict if the commit value is of another program, CorruptRow if it is invalid."""
-    owner = owner_of(run.run, commit_value)
+    owner = owner_of(RunKey(run.run), commit_value)
     if owner not in (None, run.program_id):
         raise conflict(run.run, owner)
 
 
-def owner_of(run: str, commit_value: bytes | None) -> ProgramId | None:
+def owner_of(run: RunKey, commit_value: bytes | None) -> ProgramId | None:
     """Return the program of a commit value; None for a run that is not committed or recorded by events."""
     # Ids of events are UUIDs, and a document may describe a run that an agent reports under other names.
     if commit_value is None or run_rows.is_head_only(commit_value):
@@ -33,19 +35,56 @@ def conflict(run: str, owner: ProgramId | None) -> RunIdConflict:
     )
 
 
-def find_conflicts(table: Table, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
+def stored_rows(
+    table: Table, events: EventMerger, keys: Collection[RunKey]
+) -> dict[RunKey, tuple[RunKey, Row]]:
+    """Return by key where each run is stored, and its row, in one call; runs without a row are left out.
+
+    The run of an id that is unique per namespace is where an earlier release put it, if it did. Raises
+    StoreUnavailable and CorruptRow.
+    """
+    rows = run_rows.read_run_rows(table, {key for asked in keys for key in (asked, RunKey(asked.run))})
+    stored = {}
+    for asked in keys:
+        former = RunKey(asked.run)
+        namespace = namespace_of(former, rows.get(former, {}), events) if asked.namespace else None
+        key = former if namespace and namespace == asked.namespace else asked
+        if key in rows:
+            stored[asked] = key, rows[key]
+    return stored
+
+
+def namespace_of(key: RunKey, row: Row, events: EventMerger) -> str | None:
+    """Return the namespace of the program of a run row, committed or not; None for a row that was moved.
+
+    None for an empty row, too. Raises StoreUnavailable and CorruptRow.
+    """
+    if layout.MOVED in row:
+        return None
+    latest = run_rows.latest_document(row)
+    if latest is not None:
+        return run_rows.decode_run(key, latest.value).run.namespace
+    stored = run_rows.decode_events(row)
+    return events.merge(key, stored, {}).committed.run.namespace if stored else None
+
+
+def find_conflicts(
+    table: Table, events: EventMerger, runs: Sequence[RecordedRun]
+) -> list[RunIdConflict | None]:
     """Return for each run, in order, the error that recording all of them would have for it, else None.
 
     One read for all runs; nothing is stored. Raises StoreUnavailable and CorruptRow.
     """
-    rows = run_rows.read_run_rows(table, (recorded.run.run for recorded in runs))
-    owners = {run: owner_of(run, run_rows.commit_value(row)) for run, row in rows.items()}
+    keys = [run_key(recorded.run.run, recorded.run.namespace) for recorded in runs]
+    rows = stored_rows(table, events, keys)
+    owners = {asked: owner_of(stored, run_rows.commit_value(row)) for asked, (stored, row) in rows.items()}
     conflicts: list[RunIdConflict | None] = []
     for recorded in runs:
         run = recorded.run
-        owner = owners.get(run.run) or run.program_id
+        key = run_key(run.run, run.namespace)
+        owner = owners.get(key) or run.program_id
         is_refused = owner != run.program_id and not recorded.replaces_others
         conflicts.append(conflict(run.run, owner) if is_refused else None)
         # Of several documents of one run, each is compared with those before it.
-        owners[run.run] = owner if is_refused else run.program_id
+        owners[key] = owner if is_refused else run.program_id
     return conflicts

@@ -47,4 +47,5 @@ export const paths = {
   provenance: pathOf("/v3/reports/provenance"),
   retention: pathOf("/v3/reports/retention"),
   run: pathOf("/v3/runs/{run}"),
+  namespaceRun: pathOf("/v3/namespaces/{namespace}/runs/{run}"),
 };

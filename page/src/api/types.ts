@@ -146,6 +146,7 @@ export interface components {
             "/v3/namespaces/{namespace}/endpoints/{name}/programs": components["schemas"]["Programs"];
             "/v3/namespaces/{namespace}/endpoints/{name}/openlineage": components["schemas"]["OpenLineageEvent"][];
             "/v3/runs/{run}": components["schemas"]["RunTold"];
+            "/v3/namespaces/{namespace}/runs/{run}": components["schemas"]["RunTold"];
             "/v3/contents/{checksum}": components["schemas"]["Content"];
             "/v3/runs": components["schemas"]["NamespaceRuns"];
             "/v3/namespaces/{namespace}/runs": components["schemas"]["NamespaceRuns"];
@@ -664,6 +665,7 @@ export interface components {
                 state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             };
             "/v3/runs/{run}": Record<string, never>;
+            "/v3/namespaces/{namespace}/runs/{run}": Record<string, never>;
             "/v3/contents/{checksum}": Record<string, never>;
             "/v3/runs": {
                 limit?: number;
@@ -723,7 +725,9 @@ export interface components {
                 limit?: number;
                 cursor?: string;
             };
-            "/v3/policies/{policy}": Record<string, never>;
+            "/v3/policies/{policy}": {
+                namespace?: string;
+            };
             "/v3/policies": {
                 limit?: number;
                 cursor?: string;
@@ -735,6 +739,7 @@ export interface components {
                 /** @default false */
                 failed?: boolean;
                 policy?: string;
+                namespace?: string;
                 /** @default false */
                 indirect?: boolean;
             };
@@ -863,6 +868,8 @@ export interface components {
             firstStart?: number;
             lastStart?: number;
             lastRun?: string;
+            /** @description Where the id of the run is unique; left out for UUIDs */
+            lastRunNamespace?: string;
             failed?: boolean;
             /** @enum {string} */
             direction?: "backward" | "forward";
@@ -897,6 +904,8 @@ export interface components {
             firstStart?: number;
             lastStart?: number;
             lastRun?: string;
+            /** @description Where the id of the run is unique; left out for UUIDs */
+            lastRunNamespace?: string;
             failed?: boolean;
             /** @description Some run read it and did not use it */
             dropped?: boolean;
@@ -1042,6 +1051,10 @@ export interface components {
             checksum: string;
             firstRun: string;
             lastRun: string;
+            /** @description Where the id of the run is unique; left out for UUIDs */
+            firstRunNamespace?: string;
+            /** @description Where the id of the run is unique; left out for UUIDs */
+            lastRunNamespace?: string;
             firstStart: number;
             lastStart: number;
             /** @description Runs that wrote the field */

@@ -5,7 +5,7 @@ import { paths } from "../api/paths";
 import { formatCount } from "../browser/numbers";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
-import { Link } from "../parts/link";
+import { RunLink } from "../parts/dataset-link";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
@@ -19,7 +19,7 @@ export const PROGRAM_COLUMNS: readonly Column<Program>[] = [
   { head: "Runs", cell: ({ runs }) => formatCount(runs), numeric: true },
   { head: "Failed", cell: ({ failed }) => <span class={failed > 0 ? "bad" : "of"}>{formatCount(failed)}</span>, numeric: true },
   { head: "First start", cell: ({ firstStart }) => <Time ms={firstStart} /> },
-  { head: "Last start", cell: ({ lastStart, lastRun }) => <Link to={{ view: "run", run: lastRun }}><Time ms={lastStart} /></Link> },
+  { head: "Last start", cell: ({ namespace, lastStart, lastRun }) => <RunLink run={lastRun} ns={namespace}><Time ms={lastStart} /></RunLink> },
 ];
 
 export function ProgramTable({ state }: { state: PageState }) {

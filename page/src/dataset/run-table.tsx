@@ -5,7 +5,7 @@ import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { EmptyWindow } from "../parts/empty";
 import { Name, Names } from "../parts/field-name";
-import { Link } from "../parts/link";
+import { RunLink } from "../parts/dataset-link";
 import { MoreLine } from "../parts/more-line";
 import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
@@ -20,7 +20,7 @@ export const RUN_COLUMNS: readonly Column<ListedRun>[] = [
   { head: "State", cell: ({ state }) => <RunStateLabel state={state} /> },
   { head: "Did", cell: ({ direction }) => didText(direction) },
   { head: "Program", cell: ({ namespace, application, program }) => <ProgramName {...{ namespace, application, program }} /> },
-  { head: "Run", cell: ({ run }) => <Link to={{ view: "run", run }} class="id">{run}</Link>, names: true },
+  { head: "Run", cell: ({ run, namespace }) => <RunLink run={run} ns={namespace} class="id">{run}</RunLink>, names: true },
 ];
 
 function RunStateLabel({ state }: { state: ListedRun["state"] }) {

@@ -3,7 +3,7 @@
 import type { DatasetName, Entry, Reach } from "../api/answers";
 import { compareText, EVERY_ROW, keyOf, mergeOrder, type Box, type Field, type Graph, type Link, type Relation } from "./model";
 
-type LinkFacts = Partial<Pick<Link, "runs" | "lastStart" | "lastRun" | "inOrder">> & { influence?: string; failed?: boolean };
+type LinkFacts = Partial<Pick<Link, "runs" | "lastStart" | "lastRun" | "lastRunNamespace" | "inOrder">> & { influence?: string; failed?: boolean };
 
 /** Return the graph of answers about the reach of one field: one direction, or both. */
 export function graphOfReach(answers: readonly Reach[]): Graph {
@@ -56,10 +56,10 @@ export class GraphBuilder {
   }
 
   /** Add a link, or merge it with the one that is there: direct and in order if one of them is, failed if both are. */
-  link(source: Field, target: Field, { influence, failed = false, inOrder, runs, lastStart, lastRun }: LinkFacts): Link {
+  link(source: Field, target: Field, { influence, failed = false, inOrder, ...counted }: LinkFacts): Link {
     const indirect = influence === "indirect";
     const targets = existing(this.links, source, () => new Map<Field, Link>());
-    const facts = Object.fromEntries(Object.entries({ runs, lastStart, lastRun }).filter(([, fact]) => fact !== undefined));
+    const facts = Object.fromEntries(Object.entries({ runs: counted.runs, lastStart: counted.lastStart, lastRun: counted.lastRun, lastRunNamespace: counted.lastRunNamespace }).filter(([, fact]) => fact !== undefined));
     const isNew = !targets.has(target);
     const link: Link = existing(targets, target, () => ({ source, target, indirect, failed, ...facts }));
     link.indirect &&= indirect;

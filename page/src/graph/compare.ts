@@ -10,8 +10,8 @@ export function compareGraphs(before: Graph, after: Graph): Graph {
   const add = (graph: Graph, side: Change) => {
     for (const box of graph.boxes) for (const field of box.fields) copyField(builder, field);
     for (const link of graph.links) {
-      const { runs, lastStart, lastRun, failed, inOrder, indirect } = link;
-      const facts = { influence: indirect ? "indirect" : "direct", failed, inOrder, runs, lastStart, lastRun };
+      const { runs, lastStart, lastRun, lastRunNamespace, failed, inOrder, indirect } = link;
+      const facts = { influence: indirect ? "indirect" : "direct", failed, inOrder, runs, lastStart, lastRun, lastRunNamespace };
       const copy = builder.link(copyField(builder, link.source), copyField(builder, link.target), facts);
       seen.set(copy, (seen.get(copy) ?? new Set()).add(side));
     }

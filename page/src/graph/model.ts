@@ -43,6 +43,7 @@ export interface Link {
   readonly runs?: number;
   readonly lastStart?: number;
   readonly lastRun?: string;
+  readonly lastRunNamespace?: string;
   change?: Change;
 }
 

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "../parts/button";
 import { FieldLabel, Names } from "../parts/field-name";
+import { RunLink } from "../parts/dataset-link";
 import { Link as PageLink } from "../parts/link";
 import { Table, type Column } from "../parts/table";
 import { Time } from "../parts/time";
@@ -60,13 +61,13 @@ export function Sign({ change }: { change: "gained" | "lost" }) {
 }
 
 /** When the last run of a link started, as a link to that run. */
-export function LastRun({ link: { lastStart, lastRun } }: { link: Link }) {
+export function LastRun({ link: { lastStart, lastRun, lastRunNamespace } }: { link: Link }) {
   if (lastStart === undefined) return null;
   if (lastRun === undefined) return <Time ms={lastStart} />;
   return (
-    <PageLink to={{ view: "run", run: lastRun }} title={lastRun}>
+    <RunLink run={lastRun} ns={lastRunNamespace} title={lastRun}>
       <Time ms={lastStart} />
-    </PageLink>
+    </RunLink>
   );
 }
 

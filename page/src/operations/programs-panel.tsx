@@ -60,7 +60,7 @@ function ProgramItem({ program: { namespace, application, program, type, runs, f
       </span>
       <span>
         last{" "}
-        <RunLink run={lastRun}>
+        <RunLink run={lastRun} ns={namespace}>
           <Time ms={lastStart} />
         </RunLink>
       </span>

@@ -68,7 +68,7 @@ interface StretchItemProps extends FieldViewProps {
 }
 
 function StretchItem({ number, same, stretch, query, state }: StretchItemProps) {
-  const { firstRun, lastRun, firstStart, lastStart, runs, missing, missingAfter, checksum } = stretch;
+  const { firstRun, firstRunNamespace, lastRun, lastRunNamespace, firstStart, lastStart, runs, missing, missingAfter, checksum } = stretch;
   const key = String(firstStart);
   const isOpen = state.open?.includes(key) ?? false;
   const title = useId();
@@ -81,7 +81,7 @@ function StretchItem({ number, same, stretch, query, state }: StretchItemProps) 
             <span class={`stretch-number tone-${same % 4}`}>{number + 1}</span> {count(runs, "run")}
           </h3>
           <span>
-            <RunLink run={firstRun}><Time ms={firstStart} /></RunLink> – <RunLink run={lastRun}><Time ms={lastStart} /></RunLink>
+            <RunLink run={firstRun} ns={firstRunNamespace}><Time ms={firstStart} /></RunLink> – <RunLink run={lastRun} ns={lastRunNamespace}><Time ms={lastStart} /></RunLink>
           </span>
           {missing > 0 && <span class="quiet">{count(missing, "run")} between wrote the dataset without it</span>}
           <span class="quiet checksum">

@@ -44,7 +44,21 @@ export function FieldLink({ of: { namespace, name, field }, to = { view: "graph"
   );
 }
 
-/** A run, by its id or by other words for it. */
-export function RunLink({ run, children }: { run: string; children?: preact.ComponentChildren }) {
-  return <Link to={{ view: "run", run }}>{children ?? <Name text={run} />}</Link>;
+interface RunLinkProps {
+  run: string;
+  /** The namespace of its program, where it is known: ids other than UUIDs are unique in it alone. */
+  ns?: string | undefined;
+  title?: string;
+  class?: string;
+  children?: preact.ComponentChildren;
+}
+
+/** A run, by its id or by other words for it; one of a hidden program has a number, which leads nowhere. */
+export function RunLink({ run, ns, children = <Name text={run} />, ...rest }: RunLinkProps) {
+  if (/^hidden \d+$/.test(run)) return <>{children}</>;
+  return (
+    <Link to={{ view: "run", ns, run }} {...rest}>
+      {children}
+    </Link>
+  );
 }

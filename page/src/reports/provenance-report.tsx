@@ -21,8 +21,8 @@ import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
 
 const STRETCHES: readonly Column<Stretch>[] = [
-  { head: "First run", names: true, cell: ({ firstRun, firstStart }) => <RunLink run={firstRun}><Time ms={firstStart} /></RunLink> },
-  { head: "Last run", cell: ({ lastRun, lastStart }) => <RunLink run={lastRun}><Time ms={lastStart} /></RunLink> },
+  { head: "First run", names: true, cell: ({ firstRun, firstRunNamespace, firstStart }) => <RunLink run={firstRun} ns={firstRunNamespace}><Time ms={firstStart} /></RunLink> },
+  { head: "Last run", cell: ({ lastRun, lastRunNamespace, lastStart }) => <RunLink run={lastRun} ns={lastRunNamespace}><Time ms={lastStart} /></RunLink> },
   { head: "Runs", numeric: true, cell: ({ runs }) => formatCount(runs) },
   { head: "Content", cell: ({ checksum }) => <code>{checksum}</code> },
 ];

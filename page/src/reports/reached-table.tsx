@@ -43,7 +43,7 @@ function columns(report: "consumption" | "provenance"): Column<ReachedField>[] {
     { head: "Influence", cell: influence },
     { head: "By way of", cell: ({ path }) => way(alongTheData(path, report)) },
     { head: "Runs", numeric: true, cell: ({ runs }) => runs !== undefined && formatCount(runs) },
-    { head: "Last run", cell: ({ lastRun, lastStart }) => lastRun && <RunLink run={lastRun}><Time ms={lastStart ?? 0} /></RunLink> },
+    { head: "Last run", cell: ({ lastRun, lastRunNamespace, lastStart }) => lastRun && <RunLink run={lastRun} ns={lastRunNamespace}><Time ms={lastStart ?? 0} /></RunLink> },
   ];
 }
 

@@ -23,8 +23,8 @@ const COLUMNS: readonly Column<ExpiredField>[] = [
   { head: "Field", names: true, cell: (field) => <FieldLink of={field} /> },
   { head: "By way of", cell: ({ path }) => (path.length < 2 ? <span class="quiet">the policy's own field</span> : <Path steps={path} />) },
   { head: "Old runs", numeric: true, cell: ({ runs }) => formatCount(runs) },
-  { head: "Oldest", cell: ({ oldestRun, oldestStart }) => <RunLink run={oldestRun}><Time ms={oldestStart} /></RunLink> },
-  { head: "Newest", cell: ({ newestRun, newestStart }) => <RunLink run={newestRun}><Time ms={newestStart} /></RunLink> },
+  { head: "Oldest", cell: ({ namespace, oldestRun, oldestStart }) => <RunLink run={oldestRun} ns={namespace}><Time ms={oldestStart} /></RunLink> },
+  { head: "Newest", cell: ({ namespace, newestRun, newestStart }) => <RunLink run={newestRun} ns={namespace}><Time ms={newestStart} /></RunLink> },
   { head: "Written by", cell: ({ programs }) => programs.map((program, index) => <div key={index}><ProgramName {...program} /></div>) },
 ];
 

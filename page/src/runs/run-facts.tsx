@@ -35,7 +35,7 @@ export function RunFacts({ run }: { run: RunDetails }) {
 function jobLink({ namespace, name, run }: JobReference) {
   return (
     <>
-      <RunLink run={run} /> <span class="quiet">of {namespace}/{name}</span>
+      <RunLink run={run} ns={namespace} /> <span class="quiet">of {namespace}/{name}</span>
     </>
   );
 }

@@ -24,8 +24,8 @@ const EVENTS: readonly Column<NonNullable<RunDetails["events"]>[number]>[] = [
   { head: "Event", cell: ({ eventType }) => eventType },
 ];
 
-export function RunScreen({ state: { run } }: { state: PageState }) {
-  const details = useAnswer(run === undefined ? null : { path: paths.run(run) });
+export function RunScreen({ state: { ns, run } }: { state: PageState }) {
+  const details = useAnswer(run === undefined ? null : { path: ns === undefined ? paths.run(run) : paths.namespaceRun(ns, run) });
   if (run === undefined) {
     return (
       <>

@@ -32,15 +32,30 @@ def test_a_policy_is_created_kept_updated_and_removed(people: FlaskClient) -> No
     assert first.json == {"name": "gdpr", **body, "at": first.json["at"]}
     again = put(people, "gdpr", name="gdpr", **body)
     assert (again.status_code, again.json) == (200, first.json)
-    update = put(people, "gdpr", maxAge="2w", field=FIELD)
-    assert (update.status_code, update.json["maxAge"], update.json["field"]) == (200, "2w", FIELD)
-    assert "tag" not in update.json
+    update = put(people, "gdpr", maxAge="2w", tag="PII")
+    assert (update.status_code, update.json["maxAge"], update.json["tag"]) == (200, "2w", "PII")
+    assert "description" not in update.json
     assert people.get("/v3/policies/gdpr").json == update.json
     assert people.delete("/v3/policies/gdpr").status_code == 204
     assert_problem(people.delete("/v3/policies/gdpr"), 404)
     assert_problem(people.get("/v3/policies/gdpr"), 404)
     assert people.get("/v3/policies").json == {"policies": []}
     assert put(people, "gdpr", **body).status_code == 201
+
+
+def test_a_policy_on_a_field_has_its_name_in_its_namespace(people: FlaskClient) -> None:
+    assert put(people, "gdpr", maxAge="1h", tag="PII").status_code == 201
+    on_field = put(people, "gdpr", maxAge="2w", field=FIELD)
+    assert (on_field.status_code, put(people, "gdpr", maxAge="2w", field=FIELD).status_code) == (201, 200)
+    assert [item["maxAge"] for item in people.get("/v3/policies").json["policies"]] == ["1h", "2w"]
+    assert_problem(people.get("/v3/policies/gdpr"), 409)
+    assert_problem(people.delete("/v3/policies/gdpr"), 409)
+    assert_problem(people.get("/v3/reports/retention?policy=gdpr"), 409)
+    assert people.get("/v3/policies/gdpr?namespace=*").json["tag"] == "PII"
+    assert people.get(f"/v3/policies/gdpr?namespace={FIELD['namespace']}").json == on_field.json
+    assert_problem(people.get("/v3/policies/gdpr?namespace=none"), 404)
+    assert people.delete("/v3/policies/gdpr?namespace=*").status_code == 204
+    assert people.get("/v3/policies/gdpr").json == on_field.json
 
 
 def test_policies_are_listed_by_name_page_by_page(people: FlaskClient) -> None:

@@ -87,7 +87,7 @@ def test_a_job_deletes_what_a_request_is_about(client: FlaskClient, table: Table
     removal(client, "/v3/lineage", before=EARLY + 1)
     assert runs(client, "people") == ["late"]
     assert [entry["run"] for entry in client.get(f"/v3/runs?{ALWAYS}").json["runs"]] == ["late"]
-    assert table.get(layout.run_row("early"))
+    assert table.get(layout.run_row("early", "ns1"))
     removal(client, "/v3/lineage", before=EARLY + DAY)
     # Cells of this very millisecond would be deleted, and on HBase hide what is put in it.
     time.sleep(0.02)
@@ -95,7 +95,7 @@ def test_a_job_deletes_what_a_request_is_about(client: FlaskClient, table: Table
     dry = apply_retention(table, RetentionPolicy(), dry_run=True, **until_now)  # type: ignore[arg-type]
     report = apply_retention(table, RetentionPolicy(), dry_run=False, **until_now)  # type: ignore[arg-type]
     assert (report.counts, report.counts["runs"]) == (dry.counts, 2)
-    assert not table.get(layout.run_row("early"))
+    assert not table.get(layout.run_row("early", "ns1"))
     assert runs(client, "people") == ["late"]
     # The request with the later time remains: what is recorded late is not shown either.
     assert len(table.get(REQUESTS_ROW)) == 1

@@ -48,7 +48,7 @@ def seen(table: Table) -> dict[str, Any]:
     store = LineageStore(table)
     result: dict[str, Any] = {}
     for run in RUNS:
-        result[f"truth of {run}"] = run_rows.commit_value(table.get(layout.run_row(run)))
+        result[f"truth of {run}"] = run_rows.commit_value(table.get(layout.run_row(run, "jobs")))
         if result[f"truth of {run}"] is not None:
             result[run] = Run(run).answer(store, now_ms=NOW_MS).body
     for end_point in (Dataset(*name) for name in DATASETS):

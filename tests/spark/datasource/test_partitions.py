@@ -371,7 +371,7 @@ def example_run() -> RecordedRun:
 def test_an_unreadable_run_row_is_named(
     name: TableName, bounds: ScanBounds, column: bytes, value: bytes
 ) -> None:
-    key = layout.run_row("one")
+    key = layout.run_row("one", "ns")
     with pytest.raises(CorruptRow, match="one"):
         read(record_with_cell([example_run()], key, column, value), name, bounds)
 

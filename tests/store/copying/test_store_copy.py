@@ -20,9 +20,9 @@ from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
-from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import CellKey, Put, Row, Table
 from tests.support.retained_histories import HISTORIES, HORIZONS, recorded, swept
+from tests.support.run_keys import committed_run
 from tests.support.small_world import CONTENTS, STARTS_MS
 from tests.support.store_copies import (
     SOURCE,
@@ -161,9 +161,9 @@ def test_a_run_recorded_after_a_kill_has_its_content(monkeypatch: pytest.MonkeyP
     for writes in range(1, 20):
         with pytest.raises(StoreUnavailable):
             copied(source, Failing(target, writes))  # type: ignore[arg-type]
-        if target.get(layout.run_row("2")):
+        if target.get(layout.run_row("2", "n")):
             break
-    assert target.get(layout.run_row("2"))
+    assert target.get(layout.run_row("2", "n"))
     read_everything(target)
 
 
@@ -195,7 +195,7 @@ class TestSeals:
         return token
 
     def seal(self, table: Table, *runs: RecordedRun) -> None:
-        committed = [CommittedRun(self.key.checksum, run.run) for run in runs]
+        committed = [committed_run(self.key.checksum, run.run) for run in runs]
         table.write([calendar_rows.seal_puts(self.key, self.token(table), committed)])
         assert calendar_rows.sealed_day(self.calendar(table), self.key.day) is not None
 
@@ -226,12 +226,12 @@ class TestSeals:
         if numbers == (0,):
             store.record([self.runs[1]])
         else:
-            key = layout.run_row("two")
+            key = layout.run_row("two", "n")
             source.delete([CellKey(key, column) for column in source.get(key)], until_ms=4_000_000_000_000)
         source.write([calendar_rows.touch_puts({self.key}, token)])
         assert copied(source, target, update=True).is_complete
         assert calendar_rows.sealed_day(self.calendar(target), self.key.day) is None
-        assert bool(target.get(layout.run_row("two"))) == (numbers == (0,))
+        assert bool(target.get(layout.run_row("two", "n"))) == (numbers == (0,))
 
 
 def test_the_newest_type_and_description_stay_the_newest() -> None:
@@ -310,7 +310,7 @@ class TestRefused:
         LineageStore(target).record([RecordedRun(ProgramRun("n", "a", "", "t", "p", "new", 5), CONTENTS[1])])
         with pytest.raises(ConfigurationError, match="--update"):
             copied(source, target)
-        assert target.get(layout.run_row("new"))
+        assert target.get(layout.run_row("new", "n"))
         store.record([RecordedRun(ProgramRun("n", "a", "", "t", "p", "2", STARTS_MS[0]), CONTENTS[1])])
         assert copied(source, target, update=True).is_complete
         assert stored(target) == stored(source)

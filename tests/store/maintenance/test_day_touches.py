@@ -23,7 +23,7 @@ RUNS = [
     RecordedRun(ProgramRun("n", "a", "", "t", "p", str(start_ms), start_ms), CONTENTS[number % 2])
     for number, start_ms in enumerate(STARTS_MS)
 ]
-KEYS = [layout.run_row(run.run.run) for run in RUNS]
+KEYS = [layout.run_row(run.run.run, run.run.namespace) for run in RUNS]
 
 
 def token_cells(runs: Sequence[RecordedRun]) -> set[CellKey]:

@@ -17,7 +17,6 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.rows import calendar_rows
-from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import open_table
 from fll_hbase.tables.base import StampedPut
 from tests.support.journals import Journal
@@ -31,6 +30,7 @@ from tests.support.retained_histories import (
     related,
     swept,
 )
+from tests.support.run_keys import committed_run
 from tests.support.small_world import CONTENTS, DATASETS, STARTS_MS
 
 EVER = Window(0, LATER_MS)
@@ -152,7 +152,7 @@ def test_a_way_and_a_day_stay_as_long_as_a_run_needs_them() -> None:
     early, late = day * DAY_MS, (day + 1) * DAY_MS
     runs = [ProgramRun("n", "a", "", "t", "p", str(start), start) for start in (early, late)]
     table, _ = recorded([RecordedRun(run, CONTENTS[0]) for run in runs])
-    committed = [CommittedRun(CONTENTS[0].checksum, run) for run in runs]
+    committed = [committed_run(CONTENTS[0].checksum, run) for run in runs]
     for run in committed:
         key = calendar_rows.day_of_run(run)
         table.write([calendar_rows.seal_puts(key, calendar_rows.new_token(), [run])])
@@ -199,7 +199,7 @@ def test_sizes_are_returned(tmp_path: Path) -> None:
     with closing(open_table(f"sqlite:///{tmp_path / 'a.db'}")) as table:
         run = ProgramRun("n", "a", "", "t", "p", "run", 5)
         LineageStore(table).record([RecordedRun(run, CONTENTS[0])])
-        row = table.get(layout.run_row("run"))
+        row = table.get(layout.run_row("run", "n"))
         removed = garbage_collection.purge(table, RetentionPolicy(6), until_ms=LATER_MS, grace_ms=0)
         assert removed.rows == 1
         assert removed.cells == len(row)
@@ -221,11 +221,11 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
                 store.record([touch])
             table.delete(keys, until_ms=old_ms)  # type: ignore[arg-type]
 
-    old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
+    old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run", "n")).values())
     while store.components.committer._clock() <= old_ms + 1:
         continue
-    keys = [layout.run_row("run")]
+    keys = [layout.run_row("run", "n")]
     garbage_collection.remove_runs(Touching(), keys, until_ms=LATER_MS, grace_ms=0)  # type: ignore[arg-type]
     assert store.run("run").committed.checksum == touch.info.checksum
-    document_columns = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
+    document_columns = [c for c in table.get(layout.run_row("run", "n")) if c.startswith(layout.DOCUMENT)]
     assert len(document_columns) == 2

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.store.copying import progress
@@ -154,7 +155,11 @@ def test_damaged_runs_keep_no_store_from_its_release() -> None:
     content = layout.content_row(lost)
     table.delete([CellKey(content, column) for column in table.get(content)], until_ms=LATER_MS)
     key, row = next(
-        (key, row) for key, row in table.scan(*ranges.prefix_range(layout.RUNS)) if key.endswith(b"run%200")
+        (key, row)
+        for key, row in table.scan(*ranges.prefix_range(layout.RUNS))
+        if key.endswith(b"run%200+ns")
+        for key, row in table.scan(*ranges.prefix_range(layout.RUNS))
+        if key.endswith(b"run%200+ns")
     )
     commit = next(column for column in row if column.startswith(layout.COMMIT))
     table.write([[Put(key, commit, b"x")]])
@@ -177,7 +182,7 @@ def test_writers_mark_new_tables_only() -> None:
     table = recorded_table(runs_of_many_days(2))
     assert calendar_mark.is_marked(table)
     make_earlier(table)
-    LineageStore(table).recommit(["run 0"])
+    LineageStore(table).recommit([RunKey("run 0", "ns")])
     with pytest.raises(ConfigurationError, match="fll store migrate"):
         calendar_mark.require(table)
     assert not table.get(calendars.MARK_ROW)

@@ -90,7 +90,7 @@ def test_derivations_are_read_in_batches(table: Table, size: int) -> None:
     record(table, [version(number) for number in range(size)])
     store = LineageStore(counting := CountingTable(table), clock=stopped_clock)
     result = store.field_derivations(FIELD, WINDOW)
-    assert [listed.runs for listed in result.derivations] == [
+    assert [tuple(run.run for run in listed.runs) for listed in result.derivations] == [
         (f"run {number:05}",) for number in reversed(range(size))
     ]
     assert [operation.name for operation in result.derivations[0].operations] == [

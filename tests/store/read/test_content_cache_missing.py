@@ -84,7 +84,7 @@ def test_a_run_that_is_purged_during_a_query_does_not_show(
     table: TableWithLoss, checksum: str, name: str
 ) -> None:
     def purge() -> None:
-        table.remove(layout.run_row("run"))
+        table.remove(layout.run_row("run", "ns"))
         table.remove(layout.content_row(checksum))
 
     assert QUESTIONS[name](LineageStore(table))

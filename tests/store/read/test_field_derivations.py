@@ -97,7 +97,7 @@ def test_pages_end_at_the_bound_of_runs(store: LineageStore, runs_max: int) -> N
     is_sealed = seal_all(store.table) == 0
     for derivation in answer.derivations:
         runs = due()[way(derivation)]
-        assert list(derivation.runs) == runs[: len(derivation.runs)]
+        assert [run.run for run in derivation.runs] == runs[: len(derivation.runs)]
         assert 0 < len(derivation.runs) <= runs_max
         assert not is_sealed or derivation.run_count == len(runs)
     if not is_sealed:
@@ -145,7 +145,7 @@ def test_pages_have_every_run_of_each_way_once_and_in_order(store: LineageStore,
         for derivation in answer.derivations:
             assert len(derivation.runs) <= limit
             assert derivation.run_count == len(due()[way(derivation)])
-            listed.setdefault(way(derivation), []).extend(derivation.runs)
+            listed.setdefault(way(derivation), []).extend(run.run for run in derivation.runs)
         skip, pages = answer.next_skip, pages + 1
     assert listed == due()
     assert pages == -(-max(map(len, due().values())) // limit)
@@ -155,4 +155,5 @@ def test_failed_runs_are_listed_if_they_count(store: LineageStore) -> None:
     answer = store.field_derivations(FIELD, WINDOW, failed=True, limit=10_000)
     counts = {way(derivation): derivation.run_count for derivation in answer.derivations}
     assert counts == {"often": len(due()["often"]) + 1, "seldom": 3}
-    assert "failed" in next(item.runs for item in answer.derivations if way(item) == "often")
+    (often,) = (item.runs for item in answer.derivations if way(item) == "often")
+    assert "failed" in [run.run for run in often]

@@ -166,7 +166,7 @@ def check_laws(store: LineageStore, window: Window, *, indirect: bool, failed: b
     begin = 0
     for stretch in stretches:
         members = writers[begin : begin + stretch.runs]
-        assert (members[0].run, members[-1].run) == (stretch.last_run, stretch.first_run)
+        assert (members[0].run, members[-1].run) == (stretch.last_run.run, stretch.first_run.run)
         begin += stretch.runs
     derivations = store.field_derivations(FIELD, window, failed=failed).derivations
     if indirect:

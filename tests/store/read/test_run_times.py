@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State, run_key
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
@@ -117,7 +117,8 @@ def expected(
 def span_of(runs: Sequence[RecordedRun]) -> RunSpan:
     failed = sum(item.run.state.failed for item in runs)
     last = runs[0].run
-    return RunSpan(len(runs), failed, runs[-1].run.start_ms, last.start_ms, last.run)
+    last_run = run_key(last.run, last.namespace)
+    return RunSpan(len(runs), failed, runs[-1].run.start_ms, last.start_ms, last_run)
 
 
 def times_of(store: LineageStore, query: WindowQuery, bound_ms: int | None = None) -> dict[str, RunTimes]:

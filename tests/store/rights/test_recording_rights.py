@@ -18,6 +18,7 @@ from tests.support.audit_runner import findings, wrong
 Json = dict[str, Any]
 
 START_MS = 1_700_000_000_000
+UUID = "0187c3b8-5f0a-7d1e-9c3f-5d2e1f0a9b8c"
 
 
 def principal(*grants: tuple[Role, str]) -> Principal:
@@ -208,17 +209,31 @@ def test_the_check_of_the_store_finds_no_name_missing_that_waits() -> None:
 
 @pytest.mark.parametrize("replace", ["false", "true"])
 def test_the_id_of_a_run_of_others_is_in_use_and_stays_theirs(client: FlaskClient, replace: str) -> None:
-    theirs = document("hr", "hr", program="payroll")
+    theirs = document("hr", "hr", program="payroll", run=UUID)
     assert record(client, None, theirs, namespace="hr").status_code == 201
-    stored = get(client, "/v3/runs/r1").json
-    answer = record(client, SHOP, document("shop", "shop"), replace=replace)
+    stored = get(client, f"/v3/runs/{UUID}").json
+    mine = document("shop", "shop", run=UUID)
+    answer = record(client, SHOP, mine, replace=replace)
     assert (answer.status_code, answer.json["detail"]) == (
         409,
-        "run id 'r1' is already in use; nothing was stored. Give the run another id",
+        f"run id '{UUID}' is already in use; nothing was stored. Give the run another id",
     )
-    preview = record(client, SHOP, document("shop", "shop"), replace=replace, dryRun="true")
+    preview = record(client, SHOP, mine, replace=replace, dryRun="true")
     assert (preview.status_code, preview.json["detail"]) == (409, answer.json["detail"])
-    assert get(client, "/v3/runs/r1").json == stored
+    assert get(client, f"/v3/runs/{UUID}").json == stored
+
+
+def test_any_other_id_is_free_in_each_namespace(client: FlaskClient) -> None:
+    theirs = document("hr", "hr", program="payroll")
+    assert record(client, None, theirs, namespace="hr").status_code == 201
+    assert record(client, SHOP, document("shop", "shop"), replace="true").status_code == 201
+    assert get(client, "/v3/namespaces/hr/runs/r1").json["program"] == "payroll"
+    assert get(client, "/v3/namespaces/shop/runs/r1").json["program"] == "nightly"
+    several = get(client, "/v3/runs/r1")
+    assert (several.status_code, several.json["detail"]) == (
+        409,
+        "runs 'r1' exist in the namespaces 'hr', 'shop': give the namespace, too",
+    )
 
 
 def test_a_run_of_ones_own_is_replaced(client: FlaskClient) -> None:
@@ -312,9 +327,12 @@ def test_policies_on_tags_concern_all_namespaces(client: FlaskClient) -> None:
     theirs = {"maxAge": "1d", "field": {"namespace": "hr", "name": "a", "field": "x"}}
     assert put(STEWARD, "theirs", theirs) == 404
     assert put(None, "theirs", theirs) == 201
-    # A name that is in use for what is hidden is not taken over.
-    assert put(STEWARD, "theirs", by_field) == 403
-    assert client.get("/v3/policies/theirs").json["field"]["namespace"] == "hr"
+    # A name that is in use for what is hidden is free, and that policy stays.
+    assert put(STEWARD, "theirs", by_field) == 201
+    assert client.get("/v3/policies/theirs").status_code == 409
+    for namespace in ("hr", "shop"):
+        kept = client.get(f"/v3/policies/theirs?namespace={namespace}").json
+        assert kept["field"]["namespace"] == namespace
 
 
 def test_deletes_need_an_admin(client: FlaskClient) -> None:

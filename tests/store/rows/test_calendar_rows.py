@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import day_of
-from fll_hbase.model.runs import ProgramRun, State
+from fll_hbase.model.runs import ProgramRun, State, run_key
 from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.rows import calendar_rows, content_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay, SealedRun
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Cell, Put, Row
+from tests.support.run_keys import committed_run
 from tests.support.small_world import CONTENTS
 from tests.support.strategies import program_runs
 
@@ -28,7 +29,7 @@ def row_of(puts: list[Put]) -> Row:
 
 def run(number: int, start_ms: int, *, program: str = "p", failed: bool = False) -> CommittedRun:
     state = State.FAIL if failed else State.COMPLETE
-    return CommittedRun(
+    return committed_run(
         CHECKSUM, ProgramRun("n|s", "app", "1", "t", program, f"run {number}", start_ms, state)
     )
 
@@ -37,7 +38,9 @@ def run(number: int, start_ms: int, *, program: str = "p", failed: bool = False)
 def test_a_seal_lists_the_runs_by_program_newest_first(runs: list[ProgramRun], inline: int) -> None:
     day = day_of(runs[0].start_ms) if runs else 3
     listed = {
-        item.run: CommittedRun(CHECKSUM, item) for item in runs if day_of(item.start_ms) == day < 2**32 - 1
+        run_key(item.run, item.namespace): committed_run(CHECKSUM, item)
+        for item in runs
+        if day_of(item.start_ms) == day < 2**32 - 1
     }
     key = ContentDay(CHECKSUM, day)
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +59,8 @@ def test_a_seal_lists_the_runs_by_program_newest_first(runs: list[ProgramRun], i
         for item in part.runs
     ]
     assert sorted(shown) == sorted(
-        (item.program_id, item.state.failed, SealedRun(item.start_ms, item.run)) for item in expected
+        (item.program_id, item.state.failed, SealedRun(item.start_ms, *run_key(item.run, item.namespace)))
+        for item in expected
     )
     assert all(
         [item.start_ms for item in part.runs] == sorted((item.start_ms for item in part.runs), reverse=True)

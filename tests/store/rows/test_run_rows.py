@@ -18,15 +18,16 @@ from fll_hbase.model.field_relations import dataset_relations, is_same_lineage, 
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_sets import operations_by_field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.runs import ProgramRun, RecordedRun, RunKey, State, run_key
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store import endpoints
 from fll_hbase.store.rows import content_rows, run_rows
 from fll_hbase.store.rows.field_map_codec import decode_field_map
-from fll_hbase.store.rows.run_rows import CommittedRun, ContentEndpoints
+from fll_hbase.store.rows.run_rows import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
 from tests.support import content_form_1 as form_1
+from tests.support.run_keys import committed_run
 from tests.support.strategies import FEW_END_POINTS, infos, program_runs, recorded_runs
 
 A, B, _ = FEW_END_POINTS
@@ -148,9 +149,9 @@ def test_a_damaged_set_of_numbers_takes_no_memory(value: bytes) -> None:
 
 @given(program_runs, infos(transforms_max=0))
 def test_a_commit_record_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
-    committed = CommittedRun(info.checksum, run)
+    committed = committed_run(info.checksum, run)
     value = run_rows.encode_run(committed)
-    assert run_rows.decode_run(run.run, value) == committed
+    assert run_rows.decode_run(run_key(run.run, run.namespace), value) == committed
     assert (
         run_rows.decode_head(value)
         == run_rows.decode_head(run_rows.encode_head(run_rows.head_of(committed)))
@@ -166,10 +167,10 @@ def test_a_commit_record_reads_back(run: ProgramRun, info: FieldLineageInfo) -> 
 )
 def test_any_other_commit_record_is_corrupt_and_nothing_else(value: bytes) -> None:
     try:
-        committed = run_rows.decode_run("run", value)
+        committed = run_rows.decode_run(RunKey("run"), value)
     except CorruptRow:
         return
-    assert run_rows.decode_run("run", run_rows.encode_run(committed)) == committed
+    assert run_rows.decode_run(RunKey("run"), run_rows.encode_run(committed)) == committed
 
 
 GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
@@ -189,9 +190,9 @@ GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
     ],
 )
 def test_a_malformed_commit_record_is_corrupt(value: bytes) -> None:
-    assert run_rows.decode_run("run", GOOD).checksum == CHECKSUM
+    assert run_rows.decode_run(RunKey("run"), GOOD).checksum == CHECKSUM
     with pytest.raises(CorruptRow):
-        run_rows.decode_run("run", value)
+        run_rows.decode_run(RunKey("run"), value)
 
 
 KEY = layout.run_row("run")
@@ -244,12 +245,12 @@ def test_a_document_column_without_a_number_is_corrupt() -> None:
 @given(recorded_runs)
 def test_references_name_every_end_of_the_run(recorded: RecordedRun) -> None:
     run, info = recorded.run, recorded.info
-    committed, ends = CommittedRun(info.checksum, run), content_rows.encode_content(info).endpoints
+    committed, ends = committed_run(info.checksum, run), content_rows.encode_content(info).endpoints
     directed = {
         *((Direction.BACKWARD, e) for e in info.destinations),
         *((Direction.FORWARD, e) for e in info.sources),
     }
-    tail = layout.reference_tail(run.start_ms, run.run)
+    tail = layout.reference_tail(run.start_ms, *run_key(run.run, run.namespace))
     references = list(
         run_rows.reference_puts(committed, ends, program=run_rows.encode_program(committed.run))
     )
@@ -466,11 +467,11 @@ def test_a_field_map_that_no_cell_holds_is_refused_by_the_widest_operation() -> 
 def test_a_program_that_no_cell_holds_is_refused() -> None:
     run = ProgramRun("ns", OVERSIZED, "", "spark", "nightly", "run", 5)
     with pytest.raises(TooLarge):
-        run_rows.document_put(KEY, 1, run_rows.encode_run(CommittedRun(CHECKSUM, run)))
+        run_rows.document_put(KEY, 1, run_rows.encode_run(committed_run(CHECKSUM, run)))
 
 
 def test_a_reference_key_that_hbase_would_refuse_is_too_large() -> None:
     run = ProgramRun("ns", "app", "", "spark", "nightly", "r" * 20_000, 5)
     ends = ContentEndpoints(CHECKSUM, (A._replace(name="n" * 20_000),), ())
     with pytest.raises(TooLarge, match="names too long"):
-        list(run_rows.reference_puts(CommittedRun(CHECKSUM, run), ends, program=b""))
+        list(run_rows.reference_puts(committed_run(CHECKSUM, run), ends, program=b""))

@@ -120,7 +120,7 @@ def test_an_event_that_no_cell_holds_leaves_nothing() -> None:
     assert isinstance(recorded, CommitResult)
     assert {key for key, _ in table.scan(b"p|", b"r~")} == {
         *(layout.event_body_row(digest) for digest in good.bodies),
-        layout.run_row("good"),
+        layout.run_row("good", "jobs"),
     }
 
 

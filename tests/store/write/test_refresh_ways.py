@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rows import calendar_mark
@@ -61,7 +62,7 @@ def test_a_writer_marks_no_table_of_an_earlier_release(table: Table) -> None:
     store = LineageStore(table)
     for name in ("two", "three"):
         store.record([copying(name)])
-        store.recommit([name])
+        store.recommit([RunKey(name, "ns")])
         with pytest.raises(ConfigurationError, match="fll store migrate"):
             calendar_mark.require(table)
 

@@ -185,7 +185,7 @@ def test_a_day_whose_rows_cannot_be_read_is_tried_once(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     LineageStore(table).record([copying("two", start_ms=(DAY + 1) * DAY_MS)])
-    key = layout.run_row("one")
+    key = layout.run_row("one", "ns")
     (commit,) = (column for column in table.get(key) if column.startswith(layout.COMMIT))
     table.write([[Put(key, commit, b"damaged")]])
     store = store_of(table)

@@ -12,6 +12,8 @@ from typing import NamedTuple, Protocol
 
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store_table
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit import former_runs
 from fll_hbase.store.maintenance.audit.check_report import AuditReport, CheckReport
 from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 from fll_hbase.store.rows import calendar_mark
@@ -47,7 +49,9 @@ class Auditor(Protocol):
 
 
 def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table; with `repair`, repair what can be repaired, and audit again.
+    """Audit the whole table; with `repair`, repair what can be repaired, audit again, and move former runs.
+
+    The latter are those that an earlier release recorded; they count as written again.
 
     Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
     """
@@ -63,8 +67,11 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
             break
         last = auditor.audit()
     refusals = auditor.reasons(last.left()) if repair else {}
-    if repair and not last.count_errors():
-        # No way and no day is missing, and all that record now put theirs.
+    if repair:
         with closing(open_store_table(settings, create=False)) as table:
-            calendar_mark.mark_complete(table)
+            if not last.count_errors():
+                # No way and no day is missing, and all that record now put theirs.
+                calendar_mark.mark_complete(table)
+            if calendar_mark.is_marked(table):
+                done += former_runs.move_former_runs(LineageStore(table, settings).components)
     return CheckReport(first, last, repair, done, refused, refusals)

@@ -124,7 +124,10 @@ class RunRowChecker:
         facts.findings += faults
         # The needs of a faulty row may be wrong. They are allowed, not expected: neither a missing cell nor
         # one that no other run needs is reported.
-        sound = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
+        # A run that a repair moved needs nothing here: what is left goes with retention.
+        sound = (
+            layout.MOVED not in row and not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
+        )
         needed = facts.expected if sound else facts.allowed
         index_facts = self._decode_commit(key, row, value)
         needed += self._contents(key, row, columns, index_facts)
@@ -306,6 +309,8 @@ def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
             columns.events.append(column)
         elif _COMMIT.fullmatch(column):
             columns.commits.append(column)
+        elif column == layout.MOVED:
+            continue
         elif not is_known(key, column):
             columns.unknown.append(column)
         else:

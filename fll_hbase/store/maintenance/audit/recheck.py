@@ -171,9 +171,9 @@ def _owners(key: bytes, text: bytes) -> list[bytes]:
     try:
         if key.startswith(layout.REFERENCES):
             run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
-            return [layout.run_row(run), _content_of(text[len(key) + 1 :])]
+            return [layout.run_row(*run), _content_of(text[len(key) + 1 :])]
         if key.startswith(layout.RUN_INDEX):
-            return [layout.run_row(_parse_run_index_key(key).run)]
+            return [layout.run_row(*_parse_run_index_key(key).run)]
     except CorruptRow:
         return []
     return []
@@ -242,11 +242,11 @@ def _unneeded_reference(key: bytes, column: bytes, current: dict[bytes, RowFacts
     reference = layout.parse_reference_tail(tail)
     dataset = ranges.dataset_of(key)
     direction = next(d for d in Direction if layout.reference_prefix(d, dataset)[:1] == letter)
-    tail = layout.reference_tail(reference.start_ms, reference.run)
+    tail = layout.reference_tail(reference.start_ms, *reference.run)
     if layout.reference_prefix(direction, dataset) + tail != key:
         raise CorruptRow("is not the key of a reference")
     content = _content_of(column)
-    if layout.run_row(reference.run) not in current:
+    if layout.run_row(*reference.run) not in current:
         return Kind.REFERENCE_WITHOUT_RUN
     return Kind.REFERENCE_STALE if content in current else Kind.REFERENCE_WITHOUT_CONTENT
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fll_hbase.keys import layout, ranges
+from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import check_contents, check_indexes
@@ -37,8 +38,8 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
     return failed | {runs[run]: str(error) for run, error in _recommit(store, list(runs)).items()}
 
 
-def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageError]:
-    """Commit runs again; return the errors by run id, of failed runs only. Raises StoreUnavailable."""
+def _recommit(store: LineageStore, runs: Sequence[RunKey]) -> Mapping[RunKey, LineageError]:
+    """Commit runs again; return the errors by run, of failed runs only. Raises StoreUnavailable."""
     try:
         return store.recommit(runs)
     except CorruptRow as error:

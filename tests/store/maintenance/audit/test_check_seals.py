@@ -19,13 +19,13 @@ from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
-from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 from tests.support.audit_histories import HISTORIES
 from tests.support.audit_runner import findings, repaired, wrong
 from tests.support.copy_runs import DESTINATION, SOURCE, copying
 from tests.support.retained_histories import HORIZONS, documents, listed, recorded, swept
+from tests.support.run_keys import committed_run
 from tests.support.sealing import seal_all
 from tests.support.table_cells import ALWAYS, LATER_MS
 
@@ -60,7 +60,7 @@ def put_seal(table: Table, runs: Sequence[RecordedRun], day: ContentDay = SEALED
     token = calendar_rows.token_of(table.get(KEY), day.day)
     assert token is not None
     table.write(
-        [calendar_rows.seal_puts(day, token, [CommittedRun(CHECKSUM, document.run) for document in runs])]
+        [calendar_rows.seal_puts(day, token, [committed_run(CHECKSUM, document.run) for document in runs])]
     )
 
 
@@ -224,7 +224,7 @@ def test_a_token_of_another_form_is_replaced(token: bytes) -> None:
 
 def test_a_run_that_cannot_be_read_has_a_finding_of_its_own() -> None:
     table = sealed_table(three_runs())
-    key = layout.run_row("one")
+    key = layout.run_row("one", "ns")
     commit = next(column for column in table.get(key) if column.startswith(layout.COMMIT))
     table.write([[Put(key, commit, b"x")]])
     assert recounted(table) == []
