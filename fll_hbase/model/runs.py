@@ -39,9 +39,14 @@ class RunKey(NamedTuple):
     namespace: str = ""
 
 
+def is_uuid(run: str) -> bool:
+    """Return whether a run id is a UUID, which all namespaces share."""
+    return _UUID.fullmatch(run) is not None
+
+
 def run_key(run: str, namespace: str) -> RunKey:
     """Return the key under which a run of a program in `namespace` is recorded."""
-    return RunKey(run) if _UUID.fullmatch(run) else RunKey(run, namespace)
+    return RunKey(run) if is_uuid(run) else RunKey(run, namespace)
 
 
 class ProgramId(NamedTuple):

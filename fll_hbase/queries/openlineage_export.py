@@ -21,7 +21,7 @@ from fll_hbase.model.field_relations import dataset_relations
 from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE, is_hidden, is_hidden_operation
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
-from fll_hbase.model.runs import ProgramRun, RunKey, run_key
+from fll_hbase.model.runs import ProgramRun, is_uuid
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTED_RUN, EXPORTER, PARENT_RUN, ROOT_RUN
@@ -59,36 +59,26 @@ def unchanged_ids(facts: Sequence[EventRunFacts]) -> Json:
     """Return the run ids of the exported `parent` facet that are no UUIDs, which it has in another form."""
     latest = next((item for item in reversed(facts) if item.parent), EventRunFacts())
     ids = {PARENT_RUN: latest.parent, ROOT_RUN: latest.root}
-    return {name: item[2] for name, item in ids.items() if item and _run_id_of(item) != item[2]}
+    return {name: item[2] for name, item in ids.items() if item and not is_uuid(item[2])}
 
 
 def _job_run(reference: tuple[str, str, str]) -> Json:
     """Return a triple of namespace, job and run id as an object with `run` and `job`."""
-    namespace, name, _ = reference
-    return {"run": {"runId": _run_id_of(reference)}, "job": {"namespace": namespace, "name": name}}
+    namespace, name, run = reference
+    return {"run": {"runId": run_id(run, namespace)}, "job": {"namespace": namespace, "name": name}}
 
 
-def _run_id_of(reference: tuple[str, str, str]) -> str:
-    """Return the `run_id` of a triple of namespace, job and run id."""
-    namespace, _, run = reference
-    return run_id(run_key(run, namespace))
-
-
-def run_id(run: RunKey) -> str:
-    """Return the id of a run if it is a UUID, as OpenLineage requires, else a UUID derived from its key."""
-    if not run.namespace and run == run_key(run.run, "-"):
-        return run.run
-    # An id is unique per namespace: with it alone, runs of two programs would be one for a receiver.
-    namespace = uuid.uuid5(_RUN_NAMESPACE, run.namespace) if run.namespace else _RUN_NAMESPACE
-    return str(uuid.uuid5(namespace, run.run))
+def run_id(run: str, namespace: str) -> str:
+    """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from both names."""
+    # With the id alone, runs of two namespaces would be one for a receiver.
+    return run if is_uuid(run) else str(uuid.uuid5(uuid.uuid5(_RUN_NAMESPACE, namespace), run))
 
 
 def _exported_id(details: RunDetails) -> str:
     """Return the run id of the event of a run; for a hidden program one made of what is shown of the run."""
-    checksum, run, key = details.committed
-    if run.namespace != HIDDEN_NAMESPACE:
-        return run_id(key)
-    return run_id(RunKey(f"hidden {run.start_ms} {checksum}"))
+    run = details.committed.run
+    shown = f"{run.start_ms} {details.committed.checksum}" if run.namespace == HIDDEN_NAMESPACE else run.run
+    return run_id(shown, run.namespace)
 
 
 def event_time(start_ms: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
-from fll_hbase.model.runs import RecordedRun, RunKey, run_key
+from fll_hbase.model.runs import RecordedRun, RunKey, is_uuid, run_key
 from fll_hbase.model.window import Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
@@ -198,24 +198,24 @@ class LineageStore:
         Raises NotFound, and AmbiguousName if programs of several namespaces have a run of this id.
         """
         events = self.components.events
-        found = {
+        runs = {
             details.committed.run.namespace: details
             for key in self._keys_of(run, namespace)
             if (details := events.find_run(key)) and namespace in ("", details.committed.run.namespace)
         }
-        if not found:
+        if not runs:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
-        if len(found) > 1:
-            names = ", ".join(map(repr, sorted(found)))
+        if len(runs) > 1:
+            names = ", ".join(map(repr, sorted(runs)))
             raise AmbiguousName(f"runs {run!r} exist in the namespaces {names}: give the namespace, too")
-        return next(iter(found.values()))
+        return next(iter(runs.values()))
 
     def _keys_of(self, run: str, namespace: str) -> list[RunKey]:
         """Return where a run of this id may be stored: in a namespace, or in RUNS_OF_ID_MAX of all for ""."""
         if namespace:
             return sorted({RunKey(run), run_key(run, namespace)})
         former = RunKey(run)
-        if run_key(run, "-") == former:
+        if is_uuid(run):
             return [former]
         rows = self._table.scan(*layout.run_rows_of_id(run), columns=(layout.LIGHT,))
         keys = (ranges.run_of(key) for key, _ in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import msgspec
@@ -67,6 +68,20 @@ class PolicyStore:
         self._table.write(batches)
         return current, stored is None
 
+    def move_former(self) -> int:
+        """Put the policies on fields of an earlier release where this one puts them; return their number.
+
+        Repeating it is safe. Damaged ones stay. Raises StoreUnavailable.
+        """
+        moved = 0
+        for policy in self.policies():
+            with suppress(CorruptRow):
+                if policy.namespace and policy.namespace not in self._rows(policy.name):
+                    removed = Put(layout.policy_row(policy.name), layout.POLICY, REMOVED)
+                    self._table.write([[_put(policy)], [removed]])
+                    moved += 1
+        return moved
+
     def remove(self, name: str, namespace: str = "") -> None:
         """Remove a policy by its name, durably; see `get`."""
         policy = self.get(name, namespace)
@@ -78,16 +93,16 @@ class PolicyStore:
 
         Raises NotFound, and AmbiguousName if there are policies of this name on fields of several namespaces.
         """
-        found = _current(self._rows(name))
+        matching = _current(self._rows(name))
         if namespace:
             wanted = "" if namespace == ALL else namespace
-            found = {wanted: found[wanted]} if wanted in found else {}
-        if not found:
+            matching = {wanted: matching[wanted]} if wanted in matching else {}
+        if not matching:
             raise NotFound(f"policy {name!r} not found; `fll policy list` or GET /v3/policies lists all")
-        if len(found) > 1:
-            names = ", ".join(repr(item or ALL) for item in sorted(found))
+        if len(matching) > 1:
+            names = ", ".join(repr(item or ALL) for item in sorted(matching))
             raise AmbiguousName(f"policies {name!r} exist in the namespaces {names}: give the namespace, too")
-        return next(iter(found.values()))
+        return next(iter(matching.values()))
 
     def policies(self, *, start_after: tuple[str, str] = ("", "")) -> Iterator[AgePolicy]:
         """Yield the policies after `start_after`, sorted by name and namespace, without damaged ones."""

@@ -80,8 +80,8 @@ def _set_tags(client: FlaskClient, world: World) -> None:
                 _path("namespaces", namespace, "endpoints", dataset, "fields", field, "tags", tag), json={}
             )
         field_name = {"namespace": namespace, "name": dataset, "field": field}
-        own = world.borrowed("open-policy", "hidden-policy")
-        name = "open-policy" if namespace == "open" else own
+        borrowed = world.borrowed("open-policy", "hidden-policy")
+        name = "open-policy" if namespace == "open" else borrowed
         client.put(_path("policies", name), json={"maxAge": "1d", "field": field_name})
     client.put(_path("policies", "tag-policy"), json={"maxAge": "1d", "tag": "PII"})
 

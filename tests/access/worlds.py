@@ -69,9 +69,9 @@ class World:
         """Return a name that only this world has."""
         return f"Q{9 - number}{kind}X" if self._reverse else f"secret{number}{kind}"
 
-    def borrowed(self, used: str, own: str) -> str:
+    def borrowed(self, used: str, free: str) -> str:
         """Return a hidden name: in one world one that something open may have, too, in the other its own."""
-        return own if self._reverse else used
+        return free if self._reverse else used
 
     def run(self, spec: Spec, number: int) -> str:
         """Return the id of a run of a document."""

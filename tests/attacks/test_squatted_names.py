@@ -74,7 +74,7 @@ def parsed(answer: Answer) -> Any:
     return json.loads(answer.body)
 
 
-def test_a_squatted_run_id_blocks_nobody_and_tells_nothing(
+def test_a_squatted_run_id_blocks_no_tenant_and_is_not_told(
     server: GrantedServer, tokens: dict[str, str]
 ) -> None:
     first = [record(server, tokens["bank"], "bank", run) for run in DATES]
@@ -83,14 +83,14 @@ def test_a_squatted_run_id_blocks_nobody_and_tells_nothing(
     dry = record(server, tokens["shop"], "shop", DATES[0], dryRun="true")
     assert "conflict" not in dry.body.decode().lower()
     assert b"bank" not in dry.body
-    taken = record(server, tokens["shop"], "shop", DATES[0], replace="true")
-    assert (taken.status, parsed(taken)["recorded"]) == (200, False), "its own run, and no other"
+    replaced = record(server, tokens["shop"], "shop", DATES[0], replace="true")
+    assert (replaced.status, parsed(replaced)["recorded"]) == (200, False), "its own run, and no other"
     for tenant in ("shop", "bank"):
         for run in DATES:
-            told = server.get(tokens[tenant], f"/v3/runs/{run}")
-            assert parsed(told)["namespace"] == tenant
+            answer = server.get(tokens[tenant], f"/v3/runs/{run}")
+            assert parsed(answer)["namespace"] == tenant
             exact = server.get(tokens[tenant], f"/v3/namespaces/{tenant}/runs/{run}")
-            assert exact.body == told.body
+            assert exact.body == answer.body
     other = server.get(tokens["shop"], f"/v3/namespaces/bank/runs/{DATES[0]}")
     never = server.get(tokens["shop"], f"/v3/namespaces/bonk/runs/{DATES[0]}")
     assert (other.status, other.body.replace(b"bank", b"bonk")) == (404, never.body)
@@ -122,7 +122,7 @@ def test_the_uuid_of_a_run_of_others_is_in_use_whoever_they_are(
     assert parsed(server.get(tokens["bank"], f"/v3/runs/{UUID}"))["program"] == "p-bank"
 
 
-def test_a_squatted_policy_blocks_nobody_and_tells_nothing(
+def test_a_squatted_policy_blocks_no_tenant_and_is_not_told(
     server: GrantedServer, tokens: dict[str, str]
 ) -> None:
     for run, tenant in ((DATES[0], "bank"), (DATES[0], "shop")):

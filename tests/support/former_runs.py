@@ -16,7 +16,7 @@ from tests.support.table_cells import LATER_MS
 
 @contextmanager
 def earlier_release(table: Table) -> Iterator[None]:
-    """What is recorded into the table meanwhile has keys of the earlier release."""
+    """Record into the table meanwhile with keys of the earlier release."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "run_key", lambda run, _: RunKey(run))
         yield

@@ -120,9 +120,10 @@ def field_map(store: StoreComponents, run: RunKey, checksum: str) -> FieldMap | 
 
 
 def still_has_content(store: StoreComponents, run: RunKey, checksum: str) -> bool:
-    """Return whether the valid commit record of a run has that content."""
-    value = run_rows.commit_value(store.table.get(layout.run_row(*run), columns=(layout.LIGHT,)))
-    return value is not None and run_rows.decode_head(value).checksum == checksum
+    """Return whether the valid commit record of a run, or of its former row, has that content."""
+    rows = run_rows.read_run_rows(store.table, {run, RunKey(run.run)})
+    values = filter(None, map(run_rows.commit_value, rows.values()))
+    return any(run_rows.decode_head(value).checksum == checksum for value in values)
 
 
 def _referenced_datasets(store: StoreComponents, partition: ReferencePartition) -> Iterator[Dataset]:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from fll_hbase.model import field_relations
+from fll_hbase.model.runs import run_key
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.datasource import run_scan
 from fll_hbase.spark.datasource.reader_options import DatasetFilter, ScanBounds, TableName
@@ -28,18 +29,19 @@ EDGE_COLUMNS = (
     "destination_field",
     "influence",
 )
-_RUN_COLUMNS = "runs bigint, first_ms bigint, last_ms bigint"
-_DISTINCT = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _RUN_COLUMNS))
+RUN_COLUMNS = ("run", "namespace", "start_ms", "checksum")
+_SPAN_COLUMNS = "runs bigint, first_ms bigint, last_ms bigint"
+_DISTINCT = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _SPAN_COLUMNS))
 
 
 def run_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
     """Return a lazy frame of the table `edges` with the edges of the runs in a frame of the table `runs`.
 
-    Of that frame, `run`, `start_ms` and `checksum` are needed; run rows and references are not read again.
-    With a namespace, only edges with a source or destination in it. Runs purged meanwhile are left out.
+    Of that frame, RUN_COLUMNS are needed; run rows and references are not read again. With a namespace, only
+    edges with a source or destination in it. Runs purged meanwhile are left out.
     """
     read = partial(_edges_of_runs, settings=settings, bounds=_bounds(namespace))
-    return map_rows(runs.select("run", "start_ms", "checksum"), read, SCHEMAS[TableName.EDGES])
+    return map_rows(runs.select(*RUN_COLUMNS), read, SCHEMAS[TableName.EDGES])
 
 
 def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
@@ -53,6 +55,7 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
         f.min("start_ms").alias("first_ms"),
         f.max("start_ms").alias("last_ms"),
         f.max("run").alias("run"),
+        f.max_by("namespace", "run").alias("namespace"),
     )
     read = partial(_edges_of_contents, settings=settings, bounds=_bounds(namespace))
     # Different contents have edges in common, so their runs are added up.
@@ -96,7 +99,7 @@ def _edges_of_contents(
 
 def _content_edges(store: StoreComponents, run: dict[str, Any], bounds: ScanBounds) -> Iterable[Row] | None:
     """Return the matching edges of the content of a run; None if both were purged since the run was read."""
-    field_map = run_scan.field_map(store, run["run"], run["checksum"])
+    field_map = run_scan.field_map(store, run_key(run["run"], run["namespace"]), run["checksum"])
     if field_map is None:
         return None
     return (edge_columns(edge) for edge in field_relations.iter_edges(field_map) if bounds.matches(edge))

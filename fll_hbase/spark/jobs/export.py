@@ -17,7 +17,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.datasource.reader_options import ALWAYS, TableName
 from fll_hbase.spark.exports import output_directory
-from fll_hbase.spark.exports.edge_frames import EDGE_COLUMNS, distinct_edges, run_edges
+from fll_hbase.spark.exports.edge_frames import EDGE_COLUMNS, RUN_COLUMNS, distinct_edges, run_edges
 from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
     EDGES,
@@ -115,11 +115,10 @@ def _write_tables(spark: SparkSession, spec: ExportSpec, out: str, form: Format)
 
 def _written_runs(spark: SparkSession, runs: DataFrame, path: str, form: Format) -> DataFrame:
     """Return the columns of runs that edges need: as they were written, if the format has types."""
-    columns = ("run", "start_ms", "checksum")
     if form is not Format.PARQUET:
-        return runs.select(*columns)
+        return runs.select(*RUN_COLUMNS)
     # Run rows, most of a store, are read once, and both tables have the same runs though writers run on.
-    written = spark.read.schema(runs.schema).parquet(path).select(*columns)
+    written = spark.read.schema(runs.schema).parquet(path).select(*RUN_COLUMNS)
     # A file is read by one task, and may have all runs.
     return written.repartition(range_scan.partition_count(spark))
 

@@ -130,12 +130,12 @@ class PagePosition(NamedTuple):
     hidden: int
 
     @classmethod
-    def parse(cls, start_after: bytes) -> PagePosition:
-        """Return the position of a `start_after`, which was validated."""
+    def parse(cls, start_after: bytes, *, hidden_max: int) -> PagePosition:
+        """Return the position of a `start_after`, which was validated; the number is at most `hidden_max`."""
         tail, _, hidden = start_after.partition(HIDDEN_AFTER)
-        return cls(tail, int(hidden or 0))
+        return cls(tail, min(int(hidden or 0), hidden_max))
 
-    def after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
+    def next_after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
         """Return the position after a page that was read from this tail on and ends with a hidden run.
 
         It contains the id of no hidden run: it counts them from a visible run, or from their start.
@@ -326,14 +326,14 @@ class StoreView(LineageStore):
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
         """Return a page of the runs of a dataset; hidden programs are numbered instead of named."""
-        position = PagePosition.parse(query.pop("start_after", b""))
+        position = PagePosition.parse(query.pop("start_after", b""), hidden_max=self.settings.runs_max)
         limit = query.pop("limit")
         page = super().runs(
             dataset, window, limit=limit + position.hidden, start_after=position.tail, **query
         )
         is_hidden = [listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs]
         if page.next_after and is_hidden[-1]:
-            page = replace(page, next_after=position.after(page, is_hidden))
+            page = replace(page, next_after=position.next_after(page, is_hidden))
         first = position.hidden
         return self._numbered_page(replace(page, runs=page.runs[first:], keys=page.keys[first:]))
 

@@ -149,9 +149,14 @@ def document_values(row: Row) -> list[bytes]:
     return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]
 
 
+def input_columns(row: Row) -> list[bytes]:
+    """Return the columns of the documents and events of a run row."""
+    return [column for column in row if column.startswith((layout.DOCUMENT, layout.EVENT))]
+
+
 def input_count(row: Row) -> int:
     """Return the number of documents and events of a run row."""
-    return len([column for column in row if column.startswith((layout.DOCUMENT, layout.EVENT))])
+    return len(input_columns(row))
 
 
 def commit_count(row: Row, value: bytes) -> int:
@@ -170,6 +175,12 @@ def commit_count(row: Row, value: bytes) -> int:
     # The same value needs no new count: a re-commit of an unchanged row puts the same cell again.
     agreed = all(row[column].value == value for column in counts if counts[column] == count)
     return count if agreed else count + 1
+
+
+def is_finished(row: Row) -> bool:
+    """Return whether the valid commit record of a run row counts all of its inputs."""
+    column = commit_column_of(row)
+    return column is not None and _count_in(column) >= input_count(row)
 
 
 def _count_in(column: bytes) -> int:

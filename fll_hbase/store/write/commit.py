@@ -139,6 +139,8 @@ class RunCommitter:
             # Those that a repair moved begin anew, in the other row.
             moved = [run for run in pending if run.is_moved]
             pending = [run for run in pending if not run.is_moved]
+            for run in moved:
+                run.store_in(run.run)
             pending += self._read_current_state(moved, rejections) if moved else ()
             # A document of a run id of another program costs the read of step 1 and nothing else.
             if not pending:
@@ -179,24 +181,20 @@ class RunCommitter:
         if self._has_former_runs:
             # Once for each pass of a table of an earlier release, else once for each process.
             self._has_former_runs = calendar_mark.has_former_runs(self._table)
-        former = [run.former for run in runs if run.former] if self._has_former_runs else []
-        keys = [layout.run_row(*key) for key in (*(run.run for run in runs), *former)]
+        former = {
+            run.run: layout.run_row(*run.former) for run in runs if self._has_former_runs and run.former
+        }
+        keys = [*(run.key for run in runs), *former.values()]
         rows = self._table.rows(keys, columns=(layout.LIGHT,))
         for run in runs:
             try:
-                is_former = bool(former) and self._is_former(run, rows)
-                run.store_in(run.former if run.former and is_former else run.run)
+                row = rows.get(former.get(run.run, b""), {})
+                if run_owner.is_former(run.run, row, self._events):
+                    run.store_in(RunKey(run.run.run))
                 run.load(rows.get(run.key, {}), self._events)
             except (TooLarge, CorruptRow, RunIdConflict) as error:
                 rejections[run.run] = error
         return [run for run in runs if run.run not in rejections]
-
-    def _is_former(self, run: PendingRun, rows: Mapping[bytes, Row]) -> bool:
-        """Return whether an earlier release recorded this run, of a program of the same namespace."""
-        row = rows.get(layout.run_row(*run.former)) if run.former else None
-        if row is None or run.former is None:
-            return False
-        return run_owner.namespace_of(run.former, row, self._events) == run.run.namespace
 
     def _put_content_and_cells(
         self,
@@ -247,7 +245,7 @@ class RunCommitter:
         new_ways = self._ways.ways_to_put(days, began_ms)
         # Step 5. References before commit records: a committed run can always be found, and no seal holds of
         # a day that it joins or leaves.
-        touched = days | {run.former_day for run in ready if run.former_day}
+        touched = days.union(*(run.former_days for run in ready))
         batches: list[Batch] = [
             *(_content_batches(contents) if contents else ()),
             [
@@ -255,7 +253,8 @@ class RunCommitter:
                 *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
                 *_reference_puts(ready, endpoints),
             ],
-            [put for run in ready for put in run.commit_puts()],
+            [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
+            [put for run in ready for put in run.last_puts()],
         ]
         # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
@@ -265,7 +264,7 @@ class RunCommitter:
         return moved + again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Read the run rows again and set commit record and former day of each run (step 4).
+        """Read the run rows again and set commit record and former days of each run (step 4).
 
         Adds a rejection for a run whose row cannot be read or whose record is too large to store.
         """
@@ -277,7 +276,7 @@ class RunCommitter:
             except (TooLarge, CorruptRow) as error:
                 rejections[run.run] = error
             else:
-                run.former_day = _committed_day(run.counted_in(row))
+                run.former_days = set(filter(None, map(_committed_day, run.counted_in(row))))
                 # Its cells, which were put before the mark or are put again, are in the other row then.
                 run.is_moved = layout.MOVED in row
 

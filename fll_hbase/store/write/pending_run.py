@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -53,9 +53,9 @@ class PendingRun(ABC):
     `cells` are to be put into the run row, `info` is the content and `bodies` are the event bodies to put
     before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
     that value decoded, and `input_count` is the number of documents and events in the row. `derived_info` is
-    the content of all events merged in step 4, which may differ from `info`. `former_day` is where the run
-    counted when step 4 read its row, None if nowhere. `key` is the row of `stored`, which
-    is `run` unless an earlier release recorded it. `is_moved` is whether a repair moved it before step 4.
+    the content of all events merged in step 4, which may differ from `info`. `former_days` are where the run
+    counted when step 4 read its row. `key` is the row of `stored`, which is `run` unless an earlier release
+    recorded it. `is_moved` is whether a repair moved it before step 4.
     """
 
     run: RunKey
@@ -71,7 +71,7 @@ class PendingRun(ABC):
     commit_value: bytes = b""
     program: bytes = b""
     derived_info: FieldLineageInfo | None = None
-    former_day: ContentDay | None = None
+    former_days: Collection[ContentDay] = ()
     is_moved: bool = False
 
     def store_in(self, row: RunKey) -> None:
@@ -83,13 +83,13 @@ class PendingRun(ABC):
         """Return where an earlier release would have put the run; None if nowhere else."""
         return RunKey(self.run.run) if self.run.namespace else None
 
-    def commit_puts(self) -> list[Put]:
-        """Return the commit record, as the puts of one batch."""
-        return [run_rows.commit_put(self.key, self.commit_count, self.commit_value)]
+    def last_puts(self) -> Sequence[Put]:
+        """Return what is put once the commit record is there."""
+        return ()
 
-    def counted_in(self, row: Row) -> Row:
-        """Return the row whose commit record says where the run counted before, given its current one."""
-        return row
+    def counted_in(self, row: Row) -> Sequence[Row]:
+        """Return the rows whose commit records say where the run counted before, given its current one."""
+        return (row,)
 
     def __post_init__(self) -> None:
         self.store_in(self.run)
@@ -341,13 +341,13 @@ class PendingMove(PendingRecommit):
             if column.startswith((layout.DOCUMENT, layout.EVENT)):
                 yield Put(self.key, column, cell.value)
 
-    def commit_puts(self) -> list[Put]:
-        """Return the commit record and the mark of the former row, which take effect together."""
-        return [*PendingRun.commit_puts(self), Put(layout.run_row(self.run.run), layout.MOVED, b"")]
+    def last_puts(self) -> Sequence[Put]:
+        """Return the mark of the former row: before the commit record, the run would be in neither row."""
+        return (Put(layout.run_row(self.run.run), layout.MOVED, b""),)
 
-    def counted_in(self, row: Row) -> Row:
-        """Return the former row: where it counted the run, its seal has to end."""
-        return self.former_row
+    def counted_in(self, row: Row) -> Sequence[Row]:
+        """Return the current row, and the former one: where that counted the run, the seal has to end."""
+        return row, self.former_row
 
 
 def recommit_of(run: RunKey) -> PendingRecommit:

@@ -36,36 +36,38 @@ def conflict(run: str, owner: ProgramId | None) -> RunIdConflict:
 
 
 def stored_rows(
-    table: Table, events: EventMerger, keys: Collection[RunKey]
+    table: Table, events: EventMerger, runs: Collection[RunKey]
 ) -> dict[RunKey, tuple[RunKey, Row]]:
     """Return by key where each run is stored, and its row, in one call; runs without a row are left out.
 
     The run of an id that is unique per namespace is where an earlier release put it, if it did. Raises
     StoreUnavailable and CorruptRow.
     """
-    rows = run_rows.read_run_rows(table, {key for asked in keys for key in (asked, RunKey(asked.run))})
+    rows = run_rows.read_run_rows(table, {key for run in runs for key in (run, RunKey(run.run))})
     stored = {}
-    for asked in keys:
-        former = RunKey(asked.run)
-        namespace = namespace_of(former, rows.get(former, {}), events) if asked.namespace else None
-        key = former if namespace and namespace == asked.namespace else asked
+    for run in runs:
+        former = RunKey(run.run)
+        key = former if is_former(run, rows.get(former, {}), events) else run
         if key in rows:
-            stored[asked] = key, rows[key]
+            stored[run] = key, rows[key]
     return stored
 
 
-def namespace_of(key: RunKey, row: Row, events: EventMerger) -> str | None:
-    """Return the namespace of the program of a run row, committed or not; None for a row that was moved.
+def is_former(run: RunKey, row: Row, events: EventMerger) -> bool:
+    """Return whether an earlier release recorded a run in this row of its id, and no repair has moved it."""
+    is_unmoved = run.namespace and layout.MOVED not in row and run_rows.input_count(row)
+    return bool(is_unmoved) and namespace_of(RunKey(run.run), row, events) == run.namespace
 
-    None for an empty row, too. Raises StoreUnavailable and CorruptRow.
+
+def namespace_of(key: RunKey, row: Row, events: EventMerger) -> str:
+    """Return the namespace of the program of a run row that has inputs, committed or not.
+
+    Raises StoreUnavailable and CorruptRow.
     """
-    if layout.MOVED in row:
-        return None
     latest = run_rows.latest_document(row)
     if latest is not None:
         return run_rows.decode_run(key, latest.value).run.namespace
-    stored = run_rows.decode_events(row)
-    return events.merge(key, stored, {}).committed.run.namespace if stored else None
+    return events.merge(key, run_rows.decode_events(row), {}).committed.run.namespace
 
 
 def find_conflicts(
@@ -77,7 +79,7 @@ def find_conflicts(
     """
     keys = [run_key(recorded.run.run, recorded.run.namespace) for recorded in runs]
     rows = stored_rows(table, events, keys)
-    owners = {asked: owner_of(stored, run_rows.commit_value(row)) for asked, (stored, row) in rows.items()}
+    owners = {key: owner_of(stored, run_rows.commit_value(row)) for key, (stored, row) in rows.items()}
     conflicts: list[RunIdConflict | None] = []
     for recorded in runs:
         run = recorded.run

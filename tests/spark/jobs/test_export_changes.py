@@ -83,7 +83,7 @@ def test_each_change_is_appended_once(spark: SparkSession, store: LineageStore, 
     record(store, "b", "c", length=3)
     # Late: visible now, but put before the last scan by the clock of the store.
     record(store, "late")
-    late = "UPDATE cells SET stamp = ? WHERE CAST(row AS TEXT) LIKE '%|late'"
+    late = "UPDATE cells SET stamp = ? WHERE CAST(row AS TEXT) LIKE '%|late+ns'"
     assert run_sql(spec.settings.store, late, now_ms() - 600_000)
     second = export_changes(spark, spec)
     assert second.batch.rows == {"runs": 3, "edges": 3, "catalogue": 0}

@@ -331,8 +331,8 @@ def test_policies_on_tags_concern_all_namespaces(client: FlaskClient) -> None:
     assert put(STEWARD, "theirs", by_field) == 201
     assert client.get("/v3/policies/theirs").status_code == 409
     for namespace in ("hr", "shop"):
-        kept = client.get(f"/v3/policies/theirs?namespace={namespace}").json
-        assert kept["field"]["namespace"] == namespace
+        stored = client.get(f"/v3/policies/theirs?namespace={namespace}").json
+        assert stored["field"]["namespace"] == namespace
 
 
 def test_deletes_need_an_admin(client: FlaskClient) -> None:

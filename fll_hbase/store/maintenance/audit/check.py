@@ -49,9 +49,9 @@ class Auditor(Protocol):
 
 
 def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table; with `repair`, repair what can be repaired, audit again, and move former runs.
+    """Audit the whole table; with `repair`, repair what can be repaired, audit again, and move former rows.
 
-    The latter are those that an earlier release recorded; they count as written again.
+    The latter are of an earlier release; they count as written again.
 
     Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
     """
@@ -73,5 +73,5 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
                 # No way and no day is missing, and all that record now put theirs.
                 calendar_mark.mark_complete(table)
             if calendar_mark.is_marked(table):
-                done += former_runs.move_former_runs(LineageStore(table, settings).components)
+                done += former_runs.move_former_rows(LineageStore(table, settings))
     return CheckReport(first, last, repair, done, refused, refusals)

@@ -1,9 +1,9 @@
-"""Runs of an earlier release, whose keys have no namespace, moved to where this release stores them.
+"""Runs and policies of an earlier release, whose keys have no namespace, moved to their new keys.
 
-A run is complete in its new row, but for the commit record, before one write puts that record and a mark into
-the old row: readers ignore a row with the mark, and writers that find it begin anew in the new one. So it can
-be ended anywhere and beside writers; the next call goes on. Only a query that has read references of the old
-row when the run moves may miss the run. The old row goes with retention.
+A run is complete in its new row, commit record included, before a mark is put into the old one: readers
+ignore a row with the mark, and writers that find it begin anew in the new row. Until then it is in both. So
+this can be ended anywhere and run beside writers; the next call goes on. Only a query that has read
+references of the old row when the run moves may miss the run. The old row goes with retention.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from fll_hbase.keys import calendars, layout, ranges
-from fll_hbase.model.runs import RunKey, run_key
+from fll_hbase.model.runs import RunKey, is_uuid
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.rows import calendar_mark, run_rows
 from fll_hbase.store.write import run_owner
@@ -24,55 +25,68 @@ ROUNDS_MAX = 50
 """How often a run is moved again because a writer that began before has added to its old row."""
 
 
-def move_former_runs(store: StoreComponents) -> int:
-    """Move all runs that an earlier release recorded; return how many were moved.
+def move_former_rows(store: LineageStore) -> int:
+    """Move all runs, and policies on fields, that an earlier release recorded; return how many were moved.
 
-    In bounded memory; repeating it is safe. Once none is left, the table is marked, and nothing is read.
+    In bounded memory; repeating it is safe. Once no run is left, the table is marked, and nothing is read.
     Those that cannot be read stay: a check names them. Raises StoreUnavailable.
     """
     if not calendar_mark.has_former_runs(store.table):
         return 0
-    moved, is_complete = 0, True
+    return store.policies.move_former() + _move_runs(store.components)
+
+
+def _move_runs(store: StoreComponents) -> int:
+    """Move all runs that can be read; return how many were moved. Marks the table if none is left."""
+    number, is_complete = 0, True
     for page in garbage_collection.pages(store.table, *ranges.prefix_range(layout.RUNS)):
-        former = dict(_unmoved(page))
-        moved_now = _move(store, former)
-        moved += moved_now
-        is_complete = is_complete and moved_now == len(former)
+        former = dict(_former(page))
+        moved, left = _move(store, former)
+        number += len(moved)
+        is_complete = is_complete and not left
     if is_complete:
         store.table.write([[Put(calendars.MARK_ROW, calendars.RUN_KEYS_COLUMN, b"")]])
-    return moved
+    return number
 
 
-def _unmoved(page: Mapping[bytes, Row]) -> Iterable[tuple[RunKey, Row]]:
+def _former(page: Mapping[bytes, Row]) -> Iterable[tuple[RunKey, Row]]:
     """Yield the runs of a page whose key lacks a namespace that it should have, with their rows."""
     for key, row in page.items():
         with suppress(CorruptRow):
             run = ranges.run_of(key)
-            is_former = not run.namespace and run != run_key(run.run, "-")
-            if is_former and layout.MOVED not in row and run_rows.input_count(row):
+            if not run.namespace and not is_uuid(run.run) and run_rows.input_count(row):
                 yield run, row
 
 
-def _move(store: StoreComponents, rows: Mapping[RunKey, Row]) -> int:
-    """Move runs, given with their rows; return the number of those that could be read and moved."""
-    namespaces: dict[RunKey, str] = {}
+def _move(store: StoreComponents, rows: Mapping[RunKey, Row]) -> tuple[set[RunKey], set[RunKey]]:
+    """Move runs, given with their rows; return those that were moved, and those that could not be."""
+    targets: dict[RunKey, RunKey] = {}
     for run, row in rows.items():
-        try:
-            namespaces[run] = run_owner.namespace_of(run, row, store.events) or ""
-        except CorruptRow:
-            continue
-    pending = {run: rows[run] for run, namespace in namespaces.items() if namespace}
-    failed: set[RunKey] = set()
+        with suppress(CorruptRow):
+            targets[run] = RunKey(run.run, run_owner.namespace_of(run, row, store.events))
+    moved: set[RunKey] = set()
+    failed = rows.keys() - targets.keys()
     for _ in range(ROUNDS_MAX):
-        if not pending:
-            break
-        moves = {RunKey(run.run, namespaces[run]): row for run, row in pending.items()}
-        failed |= {RunKey(run.run) for run in store.committer.move(moves)}
-        # A writer that read the old row before the mark may have put its input there until now.
-        current = run_rows.read_run_rows(store.table, pending)
-        pending = {
-            run: row
-            for run, row in current.items()
-            if run not in failed and run_rows.input_count(row) != run_rows.input_count(pending[run])
-        }
-    return len(namespaces) - len(failed)
+        # Again and again: a writer that read an old row before its mark may have put its input there since.
+        unmoved = _unmoved(store, {run: targets[run] for run in targets.keys() - failed})
+        if not unmoved:
+            return moved - failed, failed
+        rejected = store.committer.move({targets[run]: row for run, row in unmoved.items()})
+        failed |= {RunKey(run.run) for run in rejected}
+        moved |= unmoved.keys()
+    return moved - failed, failed | unmoved.keys()
+
+
+def _unmoved(store: StoreComponents, targets: Mapping[RunKey, RunKey]) -> dict[RunKey, Row]:
+    """Return the rows of the runs that have no mark, or inputs that their new rows do not count, by run."""
+    rows = run_rows.read_run_rows(store.table, [*targets, *targets.values()])
+    return {
+        run: row
+        for run, target in targets.items()
+        if (row := rows.get(run)) and not (layout.MOVED in row and _counts(rows.get(target, {}), row))
+    }
+
+
+def _counts(current: Row, former: Row) -> bool:
+    """Return whether the row of a run has all inputs of its former one, and is committed with them."""
+    return run_rows.is_finished(current) and current.keys() >= set(run_rows.input_columns(former))
