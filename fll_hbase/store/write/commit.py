@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.runs import RunKey
@@ -19,7 +19,7 @@ from fll_hbase.runtime.errors import CorruptRow, LineageError, RunIdConflict, St
 from fll_hbase.runtime.threads import map_in_threads
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.rows import calendar_mark, calendar_rows, content_rows, run_rows
+from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
 from fll_hbase.store.write import run_owner
@@ -178,14 +178,16 @@ class RunCommitter:
         Adds a rejection for a run whose row cannot be read, whose input is too large, or that is of another
         program. Returns the runs without a rejection, in their order.
         """
-        if self._has_former_runs:
-            # Once for each pass of a table of an earlier release, else once for each process.
-            self._has_former_runs = calendar_mark.has_former_runs(self._table)
         former = {
             run.run: layout.run_row(*run.former) for run in runs if self._has_former_runs and run.former
         }
         keys = [*(run.key for run in runs), *former.values()]
+        if self._has_former_runs:
+            # In each pass of a table of an earlier release, else in the first one of a process.
+            keys.append(calendars.MARK_ROW)
         rows = self._table.rows(keys, columns=(layout.LIGHT,))
+        if self._has_former_runs:
+            self._has_former_runs = calendars.RUN_KEYS_COLUMN not in rows.get(calendars.MARK_ROW, {})
         for run in runs:
             try:
                 row = rows.get(former.get(run.run, b""), {})
@@ -254,7 +256,7 @@ class RunCommitter:
                 *_reference_puts(ready, endpoints),
             ],
             [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
-            [put for run in ready for put in run.last_puts()],
+            *([marks] if (marks := [put for run in ready for put in run.last_puts()]) else ()),
         ]
         # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))

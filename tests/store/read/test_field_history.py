@@ -26,7 +26,7 @@ from fll_hbase.model.operations import (
     type_of,
 )
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.model.runs import RecordedRun, State
+from fll_hbase.model.runs import RecordedRun, RunKey, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.clock import now_ms
@@ -118,7 +118,8 @@ def expected_stretches(
         missing = numbers[-1] - numbers[0] + 1 - len(numbers)
         checksum = lineage.build_lineage(versions[last.version]).checksum
         times = first.start_ms, last.start_ms
-        stretches.append(Stretch(checksum, first.run, last.run, *times, len(numbers), missing, missing_after))
+        keys = RunKey(first.run, "ns"), RunKey(last.run, "ns")
+        stretches.append(Stretch(checksum, *keys, *times, len(numbers), missing, missing_after))
     return stretches, len(runs) - end
 
 

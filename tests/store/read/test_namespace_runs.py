@@ -19,7 +19,7 @@ from fll_hbase.model.run_events import (
     EventType,
     IncomingEvent,
 )
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State, run_key
 from fll_hbase.model.window import Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, NotFound
@@ -150,7 +150,7 @@ def check(
 ) -> None:
     runs = expected_runs(history)
     wanted = [run for run in runs if admits(query, run)]
-    wanted.sort(key=lambda run: layout.run_index_tail(run.start_ms, run.run))
+    wanted.sort(key=lambda run: layout.run_index_tail(run.start_ms, *run_key(run.run, run.namespace)))
     try:
         assert list(all_pages(store, query, limit)) == wanted
     except NotFound:
@@ -178,6 +178,9 @@ def test_the_list_is_that_of_the_oracle(
     assert audit_runner.wrong(audit_runner.findings(table)) == set()
 
 
+UUID = "0187c3b8-5f0a-7d1e-9c3f-5d2e1f0a9b8c"
+
+
 def document(
     number: int, *, namespace: str = "etl", program: str = "load", state: State = State.COMPLETE
 ) -> RecordedRun:
@@ -201,7 +204,7 @@ class TestRetention:
         garbage_collection.purge(table, policy, until_ms=LATER_MS, grace_ms=0)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=LATER_MS)
         garbage_collection.remove(table, garbage, policy, until_ms=LATER_MS)
-        assert index_rows(table) == [b"n|etl|" + layout.run_index_tail(1_003, "run-00003")]
+        assert index_rows(table) == [b"n|etl|" + layout.run_index_tail(1_003, "run-00003", "etl")]
 
     def test_a_run_that_starts_at_another_time_leaves_no_row(self, table: Table) -> None:
         store = LineageStore(table)
@@ -211,7 +214,7 @@ class TestRetention:
         assert len(index_rows(table)) == 2
         garbage = garbage_collection.find_garbage(table, RetentionPolicy(), until_ms=LATER_MS)
         garbage_collection.remove(table, garbage, RetentionPolicy(), until_ms=LATER_MS)
-        assert index_rows(table) == [b"n|etl|" + layout.run_index_tail(2_000, "run-00001")]
+        assert index_rows(table) == [b"n|etl|" + layout.run_index_tail(2_000, "run-00001", "etl")]
 
     def test_a_cursor_stays_valid_when_its_run_is_purged(self, table: Table) -> None:
         store = LineageStore(table)
@@ -245,8 +248,8 @@ class TestAudit:
     @pytest.mark.parametrize(
         ("key", "kind"),
         [
-            (b"n|etl|" + layout.run_index_tail(7, "gone"), "run index without run"),
-            (b"n|etl|" + layout.run_index_tail(9, "run-00001"), "run index without run"),
+            (b"n|etl|" + layout.run_index_tail(7, "gone", "etl"), "run index without run"),
+            (b"n|etl|" + layout.run_index_tail(9, "run-00001", "etl"), "run index without run"),
             (b"n|etl|123|run-00001", "unreadable"),
             (b"n|etl", "unreadable"),
         ],
@@ -259,10 +262,12 @@ class TestAudit:
         assert (finding.kind.value, finding.row) == (kind, key)
 
     def test_a_row_in_another_namespace_stays_as_long_as_its_run(self, table: Table) -> None:
-        """It is what a run leaves whose program changed; lists ignore it."""
+        """It is what a run leaves whose program changed, with an id of all namespaces; lists ignore it."""
         store = LineageStore(table)
-        store.record([document(1)])
-        store.record([replace(document(1, namespace="other"), replaces_others=True)])
+        for namespace in ("etl", "other"):
+            document_of_all = document(1, namespace=namespace)
+            run = replace(document_of_all.run, run=UUID)
+            store.record([replace(document_of_all, run=run, replaces_others=True)])
         assert len(index_rows(table)) == 2
         assert audit_runner.findings(table) == []
         assert store.namespace_runs(RunsQuery("etl", ALWAYS), limit=10).runs == ()
@@ -286,7 +291,10 @@ class TestAudit:
     def test_lists_ignore_rows_of_other_starts_and_namespaces(self, table: Table) -> None:
         store = LineageStore(table)
         store.record([document(1)])
-        tails = (layout.run_index_tail(1_001, "run-00001"), layout.run_index_tail(7, "run-00001"))
+        tails = (
+            layout.run_index_tail(1_001, "run-00001", "etl"),
+            layout.run_index_tail(7, "run-00001", "etl"),
+        )
         column = layout.run_index_column("load")
         table.write([[Put(b"n|other|" + tail, column, b"") for tail in tails]])
         assert store.namespace_runs(RunsQuery("other", ALWAYS), limit=10).runs == ()

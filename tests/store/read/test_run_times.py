@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State, run_key
+from fll_hbase.model.runs import ProgramRun, RecordedRun, RunKey, State, run_key
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
@@ -65,13 +65,17 @@ RUNS = st.builds(
 WINDOWS = st.tuples(STARTS, STARTS).map(lambda edges: Window(min(edges), max(edges)))
 
 
-def recorded(runs: Sequence[RecordedRun]) -> tuple[Table, dict[str, RecordedRun]]:
-    """Record runs one after the other; return the table, and what each run id is in the end."""
+def recorded(runs: Sequence[RecordedRun]) -> tuple[Table, dict[RunKey, RecordedRun]]:
+    """Record runs one after the other; return the table, and what each run is in the end."""
     table = open_table("sqlite:///:memory:")
     store = LineageStore(table)
     for run in runs:
         store.record([run])
-    return table, {run.run.run: run for run in runs}
+    return table, {key_of(run): run for run in runs}
+
+
+def key_of(item: RecordedRun) -> RunKey:
+    return run_key(item.run.run, item.run.namespace)
 
 
 def run(number: int, start_ms: int, content: int = 0, state: State = State.COMPLETE) -> RecordedRun:
@@ -105,7 +109,7 @@ def expected(
 ) -> dict[str, list[RecordedRun]]:
     """Return the runs of a query by content, the last first."""
     by_content: dict[str, list[RecordedRun]] = {}
-    for item in sorted(runs, key=lambda item: (-item.run.start_ms, item.run.run)):
+    for item in sorted(runs, key=lambda item: (-item.run.start_ms, key_of(item))):
         backward = query.direction is Direction.BACKWARD
         datasets = item.info.destinations if backward else item.info.sources
         counts = query.failed or not item.run.state.failed
@@ -116,9 +120,7 @@ def expected(
 
 def span_of(runs: Sequence[RecordedRun]) -> RunSpan:
     failed = sum(item.run.state.failed for item in runs)
-    last = runs[0].run
-    last_run = run_key(last.run, last.namespace)
-    return RunSpan(len(runs), failed, runs[-1].run.start_ms, last.start_ms, last_run)
+    return RunSpan(len(runs), failed, runs[-1].run.start_ms, runs[0].run.start_ms, key_of(runs[0]))
 
 
 def times_of(store: LineageStore, query: WindowQuery, bound_ms: int | None = None) -> dict[str, RunTimes]:
@@ -141,7 +143,7 @@ def check(table: Table, runs: Collection[RecordedRun], window: Window, bound_ms:
     ]
     assert windows.newest_references(everything) == [
         {
-            checksum: layout.reference_tail(listed[0].run.start_ms, listed[0].run.run)
+            checksum: layout.reference_tail(listed[0].run.start_ms, *key_of(listed[0]))
             for checksum, listed in everything[query].items()
         }
         for query in every_query
@@ -173,7 +175,7 @@ def check_statistics(table: Table, runs: Collection[RecordedRun], window: Window
     store = LineageStore(table)
     for dataset in DATASETS:
         used = [item for item in runs if _directions(item, dataset) and item.run.start_ms in window]
-        newest_first = sorted(used, key=lambda item: (-item.run.start_ms, item.run.run))
+        newest_first = sorted(used, key=lambda item: (-item.run.start_ms, key_of(item)))
         for failed in (False, True):
             programs: dict[tuple[str, str], list[RecordedRun]] = {}
             for item in newest_first:
@@ -270,7 +272,7 @@ def test_runs_of_sealed_days_change(
         store = LineageStore(table)
         for item in later:
             store.record([item])
-            last[item.run.run] = item
+            last[key_of(item)] = item
         check(table, last.values(), window, bound_ms)
         seal_all(table)
         check(table, last.values(), window, bound_ms)
