@@ -8,8 +8,9 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode, b64encode
+from functools import lru_cache
 
-from fll_hbase.keys.codec import escape, unescape
+from fll_hbase.keys.codec import CACHED_CHARACTERS_MAX, escape, unescape
 from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow
 
@@ -32,7 +33,12 @@ def run_segment(run: str, namespace: str = "") -> bytes:
 
 
 def parse_run_segment(segment: bytes) -> RunKey:
-    """Invert `run_segment`. Raises CorruptRow for any other bytes."""
+    """Invert `run_segment`; short ones are cached. Raises CorruptRow for any other bytes."""
+    return _parse(segment) if len(segment) <= CACHED_CHARACTERS_MAX else _parse.__wrapped__(segment)
+
+
+@lru_cache(maxsize=65_536)
+def _parse(segment: bytes) -> RunKey:
     run, mark, namespace = segment.partition(_MARK)
     if mark and not namespace:
         raise CorruptRow(f"{segment!r} is not the run of a key")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
-from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from fll_hbase.keys import layout, ranges
+from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
-from fll_hbase.model.runs import RecordedRun, RunKey, is_uuid, run_key
+from fll_hbase.model.runs import RecordedRun, RunKey
 from fll_hbase.model.window import Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
@@ -51,9 +50,6 @@ from fll_hbase.tables.observed import counted
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-RUNS_OF_ID_MAX = 100
-"""Namespaces in which runs of one id are looked for."""
 
 _FirstReader: TypeAlias = Callable[[Sequence[WindowQuery]], Sequence[Mapping[Dataset, Collection[Any]]]]
 
@@ -200,8 +196,8 @@ class LineageStore:
         events = self.components.events
         runs = {
             details.committed.run.namespace: details
-            for key in self._keys_of(run, namespace)
-            if (details := events.find_run(key)) and namespace in ("", details.committed.run.namespace)
+            for key, row in events.rows_of_id(run, namespace)
+            if (details := events.find_run(key, row)) and namespace in ("", details.committed.run.namespace)
         }
         if not runs:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
@@ -209,17 +205,6 @@ class LineageStore:
             names = ", ".join(map(repr, sorted(runs)))
             raise AmbiguousName(f"runs {run!r} exist in the namespaces {names}: give the namespace, too")
         return next(iter(runs.values()))
-
-    def _keys_of(self, run: str, namespace: str) -> list[RunKey]:
-        """Return where a run of this id may be stored: in a namespace, or in RUNS_OF_ID_MAX of all for ""."""
-        if namespace:
-            return sorted({RunKey(run), run_key(run, namespace)})
-        former = RunKey(run)
-        if is_uuid(run):
-            return [former]
-        rows = self._table.scan(*layout.run_rows_of_id(run), columns=(layout.LIGHT,))
-        keys = (ranges.run_of(key) for key, _ in rows)
-        return [former, *islice(filter(self.components.events.may_show, keys), RUNS_OF_ID_MAX)]
 
     @retry_on_missing_content
     def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:

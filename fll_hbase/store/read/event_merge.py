@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, ranges
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
-from fll_hbase.model.runs import ProgramRun, RunKey, State, encode_details
+from fll_hbase.model.runs import ProgramRun, RunKey, State, encode_details, is_uuid, run_key
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.results import RunDetails
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedHead, CommittedRun
-from fll_hbase.tables import Row, Table, read_rows
+from fll_hbase.tables import Row, Scan, Table, read_rows
 
 BODIES_BYTES_MAX = 16 * 2**20
 """Bound of cached event bodies, with BODY_OVERHEAD_BYTES for each."""
@@ -30,6 +31,9 @@ BODY_OVERHEAD_BYTES = 300
 
 MERGED_BYTES_MAX = 8 * 2**20
 """Bound of cached merges, in bytes of stored bodies; a decoded merge takes about ten times as much."""
+
+RUNS_OF_ID_MAX = 100
+"""Namespaces in which runs of one id are looked for."""
 
 
 class MergedRun(NamedTuple):
@@ -136,9 +140,26 @@ class EventMerger:
         """Read runs, with their events; runs that are not recorded or not committed are left out."""
         return self._details(run_rows.read_run_rows(self._table, runs))
 
-    def find_run(self, run: RunKey) -> RunDetails | None:
-        """Read one run by an id that a client gives; None if it is not recorded or not committed."""
-        return self.run_details([run]).get(run)
+    def rows_of_id(self, run: str, namespace: str) -> Iterator[tuple[RunKey, Row]]:
+        """Yield the rows that may be of a run by an id that a client gives, read in one call.
+
+        First that of an id that all namespaces share, {} if it does not exist, then others: of a program of
+        `namespace`, or for "" of RUNS_OF_ID_MAX namespaces whose runs may be shown.
+        """
+        shared = RunKey(run)
+        if namespace or is_uuid(run):
+            rows = run_rows.read_run_rows(self._table, {shared, run_key(run, namespace)})
+        else:
+            key = layout.run_row(run)
+            key_ranges = (key, key + b"\0"), layout.run_rows_of_id(run)
+            scans = [Scan(*key_range, (layout.LIGHT,)) for key_range in key_ranges]
+            rows = {ranges.run_of(key): row for page in self._table.scan_many(scans) for key, row in page}
+        yield shared, rows.pop(shared, {})
+        yield from islice((item for item in rows.items() if self.may_show(item[0])), RUNS_OF_ID_MAX)
+
+    def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
+        """Return a run of `rows_of_id`; None if it is not recorded or not committed."""
+        return self._details({run: row}).get(run)
 
     def _details(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, RunDetails]:
         """Return the details of runs, given their rows; without those that are not committed."""

@@ -86,12 +86,11 @@ class VisibleRuns(EventMerger):
         """Return a run as it is, or without program and details if its namespace may not be read."""
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
-    def find_run(self, run: RunKey) -> RunDetails | None:
-        """Read one run by an id that a client gives; None if its program is hidden.
+    def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
+        """Return a run of `rows_of_id`; None if its program is hidden.
 
         Then with the calls that an id without a run needs, whatever is cached.
         """
-        row = run_rows.read_run_rows(self._base, [run]).get(run, {})
         value = run_rows.commit_value(row)
         is_event = value is not None and run_rows.is_head_only(value)
         namespace = "" if value is None or is_event else run_rows.decode_run(run, value).run.namespace

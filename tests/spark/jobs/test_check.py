@@ -157,7 +157,7 @@ def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> No
     for statement, _ in LOSSES:
         run_sql(url, statement)
     # A repair that leaves errors does not put the mark again.
-    run_sql(url, f"DELETE FROM cells WHERE {first_cell('v|')}")
+    run_sql(url, "DELETE FROM cells WHERE row = CAST('v|calendars' AS BLOB)")
     cells = essential_cells(url)
     report = job.check(spark, Settings(store=url), repair=True)
     assert report.last_audit.count_errors() == {kind: 1 for _, kind in LOSSES}
