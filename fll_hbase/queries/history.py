@@ -48,7 +48,7 @@ class HistoryAnswer(Body, frozen=True, kw_only=True):
 _TABLE = TableShape(
     (
         *("checksum", "firstRun", "lastRun", "firstStart", "lastStart"),
-        *("runs", "missing", "missingAfter"),
+        *("runs", "missing", "missingAfter", "firstRunNamespace", "lastRunNamespace"),
     ),
     member_rows("stretches"),
     times=("firstStart", "lastStart"),

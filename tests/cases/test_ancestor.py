@@ -236,7 +236,7 @@ def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set
     end_point, window = query_of(query)
     actual = store.field_derivations(DatasetField(end_point, query["field"]), window).derivations
     for way in actual:
-        starts = [store_starts(store, end_point, window)[run] for run in way.runs]
+        starts = [store_starts(store, end_point, window)[run.run] for run in way.runs]
         assert all(newer >= older for newer, older in pairwise(starts))
         names = [operation.name for operation in way.operations]
         for operation in way.operations:
@@ -246,7 +246,9 @@ def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set
                 for input_field in inputs_of(operation)
                 if input_field.origin in names
             )
-    return [(set(way.runs), {operation.name for operation in way.operations}) for way in actual]
+    return [
+        ({run.run for run in way.runs}, {operation.name for operation in way.operations}) for way in actual
+    ]
 
 
 def store_starts(store: LineageStore, end_point: Dataset, window: Window) -> dict[str, int]:

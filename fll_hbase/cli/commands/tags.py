@@ -173,12 +173,12 @@ def set_policy(
 
 @policy.command("remove")
 @click.argument("policy_name", metavar="POLICY", type=POLICY)
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default="", help=f"{NAMESPACE_HELP}.")
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help=f"{NAMESPACE_HELP}.")
 @target_options
-def remove_policy(*, policy_name: str, namespace: str, target: Target) -> None:
+def remove_policy(*, policy_name: str, namespace: str | None, target: Target) -> None:
     """Remove a policy."""
     with target.open() as client:
-        client.remove_policy(policy_name, namespace=namespace)
+        client.remove_policy(policy_name, namespace=namespace or "")
     console.print_err(f"fll: policy {policy_name} removed.")
 
 

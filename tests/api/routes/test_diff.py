@@ -83,6 +83,8 @@ def stretch(first: int, last: int, checksum: str, **counts: int) -> Json:
         "checksum": checksum,
         "firstRun": f"r{first}",
         "lastRun": f"r{last}",
+        "firstRunNamespace": "ns1",
+        "lastRunNamespace": "ns1",
         "firstStart": FIRST_MS + first * HOUR_MS,
         "lastStart": FIRST_MS + last * HOUR_MS,
         "runs": 2,

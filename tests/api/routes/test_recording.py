@@ -298,9 +298,15 @@ def test_names_that_are_too_long_are_400_each_at_its_place(client: FlaskClient, 
     assert is_store_empty(client)
 
 
-def test_a_run_id_is_opaque_and_unique_across_namespaces(client: FlaskClient) -> None:
-    record_new(client, copying("a", "b", "x", run=run("../r 1|%7C")), namespace="ns1")
-    again = copying("a", "b", "x", run=run("../r 1|%7C"))
+def test_a_run_id_is_opaque_and_unique_in_a_namespace(client: FlaskClient) -> None:
+    for namespace in ("ns1", "ns2"):
+        record_new(client, copying("a", "b", "x", run=run("../r 1|%7C")), namespace=namespace)
+        assert lineage(client, "a", namespace=namespace) != []
+
+
+def test_a_uuid_is_unique_across_namespaces(client: FlaskClient) -> None:
+    again = copying("a", "b", "x", run=run("0187C3B8-5f0a-7d1e-9c3f-5d2e1f0a9b8c"))
+    record_new(client, again, namespace="ns1")
     assert_problem(record(client, again, namespace="ns2"), 409)
     answer = record(client, again, namespace="ns2", replace="true")
     assert (answer.status_code, answer.json["replaced"]) == (200, True)

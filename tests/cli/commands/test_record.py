@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +134,16 @@ def test_a_namespace_that_is_none_is_refused(target: tuple[str, str], namespace:
 
 
 def test_one_run_of_several_namespaces_keeps_its_order(target: tuple[str, str], name: str) -> None:
-    same = [document(name, namespace=namespace) for namespace in ("shop", "mall", "shop", "mall")]
+    run = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+    same = [document(run, namespace=namespace) for namespace in ("shop", "mall", "shop", "mall")]
     assert record(ndjson(*same), "--replace", *target).stdout == COUNTS.format(1, 3, 0, 0)
 
 
 def test_a_run_id_of_another_program_is_refused_by_its_name(target: tuple[str, str], name: str) -> None:
     """It names the program that it would replace and exits 1; another document of the file is recorded."""
-    assert record(ndjson(document(name, namespace="shop")), *target).exit_code == 0
-    both = ndjson(document(name, namespace="mall"), document(f"{name} 2", namespace="mall"))
+    run = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+    assert record(ndjson(document(run, namespace="shop")), *target).exit_code == 0
+    both = ndjson(document(run, namespace="mall"), document(f"{name} 2", namespace="mall"))
     result = record(both, *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(1, 0, 0, 1))
     assert "line 1: refused: run " in result.stderr
