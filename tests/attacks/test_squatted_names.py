@@ -74,7 +74,7 @@ def parsed(answer: Answer) -> Any:
     return json.loads(answer.body)
 
 
-def test_a_squatted_run_id_blocks_no_tenant_and_is_not_told(
+def test_a_squatted_run_id_blocks_no_tenant_and_is_in_no_answer(
     server: GrantedServer, tokens: dict[str, str]
 ) -> None:
     first = [record(server, tokens["bank"], "bank", run) for run in DATES]
@@ -122,7 +122,7 @@ def test_the_uuid_of_a_run_of_others_is_in_use_whoever_they_are(
     assert parsed(server.get(tokens["bank"], f"/v3/runs/{UUID}"))["program"] == "p-bank"
 
 
-def test_a_squatted_policy_blocks_no_tenant_and_is_not_told(
+def test_a_squatted_policy_blocks_no_tenant_and_is_in_no_answer(
     server: GrantedServer, tokens: dict[str, str]
 ) -> None:
     for run, tenant in ((DATES[0], "bank"), (DATES[0], "shop")):
