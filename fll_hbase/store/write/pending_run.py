@@ -158,7 +158,8 @@ class PendingDocument(PendingRun):
     def store_in(self, row: RunKey) -> None:
         """Write the document to this row."""
         PendingRun.store_in(self, row)
-        self.document = self.document._replace(key=row)
+        if row != self.document.key:
+            self.document = self.document._replace(key=row)
 
     def load(self, row: Row, events: EventMerger) -> None:
         """Set `cells` to the document under the next number; none if the last documents are just resent.

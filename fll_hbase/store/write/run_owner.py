@@ -55,8 +55,9 @@ def stored_rows(
 
 def is_former(run: RunKey, row: Row, events: EventMerger) -> bool:
     """Return whether an earlier release recorded a run in this row of its id, and no repair has moved it."""
-    is_unmoved = run.namespace and layout.MOVED not in row and run_rows.input_count(row)
-    return bool(is_unmoved) and namespace_of(RunKey(run.run), row, events) == run.namespace
+    if not row or not run.namespace or layout.MOVED in row or not run_rows.input_count(row):
+        return False
+    return namespace_of(RunKey(run.run), row, events) == run.namespace
 
 
 def namespace_of(key: RunKey, row: Row, events: EventMerger) -> str:
