@@ -98,21 +98,32 @@ def check_containers(raw: bytes) -> None:
     """Raise TooLarge for more objects and arrays than a text of this length may have; it need not be JSON."""
     containers_max = max(CONTAINERS_MAX, len(raw) // BYTES_PER_CONTAINER_MIN)
     # Most texts are shorter, and of most others the plain count, with what is in strings, is small enough.
-    if len(raw) <= containers_max or raw.count(b"{") + raw.count(b"[") <= containers_max:
+    if len(raw) <= containers_max or _count_brackets(raw) <= containers_max:
         return
     if _count_containers(raw) > containers_max:
         raise TooLarge(f"the JSON has more than {containers_max:,} objects and arrays; send it in parts")
 
 
+def _count_brackets(raw: bytes) -> int:
+    """Count `{` and `[`, also those in strings."""
+    parts = (raw[begin : begin + _CHUNK_BYTES] for begin in range(0, len(raw), _CHUNK_BYTES))
+    return sum(part.count(b"{") + part.count(b"[") for part in parts)
+
+
 def _count_containers(raw: bytes) -> int:
     """Count `{` and `[` outside of strings; before a fault all that a parser sees."""
-    structure = raw.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _WITHOUT_STRUCTURE)
-    containers = in_string = 0
-    for begin in range(0, len(structure), _CHUNK_BYTES):
+    containers = in_string = begin = 0
+    while begin < len(raw):
         deadline.check_reading()
-        parts = structure[begin : begin + _CHUNK_BYTES].split(b'"')
-        containers += sum(map(len, parts[in_string::2]))
-        in_string ^= len(parts) - 1 & 1
+        part = raw[begin : begin + _CHUNK_BYTES]
+        begin += len(part)
+        if (len(part) - len(part.rstrip(b"\\"))) % 2 and begin < len(raw):
+            # An escape of two characters is not cut.
+            part, begin = part[:-1], begin - 1
+        structure = part.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _WITHOUT_STRUCTURE)
+        texts = structure.split(b'"')
+        containers += sum(map(len, texts[in_string::2]))
+        in_string ^= len(texts) - 1 & 1
     return containers
 
 

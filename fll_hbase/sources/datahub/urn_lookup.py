@@ -43,7 +43,7 @@ def read_dataset_member(holder: Part, name: str) -> Dataset:
 def _parse_urn(urn: Part, reading: Callable[[str], _T]) -> _T | None:
     """Parse a urn; None, with an error, if it is invalid."""
     errors_before = urn.validator.errors.count
-    text = urn.name()
+    text = urn.name(bytes_max=urns.URN_BYTES_MAX)
     # The error is reported; parsing the placeholder would add a false one.
     if urn.validator.errors.count > errors_before:
         return None

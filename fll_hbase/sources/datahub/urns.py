@@ -15,6 +15,8 @@ from typing import NamedTuple
 from fll_hbase.model.datasets import Dataset
 
 PROD = "PROD"
+URN_BYTES_MAX = 2**16
+"""Longer than any urn of allowed names: reading one of megabytes would take a fifth of a second."""
 _DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([A-Za-z0-9_]+)\)", re.DOTALL)
 _ENTITY = re.compile(r"(urn:li:(?!dataset:)[A-Za-z0-9]+):(.+)", re.DOTALL)
 _ENTITIES = re.compile(r"urn:li:(?!dataset\Z)[A-Za-z0-9]+")

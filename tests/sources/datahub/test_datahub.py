@@ -171,6 +171,12 @@ class TestRuns:
         assert (run.run.namespace, run.run.application, run.run.program) == ("airflow", "nightly", JOB)
         assert pairs([entity(payload, "dataJobInputOutput", urn=JOB)]) == {("orders", "?", "daily", "?")}
 
+    def test_a_urn_of_megabytes_is_a_fault(self) -> None:
+        long = ORDERS.replace(",", "," * 1_000_000)
+        ways = [derived(field(DAILY, "x"), field(long, "y"))]
+        found = faults([entity({"upstreams": [upstream(long)], "fineGrainedLineages": ways})])
+        assert sum(detail.startswith("is longer than 65536 bytes") for detail in found.values()) == 2
+
     @pytest.mark.parametrize("end", ["input", "output"])
     def test_a_job_that_reports_one_side(self, end: str) -> None:
         payload = {f"{end}Datasets": [ORDERS]}
