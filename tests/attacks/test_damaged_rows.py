@@ -23,14 +23,17 @@ TABLE = "/v3/namespaces/shop/endpoints"
 FIELD = DatasetField(Dataset("shop", "b1"), "x")
 
 
-def document(number: int) -> dict[str, Any]:
+UUID = "01890000-0000-7000-8000-000000000001"
+
+
+def document(number: int, run: str = "") -> dict[str, Any]:
     names = {"namespace": "shop"}
     return {
         "run": {
             "application": "a",
             "type": "t",
             "program": "p",
-            "run": f"run-{number}",
+            "run": run or f"run-{number}",
             "startTime": 1_700_000_000_000 + number,
         },
         "operations": [
@@ -54,6 +57,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GrantedServer]:
         for number in (1, 2, 3):
             answer = started.send(admin, "POST", "/v3/namespaces/shop/lineage", document(number))
             assert answer.status == 201
+        assert started.send(admin, "POST", "/v3/namespaces/shop/lineage", document(4, UUID)).status == 201
         for number in (1, 2):
             tag = f"{TABLE}/b{number}/fields/x/tags/PII"
             assert started.send(admin, "PUT", tag, {}).status == 201
@@ -68,7 +72,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GrantedServer]:
         policies = [key for key, _ in table.scan(layout.POLICIES, layout.POLICIES + b"\x7f")]
         damage.append((min(policies), layout.POLICY))
         for key, row in list(table.scan(layout.RUNS, layout.RUNS + b"\x7f")):
-            if b"run-1" in key:
+            if b"run-1" in key or UUID.encode() in key:
                 damage += [(key, column) for column in row if column.startswith(layout.COMMIT)]
         table.write([[Put(key, column, SECRET) for key, column in damage]])
         table.close()
@@ -81,7 +85,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GrantedServer]:
         ("/v3/policies", "policies", 1),
         ("/v3/tags/PII", "fields", 1),
         (f"{TABLE}/b1/tags", "tags", 0),
-        (TABLE, "endpoints", 5),
+        (TABLE, "endpoints", 7),
         ("/v3/runs?start=0", "runs", 2),
         ("/v3/namespaces/shop/runs?start=0", "runs", 2),
         (f"{TABLE}/b1/runs?start=0", "runs", 0),
@@ -116,6 +120,17 @@ def test_what_is_about_the_damaged_thing_is_an_error_without_its_bytes(
         answer = server.get(token, path)
         assert answer.status == 500, answer.body
         assert b"secret" not in answer.body
+
+
+@pytest.mark.parametrize("path", ["/v3/policies/p1", "/v3/runs/run-1", f"/v3/runs/{UUID}"])
+def test_what_is_damaged_is_missing_for_those_who_may_not_know_of_it(
+    server: GrantedServer, path: str
+) -> None:
+    token = server.token((Role.STEWARD, "elsewhere"))
+    damaged, missing = server.get(token, path), server.get(token, path[:-1] + "9")
+    assert (damaged.status, missing.status) == (404, 404)
+    # Whose it is, a damaged run with a UUID does not tell.
+    assert server.get(server.token(*ADMIN), path).status == 500
 
 
 def test_tokens_are_listed_without_a_damaged_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import msgspec
@@ -91,14 +92,29 @@ class VisibleRuns(EventMerger):
 
         Then with the calls that an id without a run needs, whatever is cached.
         """
-        value = run_rows.commit_value(row)
-        is_event = value is not None and run_rows.is_head_only(value)
-        namespace = "" if value is None or is_event else run_rows.decode_run(run, value).run.namespace
-        if not namespace or not self._may_read(namespace):
-            namespace = self._namespace_of_events(run_rows.decode_events(row) if is_event else [])
-        if not namespace or not self._may_read(namespace):
-            return None
+        if not run.namespace:
+            namespace = self._namespace_of_row(run, row)
+            if not namespace or not self._may_read(namespace):
+                return None
         return self._shown_details(self._details({run: row})).get(run)
+
+    def _namespace_of_row(self, run: RunKey, row: Row) -> str:
+        """Return the namespace of the program of a run, "" for a row that does not tell, also a damaged one.
+
+        At least one call, unless the namespace may be read.
+        """
+        namespace = ""
+        events: list[RunEvent] = []
+        with suppress(CorruptRow):
+            value = run_rows.commit_value(row)
+            if value is not None and run_rows.is_head_only(value):
+                events = run_rows.decode_events(row)
+            elif value is not None:
+                namespace = run_rows.decode_run(run, value).run.namespace
+        if not namespace or not self._may_read(namespace):
+            with suppress(CorruptRow):
+                namespace = self._namespace_of_events(events)
+        return namespace
 
     def _namespace_of_events(self, events: Sequence[RunEvent]) -> str:
         """Return the namespace of the program of a run's sorted events, "" without any; in one call.
