@@ -174,8 +174,8 @@ class TestRuns:
     def test_a_urn_of_megabytes_is_a_fault(self) -> None:
         long = ORDERS.replace(",", "," * 1_000_000)
         ways = [derived(field(DAILY, "x"), field(long, "y"))]
-        found = faults([entity({"upstreams": [upstream(long)], "fineGrainedLineages": ways})])
-        assert sum(detail.startswith("is longer than 65536 bytes") for detail in found.values()) == 2
+        refused = faults([entity({"upstreams": [upstream(long)], "fineGrainedLineages": ways})])
+        assert sum(detail.startswith("is longer than 65536 bytes") for detail in refused.values()) == 2
 
     @pytest.mark.parametrize("end", ["input", "output"])
     def test_a_job_that_reports_one_side(self, end: str) -> None:
