@@ -149,10 +149,17 @@ def _answer_lines(
     """
     budget = ErrorBudget(settings().batch_errors_max)
     batches = split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw))
-    for part, batch in enumerate(batches):
-        if part and client_left():
-            return BatchStopped(f"the client has left: line {batch[0].number} and all after it were not read")
+    has_begun = False
+    while True:
+        # The body has arrived as a whole: in its turn a batch waits for nobody, and decompresses alone.
         with turn_of_batch():
+            batch = next(batches, None)
+            if batch is None:
+                return None
+            if has_begun and client_left():
+                detail = f"the client has left: line {batch[0].number} and all after it were not read"
+                return BatchStopped(detail)
+            has_begun = True
             documents = list(budget.take(_read_line(line, namespace) for line in batch))
             if query["dry_run"]:
                 answers = list(_preview_batch(documents, take_over=query["replace"]))
@@ -164,7 +171,6 @@ def _answer_lines(
             answer.write(line_answer)
         if len(documents) < len(batch):
             return budget.stopped(f"line {batch[len(documents)].number}")
-    return None
 
 
 def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError:
