@@ -63,6 +63,14 @@ def _document(members: dict[str, Any]) -> bytes:
     return json.dumps({"run": run("costly"), **members}).encode()
 
 
+def _documents(size: int) -> list[Request]:
+    """What an honest client with much to record sends."""
+    count = min(size // 1_000, 20_000)
+    name = time.time_ns()
+    bodies = (_document(copying("a", "b", "x", run=run(f"small-{name}-{number}"))) for number in range(count))
+    return [Request("POST", f"{_HOME}/lineage", body) for body in bodies]
+
+
 def _sql(_: int) -> list[Request]:
     return [
         Request("POST", f"{_HOME}/sql", _document({"sql": sql, "dialect": dialect}))
@@ -144,6 +152,7 @@ def _questions(_: int) -> list[Request]:
 
 
 ATTACKS: dict[str, Attack] = {
+    "no attack, small documents": Attack(_documents),
     "SQL without a right": Attack(_sql, has_right=False),
     "SQL of repeated tokens": Attack(_sql),
     "SQL that derives columns": Attack(_derived),
@@ -247,8 +256,10 @@ def _run(
     if name in CROWDS:
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         CROWDS[name](port)
-    for number in range(ATTACKS[name].clients):
-        mine = itertools.islice(itertools.cycle(requests), number, None)
+    clients = ATTACKS[name].clients
+    for number in range(clients):
+        begin = number * len(requests) // clients
+        mine = itertools.islice(itertools.cycle(requests), begin, None)
         threading.Thread(target=_send, args=(port, token, mine, counts), daemon=True).start()
     threading.Event().wait()
 
