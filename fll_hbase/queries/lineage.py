@@ -171,14 +171,16 @@ def _pairs(entry: results.LineageEntry) -> Iterator[Pair]:
         by_source[source] = []
     # Source by source: while one sort of 250,000 pairs runs, no other request does, for half a second.
     for source in sorted(by_source):
-        whole = [_whole(source, failed=source in failed_wide)] if source in relation.dataset_wide else []
+        wide = (
+            [_dataset_pair(source, failed=source in failed_wide)] if source in relation.dataset_wide else []
+        )
         for pair in sorted(by_source[source], key=_destination):
             # Not before the pairs, which it follows where a field has this name.
-            if whole and _destination(pair) > WHOLE_DATASET:
-                yield whole.pop()
+            if wide and _destination(pair) > WHOLE_DATASET:
+                yield wide.pop()
             influence: Influence = "direct" if pair in relation.direct else "indirect"
             yield Pair(source=pair[0], destination=pair[1], influence=influence, failed=pair in failed)
-        yield from whole
+        yield from wide
 
 
 def _destination(pair: FieldPair) -> str:
@@ -186,7 +188,7 @@ def _destination(pair: FieldPair) -> str:
     return pair[1] or ""
 
 
-def _whole(source: str, *, failed: bool) -> Pair:
+def _dataset_pair(source: str, *, failed: bool) -> Pair:
     """Return the pair of a field that influences a whole dataset."""
     return Pair(
         source=source, destination=WHOLE_DATASET, influence="indirect", scope="dataset", failed=failed

@@ -64,7 +64,7 @@ def _document(members: dict[str, Any]) -> bytes:
 
 
 def _documents(size: int) -> list[Request]:
-    """What an honest client with much to record sends."""
+    """Documents of an honest client with much to record."""
     count = min(size // 1_000, 20_000)
     name = time.time_ns()
     bodies = (_document(copying("a", "b", "x", run=run(f"small-{name}-{number}"))) for number in range(count))
