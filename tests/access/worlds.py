@@ -15,6 +15,8 @@ OPEN = ("open", "open.b")
 HIDDEN = ("hidden-1", "hidden-2")
 DAY_MS = 86_400_000
 START_MS = 1_700_000_000_000
+RUNS_MAX = 7
+"""Runs of HIDDEN_RUNS and SPECS together."""
 
 READER = Principal("reader", (Grant(Role.READER, "open*"),))
 STEWARD = Principal("steward", (Grant(Role.STEWARD, "open*"), Grant(Role.RECORDER, "open*")))
@@ -77,7 +79,7 @@ class World:
         """Return the id of a run of a document."""
         if not spec.program.hidden:
             return f"run-{number}"
-        return self.borrowed(f"run-{(number + 1) % 5}", self.secret("run", number))
+        return self.borrowed(f"run-{(number + 1) % RUNS_MAX}", self.secret("run", number))
 
     def uuid(self, spec: Spec, number: int) -> str:
         """Return the id of a run of events."""
