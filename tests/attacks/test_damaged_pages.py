@@ -19,7 +19,7 @@ def damaged_store(folder: Path) -> str:
     (folder / "runs.ndjson").write_text("\n".join(lines))
     printed("record", f"{folder}/runs.ndjson", "--store", url)
     content = store.read_bytes()
-    store.write_bytes(flipped(content, 8 * content.index(b"|run-100d:z|") + 17))
+    store.write_bytes(flipped(content, 8 * content.index(b"|run-100+shopd:z|") + 17))
     return url
 
 

@@ -88,11 +88,14 @@ def _order_faults(oracle: Oracle, ask: Ask, body: Any) -> str:
     elif ask.kind == "first":
         feeds, orders = set(), []
         for path in body["paths"]:
-            content = oracle.history.runs[path["runs"][0]].content
             order = [operation["name"] for operation in path["operations"]]
-            wrong = _backwards(order, {(i.origin, o.name) for o in content for i in o.inputs})
-            if wrong:
-                return wrong
+            # Runs of several namespaces may have this id.
+            runs = [run for (_, name), run in oracle.history.runs.items() if name == path["runs"][0]]
+            faults = [
+                _backwards(order, {(i.origin, o.name) for o in run.content for i in o.inputs}) for run in runs
+            ]
+            if all(faults):
+                return faults[0]
     else:
         return ""
     return next((wrong for order in orders if (wrong := _backwards(order, feeds))), "")

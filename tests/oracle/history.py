@@ -41,9 +41,9 @@ class Run:
         return int(str(self.member("startTime")))
 
     @property
-    def age(self) -> tuple[int, str]:
-        """Sorts oldest first; of one millisecond, by run id (the contract is silent)."""
-        return (-self.start_ms, quote(str(self.member("run")), safe=""))
+    def age(self) -> tuple[int, str, str]:
+        """Sorts oldest first; of one millisecond, by run id and namespace (the contract is silent)."""
+        return (-self.start_ms, quote(str(self.member("run")), safe=""), quote(self.namespace, safe=""))
 
     def failed(self) -> bool:
         return self.member("state") in LEFT_OUT
@@ -77,16 +77,17 @@ def members_of(run: Json) -> tuple[tuple[str, object], ...]:
 class History:
     """The runs as they stand, and every run that was ever accepted (for what is known)."""
 
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: dict[tuple[str, str], Run] = field(default_factory=dict)
     ever: list[Run] = field(default_factory=list)
 
     def record(self, run: Run) -> str:
         """`recorded`, `replaced` or `same`."""
-        name = str(run.member("run"))
-        previous = self.runs.get(name)
+        # None of the ids is a UUID, which would be of all namespaces.
+        key = run.namespace, str(run.member("run"))
+        previous = self.runs.get(key)
         if previous and _sameness(previous) == _sameness(run):
             return "same"
-        self.runs[name] = run
+        self.runs[key] = run
         self.ever.append(run)
         return "replaced" if previous else "recorded"
 

@@ -14,7 +14,7 @@ from tests.support.page.screens import NAMES, UID, screen_of
 from tests.support.page.site import Site, path
 from tests.support.page.visit import Visit
 
-COMPRESSED_BYTES_MAX = 46_000
+COMPRESSED_BYTES_MAX = 46_500
 ELEMENTS_MAX = 6_000
 REQUESTS_MAX = 4
 """The document, the script, the style and one question."""

@@ -30,8 +30,8 @@ STARTS_MS = tuple(
 EDGES_MS = tuple(sorted({start + more for start in STARTS_MS for more in (0, 1)}))
 ALWAYS = Window(MIDNIGHT_MS - DAY_MS, MIDNIGHT_MS + 2 * DAY_MS)
 RUNS = ("run-0", "run-1", "run/2|", "run-3", "run-4")
-NAMESPACES = {"1": "n", "2": "n|2"}
-"""The namespace of a program, by its version."""
+NAMESPACE = "n|2"
+"""Of all programs: in another one a run of the same id is another run."""
 
 COMMON = "x"
 """A field that every content reads from every source and writes to every destination."""
@@ -143,7 +143,7 @@ class World:
         run, start, state = pick(self._runs), pick(self._starts), pick(self._states)
         version = pick(self._versions)
         # No draw of its own: the schedules of seeds stay as they are.
-        program_run = ProgramRun(NAMESPACES[version], "app", version, "t", "p", run, start, state)
+        program_run = ProgramRun(NAMESPACE, "app", version, "t", "p", run, start, state)
         return RecordedRun(program_run, pick(self._contents))
 
     def question(self) -> Question:
