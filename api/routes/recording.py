@@ -151,7 +151,7 @@ def _answer_lines(
     batches = split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw))
     has_begun = False
     while True:
-        # The body has arrived as a whole: in its turn a batch waits for nobody, and decompresses alone.
+        # The body has arrived as a whole: in its turn a batch waits for no client, and decompresses alone.
         with turn_of_batch():
             batch = next(batches, None)
             if batch is None:

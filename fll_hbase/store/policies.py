@@ -20,7 +20,7 @@ from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Table
 
 ALL = "*"
-"""What stands for the namespace of a policy on a tag: it applies to fields of all namespaces."""
+"""Given as the namespace of a policy on a tag: it applies to fields of all namespaces."""
 
 
 class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "max_age": "maxAge"}):

@@ -136,7 +136,7 @@ class RunCommitter:
         """Commit each run or reject it, in passes. Raises StoreUnavailable after PASSES_MAX of them."""
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
-            # Those that a repair moved begin anew, in the other row.
+            # Those that a repair moved start again, in the other row.
             moved = [run for run in pending if run.is_moved]
             pending = [run for run in pending if not run.is_moved]
             for run in moved:

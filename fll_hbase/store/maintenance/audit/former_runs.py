@@ -1,7 +1,7 @@
 """Runs and policies of an earlier release, whose keys have no namespace, moved to their new keys.
 
 A run is complete in its new row, commit record included, before a mark is put into the old one: readers
-ignore a row with the mark, and writers that find it begin anew in the new row. Until then it is in both. So
+ignore a row with the mark, and writers that find it start again in the new row. Until then it is in both. So
 this can be ended anywhere and run beside writers; the next call goes on. Only a query that has read
 references of the old row when the run moves may miss the run. The old row goes with retention.
 """
