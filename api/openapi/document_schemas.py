@@ -98,6 +98,10 @@ class Write(NamedOperation, kw_only=True):
     type: Literal["WRITE"]
     destination: DescribedEndPoint
     inputs: tuple[Input, ...] = ()
+    unknown_origins: Annotated[
+        tuple[Text, ...],
+        Meta(description="READs to which it is related in an unknown way; then no others of the run are"),
+    ] = ()
 
 
 class RunDocument(Document, kw_only=True):

@@ -64,6 +64,9 @@ def operation_to_dict(operation: Operation) -> Json:
         case Write():
             head["destination"] = _dataset(operation.destination, operation.destination_description)
             head["inputs"] = [_input(field) for field in operation.inputs]
+            # Omitted where nothing is stated, so that the checksums of runs of before stay.
+            if operation.unknown_origins is not None:
+                head["unknownOrigins"] = list(operation.unknown_origins)
     return head
 
 
@@ -80,8 +83,10 @@ def operation_from_json(text: str | bytes) -> Operation:
         case "TRANSFORM":
             return Transform(name, description, _parse_inputs(head), _parse_outputs(head))
         case "WRITE":
-            destination = head["destination"]
-            return Write(name, description, *_parse_dataset(destination), _parse_inputs(head))
+            dataset = _parse_dataset(head["destination"])
+            stated = head.get("unknownOrigins")
+            origins = None if stated is None else tuple(map(str, stated))
+            return Write(name, description, *dataset, _parse_inputs(head), origins)
     raise ValueError(f"operation type {head['type']!r}")
 
 

@@ -58,7 +58,8 @@ class FieldMap:
     `derived`, `dropped` and `dataset_wide` name sets by their number in `sets`. `generated` are destination
     fields without a direct source. `dropped` is the set of source fields that transforms without outputs use,
     None if there are none. `dataset_wide` are source fields that influence a destination as a whole. Datasets
-    read or written without fields are related to the others in an unknown way.
+    read or written without fields are related to the others in an unknown way; if WRITEs state which,
+    `unknown` has these pairs alone, each a destination and a source, sorted.
     """
 
     fields: tuple[DatasetField, ...]
@@ -72,6 +73,7 @@ class FieldMap:
     dataset_wide: tuple[tuple[Dataset, int], ...]
     read_without_fields: tuple[Dataset, ...]
     written_without_fields: tuple[Dataset, ...]
+    unknown: tuple[tuple[Dataset, Dataset], ...] | None = None
 
     def positions_of(self, source: Dataset) -> range:
         """Return the positions of the fields of a source; empty for any other dataset."""
@@ -92,6 +94,12 @@ class FieldMap:
     def is_written_without_fields(self, dataset: Dataset) -> bool:
         """Return whether the dataset is written without naming fields."""
         return _contains(self.written_without_fields, dataset)
+
+    def stated_sources(self, destination: Dataset) -> list[Dataset]:
+        """Return the sources in `unknown` that are related to a destination, sorted."""
+        pairs = self.unknown or ()
+        first = bisect_left(pairs, destination, key=_first)
+        return [source for _, source in pairs[first : bisect_right(pairs, destination, lo=first, key=_first)]]
 
     def has_source_field(self, name: DatasetField) -> bool:
         """Return whether a Read lists the field, or an operation takes it from a Read."""
@@ -132,6 +140,25 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
         dataset_wide=tuple(sorted((to, numbers[number]) for to, number in dataset_wide.items())),
         read_without_fields=tuple(sorted(without_fields)),
         written_without_fields=tuple(sorted({write.destination for write in writes if not write.inputs})),
+        unknown=_stated_unknown(reads, writes),
+    )
+
+
+def _stated_unknown(
+    reads: Iterable[Read], writes: Sequence[Write]
+) -> tuple[tuple[Dataset, Dataset], ...] | None:
+    """Return the pairs of destination and source that WRITEs state to be related in an unknown way, sorted.
+
+    None if none of them states any.
+    """
+    stated = [write for write in writes if write.unknown_origins is not None]
+    if not stated:
+        return None
+    sources = {read.name: read.source for read in reads}
+    return tuple(
+        sorted(
+            {(write.destination, sources[name]) for write in stated for name in write.unknown_origins or ()}
+        )
     )
 
 
@@ -277,6 +304,11 @@ def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> Co
     """Return copied fields of a destination: each a field and the position of its source, at least one."""
     fields, positions = zip(*sorted(pairs), strict=True)
     return CopiedFields(destination, fields, positions)
+
+
+def _first(pair: tuple[Dataset, Dataset]) -> Dataset:
+    """Return the destination of a pair, as a key to sort by."""
+    return pair[0]
 
 
 def _dataset_of(field: DatasetField) -> Dataset:

@@ -139,6 +139,7 @@ def _ends(field_map: FieldMap) -> tuple[object, ...]:
         field_map.generated,
         field_map.read_without_fields,
         field_map.written_without_fields,
+        field_map.unknown,
     )
 
 
@@ -192,15 +193,21 @@ def _unknown_edges(
 def _unknown_sources(
     field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[Dataset]:
-    """Yield the candidates whose fields are unknown: read, or written to the destination, without fields."""
+    """Yield the candidates whose fields are unknown: read, or written to the destination, without fields.
+
+    Candidates are one source, or all of the field map. Where WRITEs state their unknown origins, only these.
+    """
     if destination is None:
         return
-    if field_map.is_written_without_fields(destination):
+    if field_map.unknown is not None:
+        for source in field_map.stated_sources(destination):
+            if len(candidates) > 1 or source in candidates:
+                yield source
+    elif field_map.is_written_without_fields(destination):
         yield from candidates
     elif len(candidates) == 1:
         yield from filter(field_map.is_read_without_fields, candidates)
     else:
-        # All sources of the field map.
         yield from field_map.read_without_fields
 
 

@@ -131,6 +131,18 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
                 yield unknown_origin(path, field.origin)
             elif is_write[field.origin]:
                 yield FieldError(path, f"origin {field.origin!r} is a WRITE, which has no outputs")
+    yield from _invalid_unknown_origins(operations)
+
+
+def _invalid_unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
+    """Yield an error for each of the unknown origins of a WRITE that is not a READ of the run."""
+    reads = {operation.name for operation in operations if isinstance(operation, Read)}
+    for number, operation in enumerate(operations):
+        origins = operation.unknown_origins or () if isinstance(operation, Write) else ()
+        for index, origin in enumerate(origins):
+            if origin not in reads:
+                path = f"operations.{number}.unknownOrigins.{index}"
+                yield FieldError(path, f"{origin!r} is not a READ of this run")
 
 
 def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:

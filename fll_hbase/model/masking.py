@@ -141,7 +141,12 @@ class _Masking:
                 return replace(operation, description="")
             case Write():
                 inputs = (self._written_input(item) for item in operation.inputs)
-                return replace(operation, description="", inputs=_in_order(inputs))
+                origins = operation.unknown_origins
+                if origins is not None:
+                    # Which hidden datasets are related is shown by the lineage alone.
+                    origins = tuple(name for name in origins if name not in self._hidden)
+                in_order = _in_order(inputs)
+                return replace(operation, description="", inputs=in_order, unknown_origins=origins)
             case Transform():
                 names = {output: self._output(operation.name, output.name) for output in operation.outputs}
                 outputs = {
@@ -283,6 +288,9 @@ def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
                 replace(item, origin=renamed.get(item.origin, item.origin)) for item in operation.inputs
             )
             operation = replace(operation, inputs=tuple(inputs))
+        if isinstance(operation, Write) and operation.unknown_origins:
+            origins = tuple(renamed.get(name, name) for name in operation.unknown_origins)
+            operation = replace(operation, unknown_origins=origins)
         yield operation
 
 

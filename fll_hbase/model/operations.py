@@ -59,13 +59,19 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Writes fields to a destination dataset, each under its own name."""
+    """Writes fields to a destination dataset, each under its own name.
+
+    `unknown_origins` are the READs to which it is related in an unknown way. None states nothing: then a
+    WRITE without inputs is related to all READs of its run, and a READ without fields to all WRITEs. Once one
+    WRITE of a run states them, no others of the run are related so.
+    """
 
     name: str
     description: str
     destination: Dataset
     destination_description: str
     inputs: tuple[InputField, ...]
+    unknown_origins: tuple[str, ...] | None = None
 
 
 Operation: TypeAlias = Read | Transform | Write

@@ -54,6 +54,10 @@ class RecordedOperation(Body, frozen=True, kw_only=True):
     destination: RecordedDataset | None = None
     inputs: tuple[RecordedInput, ...] | None = None
     outputs: tuple[RecordedOutput, ...] | None = None
+    unknown_origins: Annotated[
+        tuple[str, ...] | None,
+        msgspec.Meta(description="Of a WRITE: the READs to which it is related in an unknown way"),
+    ] = None
 
 
 class DatasetOfContent(Body, frozen=True, kw_only=True):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.model.operations import InputField, Operation, Read, Transform
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.sources.cdap.dag import StageOrder
 from fll_hbase.sources.cdap.pipeline_config import Role, Stage
@@ -136,6 +137,7 @@ class FlattenState:
         self.warnings = ErrorList()
         self.limit = WorkLimit(IMPLIED_INPUTS_MAX + fields)
         self._operations: list[Operation] = []
+        self._reads_behind: dict[str, tuple[str, ...]] = {}
         self._names = UniqueNames()
         self._requested: dict[str, dict[str, None]] = {}
         self._flows: dict[str, FieldFlow] = {}
@@ -150,6 +152,10 @@ class FlattenState:
         """Append an operation, whose name the caller got from `unique_name`, and return that name."""
         self._operations.append(operation)
         return operation.name
+
+    def add_write(self, write: Write, flow: FieldFlow) -> None:
+        """Append a WRITE of fields of a flow."""
+        self._reads_behind[self.add_operation(write)] = flow.reads
 
     def mark_schema_unknown(self, read: str) -> None:
         """Mark a READ, by its name, whose fields are not known; those requested of it become its outputs."""
@@ -198,13 +204,14 @@ class FlattenState:
 
     def operations(self) -> list[Operation]:
         """Return all operations as added; requested fields become further outputs of their READs."""
-        return [
+        operations = [
             # Only after the last stage is it known which fields of an open READ are named.
             replace(operation, outputs=(*operation.outputs, *map(Field, self._requested[operation.name])))
             if isinstance(operation, Read) and operation.name in self._requested
             else operation
             for operation in self._operations
         ]
+        return limit_unknown(operations, self._reads_behind)
 
     def _only_writes(self, stage: Stage) -> bool:
         """Return whether a stage does not change its fields, so that it needs no copy of them."""

@@ -193,7 +193,7 @@ class StagePropagation:
             case Kind.WRITE:
                 inputs = self._resolve_inputs(operation)
                 write = Write(self._unique_name(name), text, dataset, description, inputs)
-                self._state.add_operation(write)
+                self._state.add_write(write, self.flow)
 
     def _add_read(self, read: Read) -> None:
         """Add a READ and its outputs; without outputs, warn that its fields are unknown."""
@@ -314,7 +314,7 @@ class StagePropagation:
         if not stage.schema and not flow.is_complete:
             self._warn("which fields it writes beside those recorded is not known")
         name = self._unique_name("write")
-        self._state.add_operation(Write(name, "", stage.dataset, stage.dataset_description, inputs))
+        self._state.add_write(Write(name, "", stage.dataset, stage.dataset_description, inputs), flow)
 
     def _restrict_to(self, schema: Schema) -> None:
         """Hand on the schema's fields alone; record the others as dropped, warn of those without origin."""

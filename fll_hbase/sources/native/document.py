@@ -27,7 +27,7 @@ TYPES = ("READ", "TRANSFORM", "WRITE")
 _MEMBERS = {
     "READ": ("source", "outputs"),
     "TRANSFORM": ("inputs", "outputs"),
-    "WRITE": ("destination", "inputs"),
+    "WRITE": ("destination", "inputs", "unknownOrigins"),
 }
 """The members of an operation by its type, without those that all have."""
 _STATES = [state.value for state in State]
@@ -162,7 +162,7 @@ def _operation(part: Part, namespace: str) -> Operation:
     """Read an operation by its `type`; add errors for missing members and those of other types."""
     kind = part.get("type") if part.get("type") in TYPES else ""
     # With an unknown type the members of all types are allowed, so that only the type is reported.
-    members = _MEMBERS.get(kind, ("source", "destination", "inputs", "outputs"))
+    members = _MEMBERS.get(kind, ("source", "destination", "inputs", "outputs", "unknownOrigins"))
     part.with_members("type", "name", "description", *members)
     if part.is_object and "type" not in part:
         part.error("missing", "type")
@@ -172,7 +172,11 @@ def _operation(part: Part, namespace: str) -> Operation:
         case "READ":
             return Read(name, description, *read_dataset(part, "source", namespace), _outputs(part))
         case "WRITE":
-            return Write(name, description, *read_dataset(part, "destination", namespace), _inputs(part))
+            dataset = read_dataset(part, "destination", namespace)
+            origins = None
+            if "unknownOrigins" in part:
+                origins = tuple(item.name() for item in part.items("unknownOrigins"))
+            return Write(name, description, *dataset, _inputs(part), origins)
         case "TRANSFORM":
             return Transform(name, description, _inputs(part), _outputs(part))
     if "type" in part:

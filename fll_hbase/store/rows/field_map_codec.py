@@ -87,7 +87,7 @@ def _to_json(field_map: FieldMap) -> dict[str, Any]:
     generated: dict[int, list[str]] = {}
     for field in field_map.generated:
         generated.setdefault(index_of[field.dataset], []).append(field.name)
-    return {
+    body: dict[str, Any] = {
         "sources": [[dataset.namespace, dataset.name, names] for dataset, names in fields.items()],
         "destinations": [[dataset.namespace, dataset.name] for dataset in field_map.destinations],
         "sets": [_set_to_json(field_set) for field_set in field_map.sets],
@@ -102,6 +102,9 @@ def _to_json(field_map: FieldMap) -> dict[str, Any]:
         "unread": [source_index_of[dataset] for dataset in field_map.read_without_fields],
         "unwritten": [index_of[dataset] for dataset in field_map.written_without_fields],
     }
+    if field_map.unknown is not None:
+        body["unknown"] = [[index_of[to], source_index_of[source]] for to, source in field_map.unknown]
+    return body
 
 
 def _set_to_json(field_set: FieldSet) -> list[str]:
@@ -137,7 +140,17 @@ def _from_json(data: dict[str, Any]) -> FieldMap:
         ),
         read_without_fields=tuple(_item(sources, index) for index in data["unread"]),
         written_without_fields=tuple(_item(destinations, index) for index in data["unwritten"]),
+        unknown=_unknown_from_json(data.get("unknown"), sources, destinations),
     )
+
+
+def _unknown_from_json(
+    pairs: list[list[int]] | None, sources: Sequence[Dataset], destinations: Sequence[Dataset]
+) -> tuple[tuple[Dataset, Dataset], ...] | None:
+    """Return the pairs of datasets whose relation is stated to be unknown; None if the row states none."""
+    if pairs is None:
+        return None
+    return tuple((_item(destinations, to), _item(sources, source)) for to, source in pairs)
 
 
 def _copied_from_json(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnProvenance,
@@ -27,6 +28,7 @@ def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list
     transforms: list[Transform] = []
     inputs: dict[Dataset, dict[InputField, None]] = {}
     descriptions: dict[Dataset, dict[str, None]] = {}
+    sources: dict[Dataset, set[Dataset]] = {}
     for write, fields in resolved:
         transformed = [builder.build_transform(write.target, item) for item in fields]
         transforms += transformed
@@ -36,13 +38,18 @@ def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list
         # () is a statement known to write no field, such as DELETE.
         if fields or write.fields == ():
             target_inputs |= dict.fromkeys(builder.indirect_inputs(write.dependencies.indirect))
+        sources.setdefault(write.target, set()).update(_datasets_read(write, fields))
         description = "\n".join((write.verb, *write.dependencies.clauses))
         descriptions.setdefault(write.target, {})[description] = None
     targets = [
         builder.build_write(target, "\n".join(descriptions[target]), tuple(fields))
         for target, fields in inputs.items()
     ]
-    return [*reads, *transforms, *targets]
+    # What is unknown of one statement says nothing of the others.
+    connected = {
+        write.name: [builder.read_of(dataset) for dataset in sources[write.destination]] for write in targets
+    }
+    return limit_unknown([*reads, *transforms, *targets], connected)
 
 
 class _OperationBuilder:
@@ -66,6 +73,10 @@ class _OperationBuilder:
         types = self._types_of(dataset)
         outputs = tuple(Field(name, types.get(name, "")) for name in sorted(names))
         return Read(read_name, "", dataset, "", outputs)
+
+    def read_of(self, dataset: Dataset) -> str:
+        """Return the name of the READ of a dataset."""
+        return self._reads[dataset]
 
     def _types_of(self, dataset: Dataset) -> dict[str, str]:
         """Return the types of the fields of a dataset by their names, asked for once."""
@@ -111,6 +122,11 @@ def _fields_read(resolved: Sequence[tuple[TableWrite, list[NamedColumn]]]) -> di
         for field in _inputs(write, fields):
             names.setdefault(field.dataset, set()).add(field.name)
     return names
+
+
+def _datasets_read(write: TableWrite, fields: Sequence[NamedColumn]) -> set[Dataset]:
+    """Return the datasets that a write reads, with or without known fields."""
+    return {*write.dependencies.reads, *(field.dataset for field in _inputs(write, fields))}
 
 
 def _inputs(write: TableWrite, fields: Sequence[NamedColumn]) -> Iterator[DatasetField]:
