@@ -125,7 +125,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
-    views = Views(store, name_rules.parse_rules(settings.name_rules))
+    views = Views(store, name_rules.parse_rules(settings.name_rules, settings.namespace_rules))
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),

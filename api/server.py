@@ -50,7 +50,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     """
     require_authentication(settings)
     # Before any process is started: each would end with the same error.
-    name_rules.parse_rules(settings.name_rules)
+    name_rules.parse_rules(settings.name_rules, settings.namespace_rules)
     allowed_origins(settings)
     tls_context(settings)
     otel.span_exporter(os.environ)

@@ -81,6 +81,7 @@ class Settings:
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
+    namespace_rules: str = ""
     # What an operator reads; a log is a file, `-` for standard error, or empty for none.
     log_level: str = "warning"
     access_log: str = ""

@@ -1,4 +1,4 @@
-"""Rewrite rules for dataset names: physical names, such as paths with dates, to logical ones."""
+"""Rewrite rules for names and namespaces of datasets: physical ones, such as paths with dates, to logical ones."""
 
 from __future__ import annotations
 
@@ -10,36 +10,54 @@ from fll_hbase.runtime.errors import ConfigurationError
 ARROW = "=>"
 
 
+Rules = tuple[tuple[re.Pattern[str], str], ...]
+"""Patterns and replacements in order; the first pattern found in a text is applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class NameRules:
-    """Patterns and replacements in order; the first pattern found in a name is applied."""
+    """Rules for names of datasets, and for their namespaces."""
 
-    rules: tuple[tuple[re.Pattern[str], str], ...] = ()
+    rules: Rules = ()
+    namespaces: Rules = ()
 
     def apply(self, name: str) -> str:
         """Return the name with every match of the first matching rule replaced; later rules are not tried.
 
         Returns the name itself if no rule matches or the result would be empty.
         """
-        for pattern, replacement in self.rules:
-            logical, matches = pattern.subn(replacement, name)
-            if matches:
-                # An empty name is no dataset: a rule that removes all of a name leaves it unchanged.
-                return logical or name
-        return name
+        return _apply(self.rules, name)
+
+    def apply_to_namespace(self, namespace: str) -> str:
+        """Return the namespace as `apply` does, by the rules for namespaces."""
+        return _apply(self.namespaces, namespace)
 
 
-def parse_rules(text: str) -> NameRules:
-    r"""Parse the rules of the setting, separated by line breaks or `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
+def _apply(rules: Rules, name: str) -> str:
+    """Return a name after the first matching rule; itself without one, or if nothing would be left."""
+    for pattern, replacement in rules:
+        logical, matches = pattern.subn(replacement, name)
+        if matches:
+            # An empty name is no dataset: a rule that removes all of a name leaves it unchanged.
+            return logical or name
+    return name
+
+
+def parse_rules(text: str, namespaces: str = "") -> NameRules:
+    r"""Parse the rules of both settings, separated by line breaks or `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
 
     The left side is a Python regular expression, searched for anywhere in a name. Every match is replaced by
     the right side, in which `\1` is the first group. Raises ConfigurationError for an invalid rule.
     """
+    return NameRules(_rules("FLL_NAME_RULES", text), _rules("FLL_NAMESPACE_RULES", namespaces))
+
+
+def _rules(setting: str, text: str) -> Rules:
     data = (line.strip() for line in re.split(r"\n|;;", text))
     try:
-        return NameRules(tuple(_rule(line) for line in data if line))
+        return tuple(_rule(line) for line in data if line)
     except ConfigurationError as error:
-        raise ConfigurationError(f"FLL_NAME_RULES: {error}") from error
+        raise ConfigurationError(f"{setting}: {error}") from error
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], str]:

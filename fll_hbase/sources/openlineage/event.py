@@ -108,7 +108,7 @@ def _run_event(top: Part, datasets: DatasetCollector, time_ms: int) -> tuple[Eve
     kind = EventType(top.choice("eventType", KINDS, EventType.OTHER.value))
     top.member("eventType").leave_out(errors_before=errors_before)
     about = top.member("run").as_object()
-    run = about.required("runId", bytes_max=ID_BYTES_MAX)
+    run = facets.run_id(about)
     run_facets = about.optional_object("facets")
     exported = facets.read_exported_run(run_facets)
     part = _event_lineage(top, datasets, exported.operations if exported else "")

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TypeAlias
 
 from fll_hbase.model import run_events
+from fll_hbase.model.dataset_spelling import DeclaredNames, FieldNames, Name, object_name, without_quotes
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import column_lineage
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
+from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
-
-Name: TypeAlias = tuple[str, str]
-"""Namespace and name of a dataset."""
 
 # Bounds the recursion over a schema that a client sends; docs/sources/openlineage.md states it.
 DEPTH_MAX = 50
@@ -64,7 +62,8 @@ class DatasetCollector:
         self._producer = producer
         self._listed: list[_ListedDataset] = []
         # Of a statement about an input: those of all datasets of the event.
-        self._known_paths: dict[Name, dict[str, str]] | None = None
+        self._known_fields: dict[Name, FieldNames] | None = None
+        self._meant: dict[Name, Name] = {}
         self._indexes: dict[Name, int] = {}
         self._read_without_fields: set[Name] = set()
         self._names_without_namespace: set[str] = set()
@@ -90,7 +89,7 @@ class DatasetCollector:
         previous = change.optional_object("previousIdentifier")
         if previous.members:
             dataset.previous = self._read_name(previous)
-        dataset.fields = self._fields(facets)
+        dataset.fields = self._fields(facets, name)
         for facet_name, shape in _LINEAGES.items():
             lineage = facet(facets, facet_name, member="fields")
             if lineage.is_object:
@@ -112,9 +111,11 @@ class DatasetCollector:
         """Return a mention of each dataset read or written, duplicates merged, ordered as `dataset_names`."""
         listed: dict[tuple[Name, bool], list[DatasetMention]] = {}
         # All schemas first: lineage of one dataset may name nested fields of another.
-        paths = self._paths() if self._known_paths is None else self._known_paths
+        fields = self._field_names() if self._known_fields is None else self._known_fields
+        declared = self._declared_inputs()
         for dataset in deadline.watched(self._listed):
-            listed.setdefault((dataset.name, dataset.written), []).append(self._mention(dataset, paths))
+            mention = self._mention(dataset, fields, declared)
+            listed.setdefault((dataset.name, dataset.written), []).append(mention)
         merged = {key: _merge_mentions(mentions) for key, mentions in deadline.watched(listed.items())}
         # A dataset that only a facet names is read, too, though `inputs` does not list it.
         for name in self._read_without_fields - {name for name, written in merged if not written}:
@@ -135,20 +136,19 @@ class DatasetCollector:
             if not dataset.written and any(lineage.members for _, lineage in dataset.lineages):
                 item = _ListedDataset(dataset.name, True, dataset.fields, dataset.lineages)
                 stated.setdefault(dataset.name, []).append(item)
-        paths = self._paths() if stated else {}
+        fields = self._field_names() if stated else {}
         for listed in deadline.watched(stated.values()):
             collector = DatasetCollector(self._rules, producer=self._producer, namespace=self._namespace)
-            collector._listed, collector._known_paths = listed, paths
+            collector._listed, collector._known_fields = listed, fields
             collector._names_without_namespace = self._names_without_namespace
             yield collector
 
     def field_tags(self) -> Iterator[DatasetMetadata]:
         """Yield the tags of the fields of each dataset that has any."""
         tagged = [dataset for dataset in self._listed if dataset.tags]
-        paths = self._paths() if tagged else {}
+        fields = self._field_names() if tagged else {}
         for dataset in tagged:
-            nested = paths[dataset.name]
-            tags = (replace(tag, field=nested.get(tag.field, tag.field)) for tag in dataset.tags)
+            tags = (replace(tag, field=fields[dataset.name].find(tag.field)) for tag in dataset.tags)
             yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
 
     def catalogue_metadata(self) -> Iterator[DatasetMetadata]:
@@ -166,14 +166,16 @@ class DatasetCollector:
         """Return the names of all datasets, sorted."""
         return tuple(sorted(self._indexes))
 
-    def _mention(self, dataset: _ListedDataset, paths: dict[Name, dict[str, str]]) -> DatasetMention:
+    def _mention(
+        self, dataset: _ListedDataset, fields: dict[Name, FieldNames], declared: DeclaredNames
+    ) -> DatasetMention:
         """Return a listed dataset as a mention; only written ones have column lineage."""
         item_path = self._index_of(dataset.name)
         if dataset.previous is not None:
             self._index_of(dataset.previous)
         # That of an input is a statement of its own.
         listed = dataset.lineages if dataset.written else ()
-        lineages = [self._lineage(dataset, paths, *lineage) for lineage in listed]
+        lineages = [self._lineage(dataset, fields, declared, *lineage) for lineage in listed]
         return DatasetMention(
             dataset_index=item_path,
             written=dataset.written,
@@ -191,7 +193,8 @@ class DatasetCollector:
     def _lineage(
         self,
         dataset: _ListedDataset,
-        paths: dict[Name, dict[str, str]],
+        fields: dict[Name, FieldNames],
+        declared: DeclaredNames,
         shape: column_lineage.FacetLayout,
         facet: Part,
     ) -> column_lineage.OutputLineage:
@@ -202,6 +205,8 @@ class DatasetCollector:
             name = None if item.get("type") == JOB else self._read_name(item)
             if name is None:
                 return None
+            if name not in fields:
+                name = self._meant_name(name, declared, item)
             # Only the facet `lineage` has inputs without a field; in `columnLineage` the field is required.
             if shape is column_lineage.LINEAGE and item.get("field") is None:
                 self._read_without_fields.add(name)
@@ -209,17 +214,33 @@ class DatasetCollector:
             field_name = item.readable(lambda part: part.required("field", bytes_max=NAME_BYTES_MAX))
             if field_name is None:
                 return None
-            return self._index_of(name), paths.get(name, {}).get(field_name, field_name)
+            return self._index_of(name), _found_field(fields, name, field_name)
 
         lineage = column_lineage.read(facet, source, shape)
-        nested_paths = paths.get(dataset.name)
-        if not nested_paths:
-            return lineage
-        columns = (
-            OutputColumn(nested_paths.get(column.name, column.name), column.inputs)
+        columns = [
+            OutputColumn(_found_field(fields, dataset.name, column.name), column.inputs)
             for column in lineage.columns
-        )
+        ]
+        if all(own.name == column.name for own, column in zip(lineage.columns, columns, strict=True)):
+            return lineage
         return column_lineage.OutputLineage(_merge_columns([columns]), lineage.dataset_inputs)
+
+    def _declared_inputs(self) -> DeclaredNames:
+        """Return the inputs of the event, with their symlinks."""
+        declared = DeclaredNames()
+        for dataset in self._listed:
+            if not dataset.written:
+                declared.add(dataset.name, dataset.aliases)
+        return declared
+
+    def _meant_name(self, name: Name, declared: DeclaredNames, item: Part) -> Name:
+        """Return the input that a name of column lineage means, with a warning; itself if none is certain."""
+        if name not in self._meant:
+            self._meant[name] = declared.find(name) or name
+            if self._meant[name] != name:
+                given, meant = " ".join(name), " ".join(self._meant[name])
+                item.warning(f"{given!r} is no dataset of the event; taken to be its input {meant!r}", "name")
+        return self._meant[name]
 
     def _index_of(self, name: Name) -> int:
         """Return the index of a dataset, which is the next free one if it has none yet."""
@@ -235,6 +256,7 @@ class DatasetCollector:
         name = item.required("name", bytes_max=NAME_BYTES_MAX)
         # The repeated directory is removed first, so that name rules match the path as it is on disk.
         logical = self._rules.apply(_DOUBLED_DIRECTORY.sub(r"\1", name) if doubled else name)
+        namespace, logical = self._standard_name(namespace, logical)
         if logical != name:
             # The replacement of a rule can make a name longer than the limit.
             item.validator.name(logical, item.path, bytes_max=NAME_BYTES_MAX)
@@ -243,6 +265,17 @@ class DatasetCollector:
         if logical != name:
             self.physical_names.add((namespace, logical, name))
         return namespace, logical
+
+    def _standard_name(self, namespace: str, name: str) -> Name:
+        """Return a name as the naming rules have it, in the namespace after the rules for namespaces."""
+        if _is_database(namespace):
+            name = without_quotes(name)
+            if namespace.startswith("bigquery"):
+                # The decorator of a partition: no name of a table has the sign.
+                name = name.partition("$")[0] or name
+        own = self._rules.apply_to_namespace(namespace)
+        standard, name = object_name(namespace, name)
+        return own if own != namespace else self._rules.apply_to_namespace(standard), name
 
     def _namespace_of_job(self, item: Part) -> str:
         """Return the job's namespace for a dataset whose own is empty, and warn once for each name."""
@@ -253,11 +286,13 @@ class DatasetCollector:
             item.warning(detail, "namespace")
         return self._namespace
 
-    def _fields(self, facets: Part) -> dict[str, str] | None:
+    def _fields(self, facets: Part, dataset: Name) -> dict[str, str] | None:
         """Return types by field, nested ones as `a/b`; None without a readable schema."""
         schema = facet(facets, "schema", member="fields", member_type=list)
         # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
-        return dict(self._typed(schema, "", DEPTH_MAX)) if schema.is_object else None
+        if not schema.is_object:
+            return None
+        return {_plain_field(dataset, name): kind for name, kind in self._typed(schema, "", DEPTH_MAX)}
 
     def _typed(self, holder: Part, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
         """Yield name and type of fields and those inside them, down to `depth`; warn of deeper ones."""
@@ -300,17 +335,28 @@ class DatasetCollector:
 
         return readable(tags.optional_items("tags"), read)
 
-    def _paths(self) -> dict[Name, dict[str, str]]:
-        """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""
-        nested_paths: dict[Name, dict[str, str]] = {}
+    def _field_names(self) -> dict[Name, FieldNames]:
+        """Return the fields of each dataset of the event, found by how lineage spells them."""
+        fields: dict[Name, FieldNames] = {}
         for dataset in deadline.watched(self._listed):
-            fields = dataset.fields or {}
-            nested = {path.replace("/", "."): path for path in fields if "/" in path}
-            nested_paths.setdefault(dataset.name, {}).update(
-                # A field whose own name contains the dot takes precedence over a nested one.
-                {data: path for data, path in nested.items() if data not in fields}
-            )
-        return nested_paths
+            fields.setdefault(dataset.name, FieldNames(())).add(dataset.fields or ())
+        return fields
+
+
+def _found_field(fields: Mapping[Name, FieldNames], dataset: Name, name: str) -> str:
+    """Return the field of a dataset that a name means: that of its schema, else the name without quotes."""
+    name = _plain_field(dataset, name)
+    return fields[dataset].find(name) if dataset in fields else name
+
+
+def _plain_field(dataset: Name, name: str) -> str:
+    """Return the name of a field, that of a database without quotes."""
+    return without_quotes(name) if _is_database(dataset[0]) else name
+
+
+def _is_database(namespace: str) -> bool:
+    """Return whether a namespace is that of a database, whose names may be quoted."""
+    return dialect_of(scheme_of(namespace)) is not None
 
 
 def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:

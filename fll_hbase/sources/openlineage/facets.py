@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,8 @@ EXPORTED_RUN = "fll_run"
 
 CATALOGUE = "fll_catalogue"
 """Facet of a dataset in this project's exports: its schema and description are the latest, not the run's."""
+
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 # The Spark agent has a facet of its own for errors, beside the `errorMessage` of the spec.
 SPARK_EXCEPTION = "spark.exception"
@@ -92,6 +95,9 @@ def facet(
 def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> EventRunFacts:
     """Return the facts of a run: parent, root, nominal times, error message; and `physical` names, sorted."""
     parent, nominal = facet(run_facets, "parent"), facet(run_facets, "nominalTime")
+    if not parent.is_object:
+        # The name of earlier clients.
+        parent = facet(run_facets, "parentRun")
     return EventRunFacts(
         parent=_reference(parent),
         root=_reference(parent.optional_object("root")),
@@ -159,6 +165,12 @@ def _error(run_facets: Part) -> str:
     return facet(run_facets, SPARK_EXCEPTION).text("stackTrace").partition("\n")[0]
 
 
+def run_id(run: Part) -> str:
+    """Return the id of a run, of which a UUID is the same in any case; `?` with an error if it is invalid."""
+    given = run.required("runId", bytes_max=ID_BYTES_MAX)
+    return given.lower() if _UUID.fullmatch(given) else given
+
+
 def _reference(holder: Part) -> tuple[str, str, str] | None:
     """Return the namespace and name of a job and its run id; None without a run or (warned) if unreadable."""
     if not holder.members:
@@ -170,6 +182,6 @@ def _reference(holder: Part) -> tuple[str, str, str] | None:
         lambda _: (
             job.optional("namespace", bytes_max=ID_BYTES_MAX),
             job.optional("name", bytes_max=NAME_BYTES_MAX),
-            run.required("runId", bytes_max=ID_BYTES_MAX),
+            run_id(run),
         )
     )

@@ -106,7 +106,7 @@ def _worker(settings: Settings) -> _Worker:
     # Set here, because only processes that record need it.
     gc.set_threshold(*GC_THRESHOLDS)
     store = open_store(settings)
-    rules = name_rules.parse_rules(settings.name_rules)
+    rules = name_rules.parse_rules(settings.name_rules, settings.namespace_rules)
     return _Worker(store, DocumentReader(columns=store.catalogue.field_names, name_rules=rules))
 
 
