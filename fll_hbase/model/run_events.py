@@ -29,6 +29,8 @@ DEFAULT_RUN_TYPE = "OPENLINEAGE"
 """The type of a run of which no event has a type."""
 
 
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
 _NUMBER = re.compile(r"_\d+")
 
 _NONE_UNCONFIRMED = b",[]]"
@@ -149,6 +151,11 @@ class IncomingEvent:
     bodies: dict[str, bytes]
     namespace: str = ""
     program: str = ""
+
+
+def standard_run_id(run: str) -> str:
+    """Return the id of a run as events are stored with it: a UUID in lower case, any other text as it is."""
+    return run.lower() if _UUID.fullmatch(run) else run
 
 
 def make_event(

@@ -12,25 +12,30 @@ from fll_hbase.model.operations import Operation, Read, Write, inputs_of
 
 
 def limit_unknown(
-    operations: Sequence[Operation], connected: Mapping[str, Collection[str]]
+    operations: Sequence[Operation],
+    connected: Mapping[str, Collection[str]],
+    *,
+    open_writes: Collection[str] = (),
 ) -> list[Operation]:
-    """Return operations whose WRITEs state their unknown origins, if they are related to more without that.
+    """Return operations whose WRITEs state their unknown origins, if they are related to others without that.
 
-    `connected` has, by the name of each WRITE, the names of the READs from which anything may reach it. The
-    operations are returned as they are if all that is unknown is connected, as it is in a single statement.
+    `connected` has, by the name of each WRITE, the names of the READs from which anything may reach it, and
+    `open_writes` the WRITEs to which all of these are related in an unknown way, besides what is known. The
+    operations are returned as they are if that follows from them, as it does of a single statement.
     """
     used = {item.origin for operation in operations for item in inputs_of(operation)}
     reads = [operation for operation in operations if isinstance(operation, Read)]
     all_names = {read.name for read in reads}
     without_fields = {read.name for read in reads if not read.outputs} - used
-    origins: dict[str, frozenset[str]] = {}
-    exceeds = False
+    origins: dict[str, set[str]] = {}
+    is_stated = False
     for write in operations:
         if isinstance(write, Write):
-            related = without_fields if write.inputs else all_names
-            origins[write.name] = frozenset(connected[write.name]) & related
-            exceeds |= len(origins[write.name]) < len(related)
-    if not exceeds:
+            implied = without_fields if write.inputs else all_names
+            related = all_names if write.name in open_writes else implied
+            origins[write.name] = related.intersection(connected[write.name])
+            is_stated |= origins[write.name] != implied
+    if not is_stated:
         return list(operations)
     # One WRITE at least has to state something, else all are related again.
     is_none_related = not any(origins.values())

@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model.run_events import EventRunFacts, standard_run_id
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.queries.contents import DatasetOfContent, RecordedOperation, datasets_of, recorded_operations
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.runs import RunHead, head_members, run_facts
+from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import Content
@@ -91,7 +92,7 @@ class Run(Query[RunDetails]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
         """Return the run. Raises NotFound for one that was never recorded, and AmbiguousName."""
-        return _answer(*store.run_with_content(self.run), now_ms=now_ms)
+        return _answer(*_run_with_content(store, self.run), now_ms=now_ms)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class RunOfNamespace(Query[RunDetails]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
         """Return the run. Raises NotFound if no program of the namespace has a run of this id."""
-        return _answer(*store.run_with_content(self.run, self.namespace), now_ms=now_ms)
+        return _answer(*_run_with_content(store, self.run, self.namespace), now_ms=now_ms)
 
 
 def _answer(details: results.RunDetails, content: Content, *, now_ms: int) -> Answer[RunDetails]:
@@ -129,6 +130,19 @@ def _answer(details: results.RunDetails, content: Content, *, now_ms: int) -> An
             **members,
         )
     )
+
+
+def _run_with_content(
+    store: LineageStore, run: str, namespace: str = ""
+) -> tuple[results.RunDetails, Content]:
+    """Return a run by its id; one of events by its UUID in any case. Raises NotFound."""
+    try:
+        return store.run_with_content(run, namespace)
+    except NotFound:
+        standard = standard_run_id(run)
+        if standard == run:
+            raise
+        return store.run_with_content(standard, namespace)
 
 
 def _document_facts(run: ProgramRun) -> dict[str, Any]:

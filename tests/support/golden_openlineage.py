@@ -1,6 +1,6 @@
 """Golden cases of OpenLineage events.
 
-A case has sections `event`, and `rules` where names are mapped; all events are about one run or about none.
+A case has sections `event`, and `rules` or `namespaces` where names are mapped; all events are about one run or about none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOTATION = Notation("db")
 
 def lines(case: Case) -> Iterator[str]:
     """Yield what the merged events of a case mean."""
-    rules = name_rules.parse_rules("".join(case.texts("rules")))
+    rules = name_rules.parse_rules("".join(case.texts("rules")), "".join(case.texts("namespaces")))
     try:
         readings = [openlineage.read(json.loads(event), rules=rules) for event in case.texts("event")]
     except UnreadableDocument as error:

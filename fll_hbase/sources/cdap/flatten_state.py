@@ -38,7 +38,7 @@ class FieldFlow:
     `present` are the fields known to leave it, all of them if `is_complete`. `origins` also has fields that
     were or may have been dropped, since a later operation may still name them. `reads` are the names of the
     READs upstream of the stage, `open_reads` of those with unknown fields; `records` are the paths inside
-    each record.
+    each record. `has_unknown` is set if a stage made fields whose origins are unknown.
     """
 
     origins: dict[str, Origins] = field(default_factory=dict)
@@ -47,6 +47,7 @@ class FieldFlow:
     reads: tuple[str, ...] = ()
     open_reads: tuple[str, ...] = ()
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    has_unknown: bool = False
 
     def __len__(self) -> int:
         """Return the cost of a copy: the number of origins, present fields and READs together."""
@@ -74,6 +75,7 @@ def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
         reads=tuple(dict.fromkeys(read for flow in flows for read in flow.reads)),
         open_reads=tuple(dict.fromkeys(read for flow in flows for read in flow.open_reads)),
         records={name: paths for flow in flows for name, paths in flow.records.items()},
+        has_unknown=any(flow.has_unknown for flow in flows),
     )
     for flow in flows:
         merged.present |= flow.present
@@ -138,6 +140,7 @@ class FlattenState:
         self.limit = WorkLimit(IMPLIED_INPUTS_MAX + fields)
         self._operations: list[Operation] = []
         self._reads_behind: dict[str, tuple[str, ...]] = {}
+        self._open_writes: set[str] = set()
         self._names = UniqueNames()
         self._requested: dict[str, dict[str, None]] = {}
         self._flows: dict[str, FieldFlow] = {}
@@ -156,6 +159,8 @@ class FlattenState:
     def add_write(self, write: Write, flow: FieldFlow) -> None:
         """Append a WRITE of fields of a flow."""
         self._reads_behind[self.add_operation(write)] = flow.reads
+        if flow.has_unknown:
+            self._open_writes.add(write.name)
 
     def mark_schema_unknown(self, read: str) -> None:
         """Mark a READ, by its name, whose fields are not known; those requested of it become its outputs."""
@@ -211,7 +216,7 @@ class FlattenState:
             else operation
             for operation in self._operations
         ]
-        return limit_unknown(operations, self._reads_behind)
+        return limit_unknown(operations, self._reads_behind, open_writes=self._open_writes)
 
     def _only_writes(self, stage: Stage) -> bool:
         """Return whether a stage does not change its fields, so that it needs no copy of them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fll_hbase.model.datasets import Field
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.plugin_properties import NotImplied
-from fll_hbase.sources.cdap.stage_operations import NameChange, StageOperation, rename_operation
+from fll_hbase.sources.cdap.stage_operations import NameChange, StageInput, StageOperation, rename_operation
 
 
 def resolve_operations(
@@ -20,7 +20,7 @@ def resolve_operations(
     *,
     entering: Iterable[str],
     records: Collection[str],
-    schema: Iterable[str],
+    schema: Collection[str],
     is_complete: bool,
 ) -> tuple[StageOperation, ...]:
     """Return the operations of a stage with all outputs and inputs listed.
@@ -29,7 +29,7 @@ def resolve_operations(
     names of records among them, and `schema` the fields that leave the stage. Raises NotImplied if a field
     may come from several operations, or a rule of names cannot be applied.
     """
-    resolution = _Resolution(list(entering), records, is_complete=is_complete)
+    resolution = _Resolution(list(entering), records, dict.fromkeys(schema), is_complete=is_complete)
     for operation in deadline.watched(operations):
         resolution.add(operation)
     for name in deadline.watched(schema):
@@ -53,7 +53,15 @@ class _OpenOperation:
 class _Resolution:
     """Reads the operations in order; `_present` are the fields after those read so far."""
 
-    def __init__(self, entering: Sequence[str], records: Collection[str], *, is_complete: bool) -> None:
+    def __init__(
+        self,
+        entering: Sequence[str],
+        records: Collection[str],
+        schema: dict[str, None],
+        *,
+        is_complete: bool,
+    ) -> None:
+        self._schema = schema
         self._present = dict.fromkeys(entering)
         self._seen = {*entering, *records}
         self._is_complete = is_complete
@@ -66,6 +74,15 @@ class _Resolution:
         if operation.name_change is not None:
             self._change_names(operation, operation.name_change)
             return
+        if operation.blurred is not None:
+            # Of a source whose fields are not known, those that leave the stage may have entered it.
+            possible = self._present if self._is_complete else self._present | self._schema
+            fields = [word for word in dict.fromkeys(operation.blurred) if word in possible] or possible
+            operation = replace(operation, outputs=tuple(map(Field, fields)))
+        elif operation.takes_all:
+            if not self._is_complete:
+                raise NotImplied(f"{operation.name} takes fields that are not known")
+            operation = replace(operation, inputs=tuple(map(StageInput, self._present)), takes_all=False)
         inputs = [item for item in operation.inputs if self.require(item.name) or not item.is_optional]
         for name in operation.retained or ():
             self.require(name)

@@ -221,7 +221,14 @@ class StagePropagation:
         for dropped in operation.dropped:
             for name in (dropped, *self.flow.records.get(dropped, ())):
                 self.flow.present.pop(name, None)
-        if operation.inputs and not inputs:
+        if operation.blurred is not None:
+            self.flow.has_unknown = True
+            names = _list(field.name for field in outputs) or "any field"
+            self._state.warn(
+                f"{self._stage.path}.plugin.properties",
+                f"{operation.name!r} is not a directive that is known: what {names} comes from is unknown",
+            )
+        if operation.blurred is not None or (operation.inputs and not inputs):
             # Without any known input it would look like a generated field.
             self._add_outputs("", outputs)
             return

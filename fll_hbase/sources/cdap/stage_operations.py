@@ -63,7 +63,8 @@ class StageOperation:
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
     which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
     receive these fields and no others. With `open_prefix`, the operation outputs further fields, whose names
-    depend on data and begin with it.
+    depend on data and begin with it. With `takes_all`, its inputs are all fields at that point. `blurred` are
+    words of which those that are fields are what it changes, all fields if none is: from which, is unknown.
     """
 
     kind: Kind
@@ -79,12 +80,15 @@ class StageOperation:
     retained: tuple[str, ...] | None = None
     open_prefix: str | None = None
     name_change: NameChange | None = None
+    takes_all: bool = False
+    blurred: tuple[str, ...] | None = None
 
     @property
     def depends_on_fields(self) -> bool:
         """Whether the fields that reach the stage decide what the operation does."""
         has_optional = any(item.is_optional for item in self.inputs)
-        return has_optional or self.open_prefix is not None or self.name_change is not None
+        is_open = self.open_prefix is not None or self.takes_all or self.blurred is not None
+        return has_optional or is_open or self.name_change is not None
 
     @property
     def input_names(self) -> dict[str, None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.runtime import deadline
@@ -42,6 +43,7 @@ _SUFFIXES = {
 _NUMBERED = {
     *("parse-as-csv", "parse-as-json", "parse-as-fixed-length", "split-to-columns"),
     *("extract-regex-groups", "parse-as-hl7", "parse-as-xml", "parse-xml-to-json"),
+    "table-lookup",
 }
 """Directives that make columns whose names begin with that of the parsed column and `_`."""
 _ANY_NAMES = {"parse-as-avro", "parse-as-avro-file", "parse-as-excel", "parse-as-log", "parse-as-protobuf"}
@@ -60,7 +62,7 @@ _SED = re.compile(r"s(?P<bar>[/|#])(?P<old>\^?[\w .-]+\$?)(?P=bar)(?P<new>[\w -]
 
 
 def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the operations of a recipe; directives on rows have none. Raises NotImplied for unknown ones."""
+    """Yield the operations of a recipe; directives on rows have none. Raises NotImplied for an empty one."""
     directives = list(_directives(properties.text("directives")))
     if not directives:
         raise NotImplied("without `directives`")
@@ -108,7 +110,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
-    """Yield the operations of a directive: `verb` and its arguments. Raises NotImplied."""
+    """Yield the operations of a directive: `verb` and its arguments; of an unknown one, what it may change."""
     match verb, len(words):
         case "drop", count if count:
             yield from map(properties.drop, words)
@@ -116,6 +118,13 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
             yield properties.keep(words)
         case "rename", 2:
             yield properties.rename(*words)
+        case "swap", 2:
+            # Through a name that no column has: each gets the values that the other had before.
+            for old, new in ((words[0], f"{words[0]} in {verb}"), (words[1], words[0])):
+                yield properties.rename(old, new)
+            yield properties.rename(f"{words[0]} in {verb}", words[1])
+        case "write-as-csv" | "write-as-json-map", 1:
+            yield replace(properties.transform(verb, [], [Field(words[0])]), takes_all=True)
         case "flatten", count if count:
             yield from (properties.in_place(verb, column) for column in words)
         case "generate-uuid" | "current-datetime", count if count:
@@ -124,14 +133,14 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
             yield properties.transform(verb, list(map(StageInput, words[1:])), [Field(words[0])])
         case "encode" | "decode", 2:
             yield properties.transform(verb, [StageInput(words[1])], [Field(f"{words[1]}_{verb}_{words[0]}")])
-        case _, count if count:
-            yield _one_column(properties, verb, words)
+        case _, count if count and (operation := _one_column(properties, verb, words)):
+            yield operation
         case _:
-            raise _not_known(verb)
+            yield replace(properties.transform(verb, [], []), blurred=tuple(words))
 
 
-def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation:
-    """Return the single operation of a directive. Raises NotImplied for unknown ones."""
+def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation | None:
+    """Return the single operation of a directive; None for an unknown one."""
     if verb in _DERIVED and len(words) > _DERIVED[verb][1]:
         sources, target = _DERIVED[verb]
         inputs = [StageInput(words[source]) for source in sources]
@@ -149,7 +158,7 @@ def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> Stag
     if verb in _IN_PLACE:
         type_name = words[1] if verb == "set-type" and len(words) > 1 else ""
         return properties.in_place(verb, column, type_name)
-    raise _not_known(verb)
+    return None
 
 
 def _set_column(properties: Properties, column: str, text: str, variables: set[str]) -> StageOperation:
@@ -187,7 +196,3 @@ def _replacement(old: str, new: str) -> Callable[[str], str]:
         return lambda name: pattern.sub(new, name)
     return lambda name: name.replace(plain, new)
 
-
-def _not_known(verb: str) -> NotImplied:
-    """Return the error of a directive whose effect on columns is not known."""
-    return NotImplied(f"the directive {verb[:100]!r} is not known to keep or name its fields")

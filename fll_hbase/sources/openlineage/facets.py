@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ import msgspec
 
 from fll_hbase.model import checksum
 from fll_hbase.model.lineage import build_lineage_lenient
-from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model.run_events import EventRunFacts, standard_run_id
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.runtime.errors import FieldError, InputError
 from fll_hbase.sources.native.document import read_operations, read_run
@@ -28,8 +27,6 @@ EXPORTED_RUN = "fll_run"
 
 CATALOGUE = "fll_catalogue"
 """Facet of a dataset in this project's exports: its schema and description are the latest, not the run's."""
-
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 # The Spark agent has a facet of its own for errors, beside the `errorMessage` of the spec.
 SPARK_EXCEPTION = "spark.exception"
@@ -167,8 +164,7 @@ def _error(run_facets: Part) -> str:
 
 def run_id(run: Part) -> str:
     """Return the id of a run, of which a UUID is the same in any case; `?` with an error if it is invalid."""
-    given = run.required("runId", bytes_max=ID_BYTES_MAX)
-    return given.lower() if _UUID.fullmatch(given) else given
+    return standard_run_id(run.required("runId", bytes_max=ID_BYTES_MAX))
 
 
 def _reference(holder: Part) -> tuple[str, str, str] | None:

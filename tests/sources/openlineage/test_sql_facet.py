@@ -153,7 +153,7 @@ def test_the_schema_of_a_table_that_is_replaced_decides_nothing() -> None:
 def test_letters_of_another_case_are_no_other_name() -> None:
     columns = {"TOTAL": ("shop.public.orders", "id")}
     output = dataset("shop.public.totals", "customer", "total", columns=columns)
-    assert edges(lineage(AGGREGATE, output)) == {"TOTAL": {"shop.public.orders.id"}}
+    assert edges(lineage(AGGREGATE, output)) == {"total": {"shop.public.orders.id"}}
 
 
 def warnings(statement: str, *outputs: dict[str, Any]) -> list[str]:
