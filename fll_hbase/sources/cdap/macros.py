@@ -131,6 +131,11 @@ class MacroValues:
             return ""
         return resolved.text
 
+    def text(self, text: str) -> str:
+        """Return a text with its macros replaced; as it is written if one of them is unresolved."""
+        resolved = self._macros.resolve(text)
+        return text if resolved.unresolved else resolved.text
+
     def schema(self, part: Part) -> Schema | None:
         """Return the schema of an object or JSON text with macros; None if absent or (warned) unreadable."""
         if part.value is None or part.value == "":

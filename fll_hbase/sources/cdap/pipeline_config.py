@@ -8,13 +8,15 @@ from enum import Enum
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import InputError, TooLarge
 from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
+from fll_hbase.sources.cdap.plugin_datasets import PluginProperties, PluginQuery
 from fll_hbase.sources.cdap.plugin_operations import PASSING_PLUGINS, PROPERTIES, implied_operations
 from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.native.shared_members import read_dataset
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, readable
 
 # These plugins have no schema of their own: fields pass through them (docs/sources/pipelines.md).
 _PASSING_TYPES = ("action", "condition", "windower")
@@ -33,7 +35,10 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage at a JSON path; `schema` is that of its output, of a sink what it writes, None if unknown."""
+    """One stage at a JSON path; `schema` is that of its output, of a sink what it writes, None if unknown.
+
+    `query` is that of a database, which a source reads.
+    """
 
     name: str
     path: str
@@ -42,6 +47,7 @@ class Stage:
     dataset_description: str
     schema: Schema | None
     operations: tuple[StageOperation, ...]
+    query: PluginQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +109,42 @@ class _ConfigReader:
         # Without it it is not known whether the stage reads or writes: it is refused, not left out.
         plugin_type = plugin.optional("type") or part.optional("type")
         dataset, description = self._read_dataset(part, properties, name)
+        role, schema, query = _role(plugin_type, plugin.get("name")), self._read_schema(part, properties), None
+        if role in (Role.SOURCE, Role.SINK) and "endPoint" not in part and "referenceName" not in properties:
+            dataset, query = self._named_by_plugin(plugin, properties, dataset, schema)
+            query = query if role is Role.SOURCE else None
         return Stage(
             name=name,
             path=part.path,
-            role=_role(plugin_type, plugin.get("name")),
+            role=role,
             dataset=dataset,
             dataset_description=description,
-            schema=self._read_schema(part, properties),
+            query=query,
+            schema=schema,
             operations=read_operations(part, self._namespace)
             or self._implied_operations(plugin, properties, part.path),
         )
+
+    def _named_by_plugin(
+        self, plugin: Part, properties: Part, dataset: Dataset, schema: Schema | None
+    ) -> tuple[Dataset, PluginQuery | None]:
+        """Return the dataset that the properties of a plugin name, else `dataset`; of a source, its query.
+
+        A query that reads all columns of one table is this table.
+        """
+        named = PluginProperties(
+            plugin.text("name"), lambda key: self._values.text(properties.text(key)), properties.text("connection")
+        )
+        name = Part(Validator(), named.dataset_name()).name(bytes_max=NAME_BYTES_MAX)
+        dataset = dataset if name == "?" else Dataset(self._namespace, name)
+        try:
+            query = named.query(self._namespace, tuple(schema.types) if schema else ())
+        except (InputError, TooLarge) as error:
+            properties.warning(f"its query cannot be read: {error}")
+            return dataset, None
+        if query and not schema and not query.columns and len(query.reads) == 1:
+            return query.reads[0].source, None
+        return dataset, query
 
     def _implied_operations(self, plugin: Part, properties: Part, path: str) -> tuple[StageOperation, ...]:
         """Return the operations that the properties of a plugin imply; empty, with a warning, if unknown."""

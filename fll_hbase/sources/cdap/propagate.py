@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fll_hbase.model.dataset_spelling import FieldNames
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.flatten_state import FieldFlow, FlattenState, Origins
 from fll_hbase.sources.cdap.open_outputs import resolve_operations
 from fll_hbase.sources.cdap.pipeline_config import Role, Stage
+from fll_hbase.sources.cdap.plugin_datasets import PluginQuery
 from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageLint, StageOperation, lint
@@ -136,7 +138,7 @@ class StagePropagation:
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
-            self._add_implied_read()
+            self._add_query(stage.query) if stage.query else self._add_implied_read()
         self._check()
         for operation in deadline.watched(stage.operations):
             self._apply(operation)
@@ -214,6 +216,24 @@ class StagePropagation:
         self._add_read(Read(name, "", stage.dataset, stage.dataset_description, fields))
         if stage.schema:
             self.flow.records = stage.schema.records
+
+    def _add_query(self, query: PluginQuery) -> None:
+        """Add the READs of a query's tables, and its columns; of others in the schema the origin is unknown."""
+        names = {item.name: self._unique_name(item.name) for item in (*query.reads, *query.columns)}
+        reads = [replace(read, name=names[read.name]) for read in query.reads]
+        self.flow.reads = tuple(map(self._state.add_operation, reads))
+        known = FieldNames(self._stage.schema.types if self._stage.schema else ())
+        for column in query.columns:
+            inputs = (replace(item, origin=names[item.origin]) for item in (*column.inputs, *query.rows))
+            outputs = self._typed(tuple(Field(known.find(field.name)) for field in column.outputs))
+            transform = Transform(names[column.name], column.description, tuple(dict.fromkeys(inputs)), outputs)
+            self._add_outputs(self._state.add_operation(transform), outputs)
+        types = self._stage.schema.types if self._stage.schema else {}
+        missing = [name for name in types if name not in self.flow.present]
+        if missing or not all(read.outputs for read in reads):
+            self.flow.has_unknown, self.flow.is_complete = True, bool(types)
+            self._add_outputs("", map(Field, missing))
+            self._warn(f"what its query makes {_list(missing) or 'of some tables'} of is not known")
 
     def _add_transform(self, operation: StageOperation) -> None:
         """Add a TRANSFORM and remove dropped fields; outputs of unknown inputs alone have no origin."""

@@ -1,0 +1,141 @@
+"""Datasets of sources and sinks without a `referenceName`, by the properties that say what they read or write.
+
+They are named as in CDAP's own lineage, which gives such a stage its fully qualified name:
+`gcs:bucket.path`, `bigquery:project.dataset.table`, `postgres://host:5432/database.table`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fll_hbase.model.checksum import digest
+from fll_hbase.model.dataset_spelling import namespace_key
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import Influence, InputField, Read, Transform, Write
+from fll_hbase.runtime.errors import LineageError
+from fll_hbase.sources import sql
+from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+
+_SYSTEMS = ("BigQuery", "Spanner", "Bigtable", "Datastore", "PubSub", "Kafka", "Salesforce", "MongoDB")
+"""Beginnings of the names of plugins whose place is no URL."""
+
+_PLACES = ("datasetProject", "project", "kafkaBrokers", "brokers", "instance", "instanceId", "database")
+_OBJECTS = ("tableName", "table", "topic", "topics", "subscription", "sObjectName", "collection", "kind", "name")
+_QUERIES = ("importQuery", "query", "sqlQuery")
+_CONNECTION = re.compile(r"\$\{conn\(([^()]+)\)\}")
+_URL = re.compile(r"(?:jdbc:)?(\w+):.*?(?://|@)(?:[^/@;?]*@)?([\w.-]+(?::\d+)?)(?:[/:]([^/?;]+))?")
+_DATABASE = re.compile(r"[;?&](?:databaseName|database|db)=([^;&]+)", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"//[^/@]*@")
+_GCS = re.compile(r"gs://([^/]+)/(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginQuery:
+    """A query: its tables, a TRANSFORM for each column that is known, and the inputs of all its rows."""
+
+    reads: tuple[Read, ...]
+    columns: tuple[Transform, ...]
+    rows: tuple[InputField, ...]
+
+
+class PluginProperties:
+    """Properties of one plugin; `value` returns one of them without macros, "" if it is missing or unknown."""
+
+    def __init__(self, plugin: str, value: Callable[[str], str], connection: str) -> None:
+        self._plugin = plugin
+        self._value = value
+        self._connection = _CONNECTION.fullmatch(connection)
+
+    def dataset_name(self) -> str:
+        """Return the name of what the plugin reads or writes; "" if no property names it."""
+        if path := self._value("path"):
+            bucket = _GCS.fullmatch(path if "://" in path or self._plugin[:3] != "GCS" else f"gs://{path}")
+            return f"gcs:{bucket[1]}.{bucket[2].rstrip('/')}" if bucket else _CREDENTIALS.sub("//", path)
+        name = self._first(_OBJECTS)
+        if not name and (query := self._first(_QUERIES)):
+            # One for each text: nothing else tells what it reads.
+            name = f"query-{digest(query.encode())}"
+        return self.in_place(name) if name else ""
+
+    def in_place(self, name: str) -> str:
+        """Return the full name of a table."""
+        system = next((system for system in _SYSTEMS if self._plugin.startswith(system)), "")
+        parts = [self._value(key) for key in _PLACES]
+        if parts[0]:
+            # BigQuery runs jobs in one project on the data of another.
+            parts[1] = ""
+        parts = [part for part in parts if part and part != "auto-detect"]
+        schema = self._value("dataset") or self._value("schemaName") or self._value("dbSchemaName")
+        names = ([schema] if schema and not name.startswith(f"{schema}.") else []) + [name]
+        if self._connection is not None:
+            parts.insert(0, self._connection[1])
+        if system:
+            return f"{system.lower()}:{'.'.join([*parts, *names])}"
+        return ".".join([place, *names]) if (place := self._server() or ".".join(parts)) else ".".join(names)
+
+    def query(self, namespace: str, fields: Sequence[str]) -> PluginQuery | None:
+        """Return the query of a database that the plugin reads; None if there is none.
+
+        `fields` are those of the stage's schema: what `*` of the only table is. Raises LineageError for a
+        query that cannot be read.
+        """
+        text = "" if self._first(_OBJECTS) else self._first(_QUERIES)
+        dialect = dialect_of(scheme_of(self._server()) or self._plugin.lower())
+        if not text or dialect is None:
+            return None
+        # Conditions of each part that the plugin reads.
+        text = text.replace("$CONDITIONS", "1 = 1")
+        query = _read_query(text, dialect, namespace, {})
+        made = {field.name.casefold() for column in query.columns for field in column.outputs}
+        missing = [Field(name) for name in fields if name.casefold() not in made]
+        if missing and len(query.reads) == 1:
+            read = query.reads[0]
+            columns = dict.fromkeys((*missing, *(Field(field.name) for field in read.outputs)))
+            query = _read_query(text, dialect, namespace, {read.source.name: tuple(columns)})
+        return replace(query, reads=tuple(map(self._placed, query.reads)))
+
+    def _placed(self, read: Read) -> Read:
+        """Return the READ of a table by its full name."""
+        return replace(read, source=Dataset(read.source.namespace, self.in_place(read.source.name)))
+
+    def _server(self) -> str:
+        """Return server and database of the connection, without credentials and options; "" if unknown."""
+        if host := self._value("host"):
+            port = f":{self._value('port')}" if self._value("port") else ""
+            return _place(f"{self._plugin.lower()}://{host}{port}", self._value("database"))
+        text = self._value("connectionString")
+        if not (url := _URL.match(text)):
+            # No part of it is shown: it may contain a password.
+            return f"{scheme_of(text)}-{digest(text.encode())}" if text else ""
+        database = _DATABASE.search(text)
+        return _place(f"{url[1]}://{url[2]}", database[1] if database else url[3] or "")
+
+    def _first(self, keys: Sequence[str]) -> str:
+        """Return the first of these properties that has a value, else ""."""
+        return next(filter(None, map(self._value, keys)), "")
+
+
+def _place(server: str, database: str) -> str:
+    """Return a server with its default port, and a database unless it is empty."""
+    return f"{namespace_key(server)}/{database}" if database else namespace_key(server)
+
+
+def _read_query(
+    text: str, dialect: str, namespace: str, schema: Mapping[str, Sequence[Field]]
+) -> PluginQuery:
+    """Read a query, with the columns of tables that `schema` has. Raises LineageError."""
+    operations = sql.read_query(
+        text,
+        dialect=dialect,
+        target=Dataset(namespace, "query"),
+        verb="SELECT",
+        tables=sql.TableSchemas(namespace, schema, lambda _: None),
+    ).info.operations
+    writes = (item for item in operations if isinstance(item, Write))
+    return PluginQuery(
+        tuple(item for item in operations if isinstance(item, Read)),
+        tuple(item for item in operations if isinstance(item, Transform)),
+        tuple(item for write in writes for item in write.inputs if item.influence is Influence.INDIRECT),
+    )
