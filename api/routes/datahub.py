@@ -179,7 +179,12 @@ def _read(form: MessageFormat) -> ParsedMessage:
     # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
     raw = body(Role.RECORDER)
     with deadline.reading():
-        return datahub.read(strict_json.parse_with_halves(raw), form=form, now_ms=now_ms())
+        return datahub.read(
+            strict_json.parse_with_halves(raw),
+            form=form,
+            now_ms=now_ms(),
+            columns=store().catalogue.field_names,
+        )
 
 
 def _deleted_urn() -> str:

@@ -93,7 +93,10 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read DataHub proposals in any form that files have; refused ones become warnings."""
     message = datahub.read(
-        strict_json.parse_with_halves(raw), form=datahub.MessageFormat.FILE, now_ms=context.now_ms
+        strict_json.parse_with_halves(raw),
+        form=datahub.MessageFormat.FILE,
+        now_ms=context.now_ms,
+        columns=context.columns,
     )
     return ParsedDocument(message.runs, message.schemas, (*message.refused, *message.warnings))
 

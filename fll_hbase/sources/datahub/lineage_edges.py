@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -66,6 +66,23 @@ def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
             confidence=min(entry.confidence for entry in entries),
         )
         for key, entries in deadline.watched(sorted(grouped.items(), key=lambda item: item[0]))
+    )
+
+
+def respell(lineage: AspectLineage, spelled: Callable[[DatasetField], DatasetField]) -> AspectLineage:
+    """Return a lineage with each field as `spelled` has it; entries that become equal are merged."""
+    return replace(
+        lineage,
+        derivations=merge_entries(
+            replace(
+                entry,
+                downstreams=in_order(map(spelled, entry.downstreams)),
+                upstreams=in_order(map(spelled, entry.upstreams)),
+            )
+            for entry in lineage.derivations
+        ),
+        fields=frozenset(map(spelled, lineage.fields)),
+        constraints=frozenset(map(spelled, lineage.constraints)),
     )
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.datasets import Dataset, DatasetMetadata
+from fll_hbase.model.dataset_spelling import FieldNames
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
@@ -26,9 +27,10 @@ from fll_hbase.sources.datahub.lineage_aspects import (
     input_fields,
     upstream_lineage,
 )
-from fll_hbase.sources.datahub.lineage_edges import AspectLineage
+from fll_hbase.sources.datahub.lineage_edges import AspectLineage, respell
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
 from fll_hbase.sources.datahub.urn_lookup import NOWHERE, read_dataset
+from fll_hbase.sources.sql import FieldLookup
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 TYPE = "DATAHUB"
@@ -49,15 +51,20 @@ class ParsedMessage:
     refused: tuple[FieldError, ...] = ()
 
 
-def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage:
+def read(
+    document: object, *, form: MessageFormat, now_ms: int, columns: FieldLookup = lambda _: None
+) -> ParsedMessage:
     """Parse a message; `now_ms` is the start of runs without a time, in ms since 1970.
+
+    Lineage that spells a field in another case than its schema, in `columns` or before it in the message,
+    is that of the field of the schema.
 
     Of a proposal, the parts that cannot be read are left out with a warning; one that cannot be read at all
     is refused, and costs no other. Raises UnreadableDocument with every error of the envelope, and if no
     proposal can be read.
     """
     validator = Validator()
-    gathered = _MessageCollector(validator, now_ms)
+    gathered = _MessageCollector(validator, now_ms, columns)
     for proposal in proposals(Part(validator, document), form):
         gathered.add(proposal)
     if validator.errors or (validator.refused and not gathered.counted):
@@ -71,6 +78,8 @@ class _MessageCollector:
 
     checks: Validator
     now_ms: int
+    columns: FieldLookup
+    known: dict[Dataset, FieldNames] = field(default_factory=dict)
     runs: dict[str, RecordedRun] = field(default_factory=dict)
     schemas: list[DatasetMetadata] = field(default_factory=list)
     counted: Counter[AspectCount] = field(default_factory=Counter)
@@ -118,11 +127,22 @@ class _MessageCollector:
             self.counted[AspectCount(proposal.urn, proposal.aspect, AspectOutcome.REMOVED)] += removals
         if edges.empty:
             return AspectOutcome.COUNTED
+        edges = respell(edges, self._spelled)
         recorded = self._recorded(proposal, program, edges)
         # By id: a proposal that a message repeats is one run.
         self.runs[recorded.run.run] = recorded
         self.schemas += metadata_aspects.mentioned_fields(edges)
         return AspectOutcome.RECORDED
+
+    def _spelled(self, named: DatasetField) -> DatasetField:
+        """Return a field of a dataset as its schema spells it."""
+        return DatasetField(named.dataset, self._fields_of(named.dataset).find(named.name))
+
+    def _fields_of(self, dataset: Dataset) -> FieldNames:
+        """Return the known fields of a dataset, which are looked up once."""
+        if dataset not in self.known:
+            self.known[dataset] = FieldNames(self.columns(dataset) or ())
+        return self.known[dataset]
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: AspectLineage) -> RecordedRun:
         """Return the run of an aspect, whose id is a digest of urn, lineage and start."""
@@ -155,6 +175,8 @@ class _MessageCollector:
         metadata = _DESCRIBING[proposal.aspect](_upserted(proposal)[0], dataset)
         if len(self.checks.errors) == errors_before:
             self.schemas.append(metadata)
+            if metadata.fields:
+                self._fields_of(dataset).add(each.name for each in metadata.fields)
         return AspectOutcome.DESCRIBED
 
 
