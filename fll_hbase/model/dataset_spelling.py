@@ -10,14 +10,27 @@ Name = tuple[str, str]
 """Namespace and name of a dataset."""
 
 SCHEMES = {
-    **{"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"},
-    **{"postgresql": "postgres", "sqlserver": "mssql", "mariadb": "mysql"},
+    "s3a": "s3",
+    "s3n": "s3",
+    "gcs": "gs",
+    "abfs": "abfss",
+    "wasb": "wasbs",
+    "postgresql": "postgres",
+    "sqlserver": "mssql",
+    "mariadb": "mysql",
 }
 """Schemes of namespaces, each with the one that the naming rules of OpenLineage have for it."""
 
 PORTS = {
-    **{"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "redshift": 5439},
-    **{"hive": 9083, "hdfs": 8020, "trino": 8080, "cassandra": 9042},
+    "postgres": 5432,
+    "mysql": 3306,
+    "mssql": 1433,
+    "oracle": 1521,
+    "redshift": 5439,
+    "hive": 9083,
+    "hdfs": 8020,
+    "trino": 8080,
+    "cassandra": 9042,
 }
 """Default ports, by scheme of the naming rules."""
 
@@ -60,14 +73,14 @@ class DeclaredNames:
     """Datasets of which each may be meant by a name that is spelled in another way."""
 
     def __init__(self) -> None:
-        self._named: dict[Name, set[Name]] = {}
+        self._datasets: dict[Name, set[Name]] = {}
         self._shortened: dict[Name, set[Name]] = {}
 
     def add(self, dataset: Name, aliases: Iterable[Name] = ()) -> None:
         """Add a dataset with its further names."""
         for namespace, name in (dataset, *aliases):
             key, plain = namespace_key(namespace), _plain(name)
-            self._named.setdefault((key, plain), set()).add(dataset)
+            self._datasets.setdefault((key, plain), set()).add(dataset)
             for short in (*_suffixes(plain), *_without_partitions(plain)):
                 self._shortened.setdefault((key, short), set()).add(dataset)
 
@@ -79,10 +92,10 @@ class DeclaredNames:
         """
         key, plain = namespace_key(name[0]), _plain(name[1])
         # The first that is declared: one that two datasets have means neither.
-        found = self._named.get((key, plain)) or self._shortened.get((key, plain))
-        for part in chain(_suffixes(plain), _parents(plain)) if not found else ():
-            found = found or self._named.get((key, part))
-        return next(iter(found)) if found and len(found) == 1 else None
+        candidates = self._datasets.get((key, plain)) or self._shortened.get((key, plain))
+        for part in chain(_suffixes(plain), _parents(plain)) if not candidates else ():
+            candidates = candidates or self._datasets.get((key, part))
+        return next(iter(candidates)) if candidates and len(candidates) == 1 else None
 
 
 def _plain(name: str) -> str:
@@ -138,7 +151,7 @@ class FieldNames:
         return self._spellings.get(name) or self._spellings.get(name.casefold()) or name
 
     def _find_spellings(self) -> dict[str, str | None]:
-        """Return the fields by their dotted paths, and by both in lower case; None where several are meant."""
+        """Return the fields by dotted paths, and by both in lower case; None where several match."""
         spellings: dict[str, str | None] = {}
         for field in sorted(self._fields):
             for spelling in {field.casefold(), field.replace("/", ".").casefold()}:

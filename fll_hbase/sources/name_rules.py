@@ -1,4 +1,4 @@
-"""Rewrite rules for names and namespaces of datasets: physical ones, such as paths with dates, to logical ones."""
+"""Rewrite rules for names and namespaces of datasets: physical ones, such as paths with dates, to logical."""
 
 from __future__ import annotations
 

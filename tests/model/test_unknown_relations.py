@@ -64,9 +64,7 @@ def test_a_part_on_other_datasets_changes_no_lineage(
     first: FieldLineageInfo, second: FieldLineageInfo
 ) -> None:
     other = [*map(elsewhere, second.operations)]
-    limited = limit_unknown(
-        [*first.operations, *other], connected(first.operations) | connected(other)
-    )
+    limited = limit_unknown([*first.operations, *other], connected(first.operations) | connected(other))
     assert relations(limited) == relations(first.operations) | relations(other)
 
 
@@ -94,9 +92,7 @@ def test_a_source_that_leads_nowhere_is_related_to_nothing() -> None:
 @given(infos(), infos())
 def test_what_is_stored_is_read_again(first: FieldLineageInfo, second: FieldLineageInfo) -> None:
     other = [*map(elsewhere, second.operations)]
-    limited = limit_unknown(
-        [*first.operations, *other], connected(first.operations) | connected(other)
-    )
+    limited = limit_unknown([*first.operations, *other], connected(first.operations) | connected(other))
     field_map = lineage.build_lineage_lenient(limited).field_map
     row = {layout.FIELD_MAP: Cell(encode_field_map(field_map), 0)}
     assert decode_field_map(row) == field_map
@@ -121,7 +117,10 @@ def body(*origins: object) -> dict[str, Any]:
         {"type": "WRITE", "name": "wx", "destination": {"name": "x"}, "unknownOrigins": list(origins)},
         {"type": "WRITE", "name": "wy", "destination": {"name": "y"}, "unknownOrigins": ["rb"]},
     ]
-    return {"run": run, "operations": [{"inputs": [], **item} if item["type"] == "WRITE" else item for item in operations]}
+    return {
+        "run": run,
+        "operations": [{"inputs": [], **item} if item["type"] == "WRITE" else item for item in operations],
+    }
 
 
 def test_a_document_states_them() -> None:

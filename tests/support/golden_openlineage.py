@@ -1,6 +1,7 @@
 """Golden cases of OpenLineage events.
 
-A case has sections `event`, and `rules` or `namespaces` where names are mapped; all events are about one run or about none.
+A case has sections `event`, and `rules` or `namespaces` where these are mapped; all events are about one run
+or about none.
 """
 
 from __future__ import annotations

@@ -70,9 +70,7 @@ class LocalClient(Connection):
         """Return the reader of documents, made on first use."""
         return DocumentReader(
             columns=self._store.catalogue.field_names,
-            name_rules=name_rules.parse_rules(
-                self._settings.name_rules, self._settings.namespace_rules
-            ),
+            name_rules=name_rules.parse_rules(self._settings.name_rules, self._settings.namespace_rules),
         )
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:

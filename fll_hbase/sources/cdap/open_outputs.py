@@ -79,10 +79,10 @@ class _Resolution:
             possible = self._present if self._is_complete else self._present | self._schema
             fields = [word for word in dict.fromkeys(operation.blurred) if word in possible] or possible
             operation = replace(operation, outputs=tuple(map(Field, fields)))
-        elif operation.takes_all:
+        elif operation.reads_all:
             if not self._is_complete:
                 raise NotImplied(f"{operation.name} takes fields that are not known")
-            operation = replace(operation, inputs=tuple(map(StageInput, self._present)), takes_all=False)
+            operation = replace(operation, inputs=tuple(map(StageInput, self._present)), reads_all=False)
         inputs = [item for item in operation.inputs if self.require(item.name) or not item.is_optional]
         for name in operation.retained or ():
             self.require(name)

@@ -109,7 +109,11 @@ class _ConfigReader:
         # Without it it is not known whether the stage reads or writes: it is refused, not left out.
         plugin_type = plugin.optional("type") or part.optional("type")
         dataset, description = self._read_dataset(part, properties, name)
-        role, schema, query = _role(plugin_type, plugin.get("name")), self._read_schema(part, properties), None
+        role, schema, query = (
+            _role(plugin_type, plugin.get("name")),
+            self._read_schema(part, properties),
+            None,
+        )
         if role in (Role.SOURCE, Role.SINK) and "endPoint" not in part and "referenceName" not in properties:
             dataset, query = self._named_by_plugin(plugin, properties, dataset, schema)
             query = query if role is Role.SOURCE else None
@@ -132,13 +136,15 @@ class _ConfigReader:
 
         A query that reads all columns of one table is this table.
         """
-        named = PluginProperties(
-            plugin.text("name"), lambda key: self._values.text(properties.text(key)), properties.text("connection")
+        plugin_properties = PluginProperties(
+            plugin.text("name"),
+            lambda key: self._values.text(properties.text(key)),
+            properties.text("connection"),
         )
-        name = Part(Validator(), named.dataset_name()).name(bytes_max=NAME_BYTES_MAX)
+        name = Part(Validator(), plugin_properties.dataset_name()).name(bytes_max=NAME_BYTES_MAX)
         dataset = dataset if name == "?" else Dataset(self._namespace, name)
         try:
-            query = named.query(self._namespace, tuple(schema.types) if schema else ())
+            query = plugin_properties.query(self._namespace, tuple(schema.types) if schema else ())
         except (InputError, TooLarge) as error:
             properties.warning(f"its query cannot be read: {error}")
             return dataset, None

@@ -1,4 +1,4 @@
-"""Datasets of sources and sinks without a `referenceName`, by the properties that say what they read or write.
+"""Datasets of sources and sinks without a `referenceName`, by the properties that name them.
 
 They are named as in CDAP's own lineage, which gives such a stage its fully qualified name:
 `gcs:bucket.path`, `bigquery:project.dataset.table`, `postgres://host:5432/database.table`.
@@ -14,15 +14,24 @@ from fll_hbase.model.checksum import digest
 from fll_hbase.model.dataset_spelling import namespace_key
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Read, Transform, Write
-from fll_hbase.runtime.errors import LineageError
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 _SYSTEMS = ("BigQuery", "Spanner", "Bigtable", "Datastore", "PubSub", "Kafka", "Salesforce", "MongoDB")
 """Beginnings of the names of plugins whose place is no URL."""
 
-_PLACES = ("datasetProject", "project", "kafkaBrokers", "brokers", "instance", "instanceId", "database")
-_OBJECTS = ("tableName", "table", "topic", "topics", "subscription", "sObjectName", "collection", "kind", "name")
+_LOCATIONS = ("datasetProject", "project", "kafkaBrokers", "brokers", "instance", "instanceId", "database")
+_OBJECTS = (
+    "tableName",
+    "table",
+    "topic",
+    "topics",
+    "subscription",
+    "sObjectName",
+    "collection",
+    "kind",
+    "name",
+)
 _QUERIES = ("importQuery", "query", "sqlQuery")
 _CONNECTION = re.compile(r"\$\{conn\(([^()]+)\)\}")
 _URL = re.compile(r"(?:jdbc:)?(\w+):.*?(?://|@)(?:[^/@;?]*@)?([\w.-]+(?::\d+)?)(?:[/:]([^/?;]+))?")
@@ -41,7 +50,7 @@ class PluginQuery:
 
 
 class PluginProperties:
-    """Properties of one plugin; `value` returns one of them without macros, "" if it is missing or unknown."""
+    """Properties of one plugin; `value` returns one of them without macros, "" if it is missing."""
 
     def __init__(self, plugin: str, value: Callable[[str], str], connection: str) -> None:
         self._plugin = plugin
@@ -62,7 +71,7 @@ class PluginProperties:
     def in_place(self, name: str) -> str:
         """Return the full name of a table."""
         system = next((system for system in _SYSTEMS if self._plugin.startswith(system)), "")
-        parts = [self._value(key) for key in _PLACES]
+        parts = [self._value(key) for key in _LOCATIONS]
         if parts[0]:
             # BigQuery runs jobs in one project on the data of another.
             parts[1] = ""
@@ -73,7 +82,7 @@ class PluginProperties:
             parts.insert(0, self._connection[1])
         if system:
             return f"{system.lower()}:{'.'.join([*parts, *names])}"
-        return ".".join([place, *names]) if (place := self._server() or ".".join(parts)) else ".".join(names)
+        return ".".join(filter(None, (self._server() or ".".join(parts), *names)))
 
     def query(self, namespace: str, fields: Sequence[str]) -> PluginQuery | None:
         """Return the query of a database that the plugin reads; None if there is none.
@@ -88,8 +97,8 @@ class PluginProperties:
         # Conditions of each part that the plugin reads.
         text = text.replace("$CONDITIONS", "1 = 1")
         query = _read_query(text, dialect, namespace, {})
-        made = {field.name.casefold() for column in query.columns for field in column.outputs}
-        missing = [Field(name) for name in fields if name.casefold() not in made]
+        columns_known = {field.name.casefold() for column in query.columns for field in column.outputs}
+        missing = [Field(name) for name in fields if name.casefold() not in columns_known]
         if missing and len(query.reads) == 1:
             read = query.reads[0]
             columns = dict.fromkeys((*missing, *(Field(field.name) for field in read.outputs)))
@@ -104,20 +113,20 @@ class PluginProperties:
         """Return server and database of the connection, without credentials and options; "" if unknown."""
         if host := self._value("host"):
             port = f":{self._value('port')}" if self._value("port") else ""
-            return _place(f"{self._plugin.lower()}://{host}{port}", self._value("database"))
+            return _server_name(f"{self._plugin.lower()}://{host}{port}", self._value("database"))
         text = self._value("connectionString")
         if not (url := _URL.match(text)):
             # No part of it is shown: it may contain a password.
             return f"{scheme_of(text)}-{digest(text.encode())}" if text else ""
         database = _DATABASE.search(text)
-        return _place(f"{url[1]}://{url[2]}", database[1] if database else url[3] or "")
+        return _server_name(f"{url[1]}://{url[2]}", database[1] if database else url[3] or "")
 
     def _first(self, keys: Sequence[str]) -> str:
         """Return the first of these properties that has a value, else ""."""
         return next(filter(None, map(self._value, keys)), "")
 
 
-def _place(server: str, database: str) -> str:
+def _server_name(server: str, database: str) -> str:
     """Return a server with its default port, and a database unless it is empty."""
     return f"{namespace_key(server)}/{database}" if database else namespace_key(server)
 

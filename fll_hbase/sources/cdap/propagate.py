@@ -218,15 +218,18 @@ class StagePropagation:
             self.flow.records = stage.schema.records
 
     def _add_query(self, query: PluginQuery) -> None:
-        """Add the READs of a query's tables, and its columns; of others in the schema the origin is unknown."""
-        names = {item.name: self._unique_name(item.name) for item in (*query.reads, *query.columns)}
+        """Add the READs of a query's tables, and its columns; the origin of others is unknown."""
+        listed = [*(read.name for read in query.reads), *(column.name for column in query.columns)]
+        names = {name: self._unique_name(name) for name in listed}
         reads = [replace(read, name=names[read.name]) for read in query.reads]
         self.flow.reads = tuple(map(self._state.add_operation, reads))
-        known = FieldNames(self._stage.schema.types if self._stage.schema else ())
+        spellings = FieldNames(self._stage.schema.types if self._stage.schema else ())
         for column in query.columns:
             inputs = (replace(item, origin=names[item.origin]) for item in (*column.inputs, *query.rows))
-            outputs = self._typed(tuple(Field(known.find(field.name)) for field in column.outputs))
-            transform = Transform(names[column.name], column.description, tuple(dict.fromkeys(inputs)), outputs)
+            outputs = self._typed(tuple(Field(spellings.find(field.name)) for field in column.outputs))
+            transform = Transform(
+                names[column.name], column.description, tuple(dict.fromkeys(inputs)), outputs
+            )
             self._add_outputs(self._state.add_operation(transform), outputs)
         types = self._stage.schema.types if self._stage.schema else {}
         missing = [name for name in types if name not in self.flow.present]

@@ -63,7 +63,7 @@ class StageOperation:
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
     which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
     receive these fields and no others. With `open_prefix`, the operation outputs further fields, whose names
-    depend on data and begin with it. With `takes_all`, its inputs are all fields at that point. `blurred` are
+    depend on data and begin with it. With `reads_all`, its inputs are all fields at that point. `blurred` are
     words of which those that are fields are what it changes, all fields if none is: from which, is unknown.
     """
 
@@ -80,14 +80,14 @@ class StageOperation:
     retained: tuple[str, ...] | None = None
     open_prefix: str | None = None
     name_change: NameChange | None = None
-    takes_all: bool = False
+    reads_all: bool = False
     blurred: tuple[str, ...] | None = None
 
     @property
     def depends_on_fields(self) -> bool:
         """Whether the fields that reach the stage decide what the operation does."""
         has_optional = any(item.is_optional for item in self.inputs)
-        is_open = self.open_prefix is not None or self.takes_all or self.blurred is not None
+        is_open = self.open_prefix is not None or self.reads_all or self.blurred is not None
         return has_optional or is_open or self.name_change is not None
 
     @property

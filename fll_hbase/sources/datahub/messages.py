@@ -79,7 +79,7 @@ class _MessageCollector:
     checks: Validator
     now_ms: int
     columns: FieldLookup
-    known: dict[Dataset, FieldNames] = field(default_factory=dict)
+    field_names: dict[Dataset, FieldNames] = field(default_factory=dict)
     runs: dict[str, RecordedRun] = field(default_factory=dict)
     schemas: list[DatasetMetadata] = field(default_factory=list)
     counted: Counter[AspectCount] = field(default_factory=Counter)
@@ -134,15 +134,15 @@ class _MessageCollector:
         self.schemas += metadata_aspects.mentioned_fields(edges)
         return AspectOutcome.RECORDED
 
-    def _spelled(self, named: DatasetField) -> DatasetField:
+    def _spelled(self, given: DatasetField) -> DatasetField:
         """Return a field of a dataset as its schema spells it."""
-        return DatasetField(named.dataset, self._fields_of(named.dataset).find(named.name))
+        return DatasetField(given.dataset, self._fields_of(given.dataset).find(given.name))
 
     def _fields_of(self, dataset: Dataset) -> FieldNames:
         """Return the known fields of a dataset, which are looked up once."""
-        if dataset not in self.known:
-            self.known[dataset] = FieldNames(self.columns(dataset) or ())
-        return self.known[dataset]
+        if dataset not in self.field_names:
+            self.field_names[dataset] = FieldNames(self.columns(dataset) or ())
+        return self.field_names[dataset]
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: AspectLineage) -> RecordedRun:
         """Return the run of an aspect, whose id is a digest of urn, lineage and start."""
@@ -176,7 +176,7 @@ class _MessageCollector:
         if len(self.checks.errors) == errors_before:
             self.schemas.append(metadata)
             if metadata.fields:
-                self._fields_of(dataset).add(each.name for each in metadata.fields)
+                self._fields_of(dataset).add(item.name for item in metadata.fields)
         return AspectOutcome.DESCRIBED
 
 

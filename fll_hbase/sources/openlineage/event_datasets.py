@@ -221,7 +221,7 @@ class DatasetCollector:
             OutputColumn(_found_field(fields, dataset.name, column.name), column.inputs)
             for column in lineage.columns
         ]
-        if all(own.name == column.name for own, column in zip(lineage.columns, columns, strict=True)):
+        if all(given.name == column.name for given, column in zip(lineage.columns, columns, strict=True)):
             return lineage
         return column_lineage.OutputLineage(_merge_columns([columns]), lineage.dataset_inputs)
 
@@ -273,9 +273,9 @@ class DatasetCollector:
             if namespace.startswith("bigquery"):
                 # The decorator of a partition: no name of a table has the sign.
                 name = name.partition("$")[0] or name
-        own = self._rules.apply_to_namespace(namespace)
+        mapped = self._rules.apply_to_namespace(namespace)
         standard, name = object_name(namespace, name)
-        return own if own != namespace else self._rules.apply_to_namespace(standard), name
+        return mapped if mapped != namespace else self._rules.apply_to_namespace(standard), name
 
     def _namespace_of_job(self, item: Part) -> str:
         """Return the job's namespace for a dataset whose own is empty, and warn once for each name."""

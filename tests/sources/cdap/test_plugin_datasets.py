@@ -8,12 +8,14 @@ from fll_hbase.sources.cdap.plugin_datasets import PluginProperties
 
 
 def name_of(plugin: str, **properties: str) -> str:
-    named = PluginProperties(plugin, lambda key: properties.get(key, ""), properties.get("connection", ""))
-    return named.dataset_name()
+    plugin_properties = PluginProperties(
+        plugin, lambda key: properties.get(key, ""), properties.get("connection", "")
+    )
+    return plugin_properties.dataset_name()
 
 
 @pytest.mark.parametrize(
-    ("url", "place"),
+    ("url", "location"),
     [
         ("jdbc:postgresql://h/db", "postgres://h:5432/db"),
         ("jdbc:postgresql://me:secret@h:6000/db?user=me&password=secret", "postgres://h:6000/db"),
@@ -23,8 +25,8 @@ def name_of(plugin: str, **properties: str) -> str:
         ("jdbc:mysql://h", "mysql://h:3306"),
     ],
 )
-def test_a_table_is_in_the_database_of_its_connection(url: str, place: str) -> None:
-    assert name_of("Database", connectionString=url, tableName="s.t") == f"{place}.s.t"
+def test_a_table_is_in_the_database_of_its_connection(url: str, location: str) -> None:
+    assert name_of("Database", connectionString=url, tableName="s.t") == f"{location}.s.t"
 
 
 def test_a_connection_of_another_form_is_shown_as_its_digest() -> None:
@@ -37,9 +39,17 @@ def test_a_connection_of_another_form_is_shown_as_its_digest() -> None:
 @pytest.mark.parametrize(
     ("plugin", "properties", "name"),
     [
-        ("Postgres", {"host": "h", "port": "5432", "database": "db", "tableName": "t"}, "postgres://h:5432/db.t"),
+        (
+            "Postgres",
+            {"host": "h", "port": "5432", "database": "db", "tableName": "t"},
+            "postgres://h:5432/db.t",
+        ),
         ("Postgres", {"connection": "${conn(crm)}", "tableName": "t", "schemaName": "s"}, "crm.s.t"),
-        ("BigQueryTable", {"project": "a", "datasetProject": "b", "dataset": "d", "table": "t"}, "bigquery:b.d.t"),
+        (
+            "BigQueryTable",
+            {"project": "a", "datasetProject": "b", "dataset": "d", "table": "t"},
+            "bigquery:b.d.t",
+        ),
         ("BigQueryTable", {"project": "auto-detect", "dataset": "d", "table": "t"}, "bigquery:d.t"),
         ("GCSFile", {"path": "gs://b/in/"}, "gcs:b.in"),
         ("GCS", {"path": "b/in"}, "gcs:b.in"),

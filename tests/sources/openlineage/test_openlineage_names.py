@@ -97,12 +97,12 @@ def test_a_wrong_rule_names_its_setting() -> None:
         parse_rules("", "(")
 
 
-@pytest.mark.parametrize("asked", [UUID, UUID.lower()])
-def test_a_run_is_found_by_its_id_in_any_case(client: FlaskClient, asked: str) -> None:
+@pytest.mark.parametrize("given", [UUID, UUID.lower()])
+def test_a_run_is_found_by_its_id_in_any_case(client: FlaskClient, given: str) -> None:
     start = copy(1, UUID, ("x", "s"), ("x", "t")) | {"eventType": "START"}
     end = copy(2, UUID.lower(), ("x", "s"), ("x", "t"))
     assert {answer["run"] for answer in send(client, start, end)} == {UUID.lower()}
-    answer = client.get(f"/v3/runs/{asked}").json
+    answer = client.get(f"/v3/runs/{given}").json
     assert (answer["run"], answer["state"], len(answer["events"])) == (UUID.lower(), "COMPLETE", 2)
 
 
@@ -128,7 +128,7 @@ def test_quotes_around_parts_are_no_part_of_a_name(given_name: str, plain: str) 
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "right"),
     [
         ("postgresql://Db", "postgres://db:5432"),
         ("jdbc:postgresql://db:5432", "postgres://me@db:5432"),
@@ -137,39 +137,42 @@ def test_quotes_around_parts_are_no_part_of_a_name(given_name: str, plain: str) 
         ("file:///", "file"),
     ],
 )
-def test_spellings_of_a_namespace(one: str, other: str) -> None:
-    assert namespace_key(one) == namespace_key(other)
+def test_spellings_of_a_namespace(left: str, right: str) -> None:
+    assert namespace_key(left) == namespace_key(right)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("s3://b", "gs://b"), ("postgres://db:1", "postgres://db"), ("a", "b"), ("x", "X:1")]
+    ("left", "right"), [("s3://b", "gs://b"), ("postgres://db:1", "postgres://db"), ("a", "b"), ("x", "X:1")]
 )
-def test_namespaces_that_are_others(one: str, other: str) -> None:
-    assert namespace_key(one) != namespace_key(other)
+def test_namespaces_that_are_others(left: str, right: str) -> None:
+    assert namespace_key(left) != namespace_key(right)
 
 
 PARTS = st.sampled_from(["a", "b", "k=1"])
 NAMES = st.one_of(
-    st.lists(PARTS, min_size=1, max_size=3).map("/".join), st.lists(PARTS, min_size=1, max_size=3).map(".".join)
+    st.lists(PARTS, min_size=1, max_size=3).map("/".join),
+    st.lists(PARTS, min_size=1, max_size=3).map(".".join),
 )
 
 
 @given(st.sets(NAMES, min_size=1, max_size=4), NAMES, st.randoms(use_true_random=False))
-def test_the_order_of_inputs_does_not_matter(names: set[str], asked: str, order: random.Random) -> None:
-    found = set()
+def test_the_order_of_inputs_does_not_matter(names: set[str], given: str, order: random.Random) -> None:
+    actual = set()
     for _ in range(3):
         declared = DeclaredNames()
         for name in order.sample(sorted(names), len(names)):
             declared.add(("n", name))
-        found.add(declared.find(("n", asked)))
-    assert len(found) == 1
-    assert found <= {None, *(("n", name) for name in names)}
-    assert asked not in names or found == {("n", asked)}
+        actual.add(declared.find(("n", given)))
+    assert len(actual) == 1
+    assert actual <= {None, *(("n", name) for name in names)}
+    assert given not in names or actual == {("n", given)}
 
 
-@given(st.sets(st.text("aAbB/.", min_size=1, max_size=4), max_size=5), st.text("aAbB/.", min_size=1, max_size=4))
-def test_a_field_is_never_made_up(fields: set[str], asked: str) -> None:
-    found = FieldNames(fields).find(asked)
-    assert found in {asked, *fields}
-    assert found.casefold().replace("/", ".") == asked.casefold().replace("/", ".")
-    assert asked not in fields or found == asked
+@given(
+    st.sets(st.text("aAbB/.", min_size=1, max_size=4), max_size=5), st.text("aAbB/.", min_size=1, max_size=4)
+)
+def test_a_field_is_never_made_up(fields: set[str], given: str) -> None:
+    actual = FieldNames(fields).find(given)
+    assert actual in {given, *fields}
+    assert actual.casefold().replace("/", ".") == given.casefold().replace("/", ".")
+    assert given not in fields or actual == given
