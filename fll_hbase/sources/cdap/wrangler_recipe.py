@@ -7,8 +7,9 @@ columns as `:name` or, in older recipes, as `name`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import starmap
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.runtime import deadline
@@ -27,6 +28,7 @@ _IN_PLACE = {
 _DERIVED = {
     **dict.fromkeys(("copy", "cut-character", "json-path", "quantize", "xpath", "xpath-array"), ((0,), 1)),
     **dict.fromkeys(("format-as-currency", "parse-as-currency"), ((0,), 1)),
+    **dict.fromkeys(("current-datetime", "generate-uuid"), ((), 0)),
     **dict.fromkeys(("diff-date", "merge"), ((0, 1), 2)),
     **dict.fromkeys(("text-distance", "text-metric"), ((1, 2), 3)),
 }
@@ -111,61 +113,28 @@ def _split(line: str) -> Iterator[str]:
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
     """Yield the operations of a directive, of an unknown one what it may change."""
-    if verb in _DIRECTIVES and len(words) in _DIRECTIVES[verb][0]:
-        yield from _DIRECTIVES[verb][1](properties, verb, words)
-    elif words and (operation := _one_column(properties, verb, words)):
-        yield operation
-    else:
-        yield replace(properties.transform(verb, [], []), blurred=tuple(words))
-
-
-def _swap(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
-    """Exchange two names, through one that no column has: each gets the values that the other had."""
-    first, second = words
-    for old, new in ((first, f"{first} in {verb}"), (second, first), (f"{first} in {verb}", second)):
-        yield properties.rename(old, new)
-
-
-def _make(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
-    """Yield the making of the first column of those behind it, if there are any."""
-    yield properties.transform(verb, list(map(StageInput, words[1:])), [Field(words[0])])
-
-
-_Directive = Callable[[Properties, str, Sequence[str]], Iterable[StageOperation]]
-_DIRECTIVES: dict[str, tuple[range, _Directive]] = {
-    "drop": (range(1, 2**20), lambda properties, _, words: map(properties.drop, words)),
-    "keep": (range(1, 2**20), lambda properties, _, words: [properties.keep(words)]),
-    "rename": (range(2, 3), lambda properties, _, words: [properties.rename(*words)]),
-    "flatten": (
-        range(1, 2**20),
-        lambda properties, verb, words: (properties.in_place(verb, column) for column in words),
-    ),
-    "swap": (range(2, 3), _swap),
-    **dict.fromkeys(
-        ("generate-uuid", "current-datetime"),
-        (range(1, 2**20), lambda properties, verb, words: _make(properties, verb, words[:1])),
-    ),
-    "write-as-json-object": (range(2, 2**20), _make),
-    **dict.fromkeys(
-        ("write-as-csv", "write-as-json-map"),
-        (
-            range(1, 2),
-            lambda properties, verb, words: [
-                replace(properties.transform(verb, [], [Field(words[0])]), reads_all=True)
-            ],
-        ),
-    ),
-    **dict.fromkeys(
-        ("encode", "decode"),
-        (
-            range(2, 3),
-            lambda properties, verb, words: _make(
-                properties, verb, [f"{words[1]}_{verb}_{words[0]}", words[1]]
-            ),
-        ),
-    ),
-}
-"""What reads a directive of several columns, by the number of its words."""
+    match verb, len(words):
+        case "drop", count if count:
+            yield from map(properties.drop, words)
+        case "keep", count if count:
+            yield properties.keep(words)
+        case "rename", 2:
+            yield properties.rename(*words)
+        case "swap", 2:
+            # Through a name that no column has: each gets the values that the other had.
+            (first, second), between = words, f"{words[0]} in {verb}"
+            yield from starmap(properties.rename, ((first, between), (second, first), (between, second)))
+        case "flatten", count if count:
+            yield from (properties.in_place(verb, column) for column in words)
+        case "write-as-csv" | "write-as-json-map", 1:
+            yield replace(properties.transform(verb, [], [Field(words[0])]), reads_all=True)
+        case "write-as-json-object", count if count > 1:
+            yield properties.transform(verb, list(map(StageInput, words[1:])), [Field(words[0])])
+        case "encode" | "decode", 2:
+            yield properties.transform(verb, [StageInput(words[1])], [Field(f"{words[1]}_{verb}_{words[0]}")])
+        case _:
+            operation = _one_column(properties, verb, words) if words else None
+            yield operation or replace(properties.transform(verb, [], []), blurred=tuple(words))
 
 
 def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation | None:
