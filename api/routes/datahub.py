@@ -14,6 +14,7 @@ from flask import Response, current_app, request
 from fll_hbase.ingest import ParsedDocument, preview
 from fll_hbase.model.access import Role
 from fll_hbase.model.datasets import Field
+from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, NotFound, UnreadableDocument
@@ -210,7 +211,8 @@ def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]
     # After recording: a message that failed is sent again, and would be counted twice.
     _count(message.counted)
     # The program of a run from DataHub is the urn of its entity (docs/sources/datahub.md).
-    urn_of_run = {recorded.run.run: recorded.run.program for recorded in message.runs}
+    heads = (item if isinstance(item, IncomingEvent) else item.run for item in message.runs)
+    urn_of_run = {head.run: head.program for head in heads}
     entities = _entities(message.counted)
     for run in result.runs:
         entities[urn_of_run[run.run]]["runs"].append(acknowledgements.recorded_run(run))

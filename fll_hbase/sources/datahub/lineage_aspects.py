@@ -122,6 +122,18 @@ def data_job_input_output(aspect: Part) -> AspectLineage:
     )
 
 
+def process_instance_datasets(aspect: Part, name: str) -> frozenset[Dataset]:
+    """Return what a run, `dataProcessInstance`, has as `name`: `input` or `output`."""
+    data = without_nulls(aspect)
+    edges = _edges(data, f"{name}Edges")
+    return frozenset(
+        [
+            *readable(data.optional_items(f"{name}s"), read_dataset),
+            *readable(edges, lambda edge: read_dataset_member(edge, "destinationUrn")),
+        ]
+    )
+
+
 class _FieldSet(NamedTuple):
     """Inputs or outputs of a job: datasets, fields, and the newest audit stamp in ms."""
 

@@ -14,6 +14,14 @@ from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.dataset_spelling import FieldNames
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.run_events import (
+    DatasetMention,
+    EventLineage,
+    EventRunFacts,
+    EventType,
+    IncomingEvent,
+    make_event,
+)
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
@@ -25,6 +33,7 @@ from fll_hbase.sources.datahub.lineage_aspects import (
     data_job_input_output,
     fine_grain_upstream_lineage,
     input_fields,
+    process_instance_datasets,
     upstream_lineage,
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, respell
@@ -44,7 +53,7 @@ class ParsedMessage:
     `warnings` are of parts that are left out, `refused` the errors of whole proposals that cannot be read.
     """
 
-    runs: tuple[RecordedRun, ...]
+    runs: tuple[RecordedRun | IncomingEvent, ...]
     schemas: tuple[DatasetMetadata, ...]
     counted: Counter[AspectCount]
     warnings: tuple[FieldError, ...] = ()
@@ -80,7 +89,7 @@ class _MessageCollector:
     now_ms: int
     columns: FieldLookup
     field_names: dict[Dataset, FieldNames] = field(default_factory=dict)
-    runs: dict[str, RecordedRun] = field(default_factory=dict)
+    runs: dict[str, RecordedRun | IncomingEvent] = field(default_factory=dict)
     schemas: list[DatasetMetadata] = field(default_factory=list)
     counted: Counter[AspectCount] = field(default_factory=Counter)
 
@@ -92,6 +101,8 @@ class _MessageCollector:
             outcome = AspectOutcome.REMOVED
         elif proposal.aspect == JOB_ASPECT or proposal.aspect in _LINEAGE_ASPECTS:
             outcome = self._lineage(proposal)
+        elif proposal.aspect in _INSTANCE_ASPECTS:
+            outcome = self._process_instance(proposal, _INSTANCE_ASPECTS[proposal.aspect])
         elif proposal.urn.startswith(_DATASET) and proposal.aspect in _DESCRIBING:
             outcome = self._describe(proposal)
         if self.checks.refuse(errors_before=errors_before):
@@ -132,6 +143,25 @@ class _MessageCollector:
         # By id: a proposal that a message repeats is one run.
         self.runs[recorded.run.run] = recorded
         self.schemas += metadata_aspects.mentioned_fields(edges)
+        return AspectOutcome.RECORDED
+
+    def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
+        """Add an event of a run that tells what it reads or writes; the other aspect of it is another event."""
+        errors_before = self.checks.errors.count
+        namespace = _dataset(self.checks, proposal).namespace
+        datasets = process_instance_datasets(_upserted(proposal)[0], name)
+        if self.checks.errors.count > errors_before or not datasets:
+            return AspectOutcome.COUNTED
+        names = tuple((dataset.namespace, dataset.name) for dataset in sorted(datasets))
+        mentions = tuple(DatasetMention(index, name == "output") for index in range(len(names)))
+        event = make_event(
+            f"datahub-{digest(proposal.urn.encode())}",
+            proposal.observed_ms or self.now_ms,
+            EventType.COMPLETE,
+            EventLineage(namespace, proposal.urn, TYPE, names, mentions),
+            EventRunFacts(),
+        )
+        self.runs[event.event.lineage_digest] = event
         return AspectOutcome.RECORDED
 
     def _spelled(self, given: DatasetField) -> DatasetField:
@@ -221,6 +251,7 @@ def _mentioned_fields(_: Part, dataset: Dataset) -> DatasetMetadata:
 
 
 JOB_ASPECT = "dataJobInputOutput"
+_INSTANCE_ASPECTS = {"dataProcessInstanceInput": "input", "dataProcessInstanceOutput": "output"}
 _LINEAGE_ASPECTS: dict[str, Callable[[Part, Dataset], AspectLineage]] = {
     "upstreamLineage": upstream_lineage,
     "inputFields": input_fields,
