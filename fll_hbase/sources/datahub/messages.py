@@ -146,7 +146,7 @@ class _MessageCollector:
         return AspectOutcome.RECORDED
 
     def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
-        """Add an event of a run that tells what it reads or writes; the other aspect of it is another event."""
+        """Add an event of a run that tells what it reads or writes; its other aspect is another event."""
         errors_before = self.checks.errors.count
         namespace = _dataset(self.checks, proposal).namespace
         datasets = process_instance_datasets(_upserted(proposal)[0], name)
