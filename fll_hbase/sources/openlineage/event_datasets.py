@@ -268,6 +268,9 @@ class DatasetCollector:
 
     def _standard_name(self, namespace: str, name: str) -> Name:
         """Return a name as the naming rules have it, in the namespace after the rules for namespaces."""
+        if self._producer == EXPORTER:
+            # The operations that it carries have the names of the exporting store.
+            return namespace, name
         if _is_database(namespace):
             name = without_quotes(name)
             if namespace.startswith("bigquery"):
@@ -292,7 +295,8 @@ class DatasetCollector:
         # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
         if not schema.is_object:
             return None
-        return {_plain_field(dataset, name): kind for name, kind in self._typed(schema, "", DEPTH_MAX)}
+        fields = self._typed(schema, "", DEPTH_MAX)
+        return dict(fields if self._producer == EXPORTER else _plain_fields(dataset, fields))
 
     def _typed(self, holder: Part, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
         """Yield name and type of fields and those inside them, down to `depth`; warn of deeper ones."""
@@ -347,6 +351,11 @@ def _found_field(fields: Mapping[Name, FieldNames], dataset: Name, name: str) ->
     """Return the field of a dataset that a name means: that of its schema, else the name without quotes."""
     name = _plain_field(dataset, name)
     return fields[dataset].find(name) if dataset in fields else name
+
+
+def _plain_fields(dataset: Name, fields: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """Return names and types of fields, those of a database without quotes."""
+    return ((_plain_field(dataset, name), kind) for name, kind in fields)
 
 
 def _plain_field(dataset: Name, name: str) -> str:

@@ -148,6 +148,51 @@ def test_namespaces_that_are_others(left: str, right: str) -> None:
     assert namespace_key(left) != namespace_key(right)
 
 
+def test_an_export_keeps_the_names_of_its_store(client: FlaskClient, mapping_client: FlaskClient) -> None:
+    body = {
+        "run": {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1_772_000_000_000},
+        "operations": [
+            {
+                "type": "READ",
+                "name": "r",
+                "source": {"namespace": "s3a://b", "name": "/x/"},
+                "outputs": ['"A"'],
+            },
+            {"type": "READ", "name": "u", "source": {"namespace": "x", "name": "u"}, "outputs": []},
+            {
+                "type": "WRITE",
+                "name": "w",
+                "destination": {"namespace": "snowflake://o", "name": '"q"."t"'},
+                "inputs": [{"origin": "r", "name": '"A"'}],
+            },
+            {
+                "type": "WRITE",
+                "name": "v",
+                "destination": {"namespace": "x", "name": "v"},
+                "inputs": [],
+                "unknownOrigins": ["u"],
+            },
+        ],
+    }
+    assert client.post("/v3/namespaces/x/lineage", json=body).status_code == 201
+    exported = client.get(f"/v3/openlineage?{WINDOW}").json
+    send(mapping_client, *exported)
+    for path in (
+        "/v3/namespaces",
+        "/v3/namespaces/s3a:%2F%2Fb/endpoints",
+        "/v3/namespaces/snowflake:%2F%2Fo/endpoints/%22q%22.%22t%22/fields",
+        f"/v3/namespaces/x/endpoints/v/fields/lineage?direction=backward&{WINDOW}",
+        f"/v3/namespaces/x/endpoints/u/fields/lineage?direction=forward&{WINDOW}",
+        "/v3/runs/r",
+    ):
+        answers = [each.get(path) for each in (client, mapping_client)]
+        assert [answer.status_code for answer in answers] == [200, 200], path
+        operations = [answer.json for answer in answers]
+        if path == "/v3/runs/r":
+            operations = [answer["operations"] for answer in operations]
+        assert operations[0] == operations[1]
+
+
 PARTS = st.sampled_from(["a", "b", "k=1"])
 NAMES = st.one_of(
     st.lists(PARTS, min_size=1, max_size=3).map("/".join),
