@@ -43,6 +43,8 @@ from fll_hbase.sources.sql import FieldLookup
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 TYPE = "DATAHUB"
+LOOKED_UP_MAX = 1_000
+"""Datasets of a message whose fields are looked up; docs/sources/datahub.md states it."""
 _DATASET = "urn:li:dataset:"
 
 
@@ -171,7 +173,8 @@ class _MessageCollector:
     def _fields_of(self, dataset: Dataset) -> FieldNames:
         """Return the known fields of a dataset, which are looked up once."""
         if dataset not in self.field_names:
-            self.field_names[dataset] = FieldNames(self.columns(dataset) or ())
+            is_looked_up = len(self.field_names) < LOOKED_UP_MAX
+            self.field_names[dataset] = FieldNames((self.columns(dataset) if is_looked_up else None) or ())
         return self.field_names[dataset]
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: AspectLineage) -> RecordedRun:

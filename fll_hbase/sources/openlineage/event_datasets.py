@@ -228,7 +228,7 @@ class DatasetCollector:
     def _declared_inputs(self) -> DeclaredNames:
         """Return the inputs of the event, with their symlinks."""
         declared = DeclaredNames()
-        for dataset in self._listed:
+        for dataset in deadline.watched(self._listed):
             if not dataset.written:
                 declared.add(dataset.name, dataset.aliases)
         return declared

@@ -10,8 +10,11 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub
 from fll_hbase.sources.datahub import MessageFormat
+from fll_hbase.sources.datahub.messages import LOOKED_UP_MAX
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -100,4 +103,22 @@ def test_a_schema_of_the_same_message_counts() -> None:
     message = [schema("src", "Source"), copy(("src", "SOURCE"), ("v", "x"))]
     read = datahub.read(message, form=MessageFormat.FILE, now_ms=10**12)
     (run,) = read.runs
+    assert isinstance(run, RecordedRun)
     assert [field.name for field in run.info.field_map.fields] == ["Source"]
+
+
+def test_datasets_are_looked_up_once_and_not_without_end() -> None:
+    names = [f"s{number}" for number in range(LOOKED_UP_MAX + 10)]
+    looked_up = []
+
+    def columns(dataset: Dataset) -> list[str]:
+        looked_up.append(dataset.name)
+        return ["A"]
+
+    message = [copy((name, "a"), ("v", "x")) for name in (*names, *names)]
+    read = datahub.read(message, form=MessageFormat.FILE, now_ms=10**12, columns=columns)
+    assert len(looked_up) == len({*looked_up}) == LOOKED_UP_MAX
+    fields = {
+        field.name for run in read.runs if isinstance(run, RecordedRun) for field in run.info.field_map.fields
+    }
+    assert fields == {"a", "A"}

@@ -185,7 +185,7 @@ def test_an_export_keeps_the_names_of_its_store(client: FlaskClient, mapping_cli
         f"/v3/namespaces/x/endpoints/u/fields/lineage?direction=forward&{WINDOW}",
         "/v3/runs/r",
     ):
-        answers = [each.get(path) for each in (client, mapping_client)]
+        answers = [store.get(path) for store in (client, mapping_client)]
         assert [answer.status_code for answer in answers] == [200, 200], path
         operations = [answer.json for answer in answers]
         if path == "/v3/runs/r":
