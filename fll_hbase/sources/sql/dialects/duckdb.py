@@ -29,4 +29,5 @@ DUCKDB = DialectFacts(
     has_lateral_aliases=True,
     has_whole_rows=True,
     has_columns=True,
+    pivots_joins=True,
 )

@@ -59,8 +59,8 @@ class DialectFacts:
     `has_aliases_first`. The name of a table is its row if `has_whole_rows`. `pseudo_columns` are those of no
     table. COLUMNS selects several columns if `has_columns`, `$1` is a column of a staged file if
     `has_staged_columns`, `s.nextval` a new value if `has_sequences`. UNPIVOT has its values in front of names
-    if `has_values_first`; columns of VALUES are named by `values_column`, and that of a function by its alias
-    if `names_functions`.
+    if `has_values_first`, and a PIVOT behind `a CROSS JOIN b` is of both if `pivots_joins`; columns of VALUES
+    are named by `values_column`, and that of a function by its alias if `names_functions`.
 
     Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur
     without a word and have the tables `inserted` and `deleted`. SELECT INTO sets variables only if
@@ -98,6 +98,7 @@ class DialectFacts:
     has_staged_columns: bool = False
     has_sequences: bool = False
     has_values_first: bool = False
+    pivots_joins: bool = False
     values_column: str = "column{}"
     names_functions: bool = False
     changes_queries: bool = False

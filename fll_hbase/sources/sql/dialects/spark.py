@@ -255,6 +255,7 @@ SPARK = DialectFacts(
     name_expression=spark_name,
     may_quote_names=True,
     has_lateral_aliases=True,
+    pivots_joins=True,
     values_column="col{}",
 )
 

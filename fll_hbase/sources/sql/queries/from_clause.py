@@ -35,15 +35,15 @@ _ROW_GENERATORS = {
 
 def add_from(resolver: Resolver, node: exp.Expr) -> None:
     """Add the FROM, lateral views and joins of a statement to the scope, with their row dependencies."""
-    from_ = node.args.get("from_")
+    start, from_ = len(resolver.scope.sources), node.args.get("from_")
     if from_ is not None:
         add_source(resolver, from_.this)
-    _add_joined(resolver, node)
+    _add_joined(resolver, node, start)
 
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
     """Add one item of a FROM, after its PIVOTs, and what is joined inside of it, to the scope."""
-    node = named_table(resolver.script, node)
+    start, node = len(resolver.scope.sources), named_table(resolver.script, node)
     # FINAL of ClickHouse, STREAM of Databricks and parentheses around a table without an alias mean nothing.
     if isinstance(node, (exp.Final, exp.Stream)) or (
         isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias
@@ -57,7 +57,7 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
             source = pivots.apply_pivot(resolver, source, pivot)
         resolver.scope.add_dependencies(result.dependencies)
         resolver.scope.add(source)
-    _add_joined(resolver, node)
+    _add_joined(resolver, node, start)
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
@@ -72,17 +72,47 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
     return ColumnSet(tuple((name, UNKNOWN) for name in names))
 
 
-def _add_joined(resolver: Resolver, node: exp.Expr) -> None:
-    """Add the tables of LATERAL and JOIN clauses of a node to the scope, and the conditions of joins."""
-    for lateral in node.args.get("laterals") or ():
-        add_source(resolver, lateral)
-    for join in node.args.get("joins") or ():
-        if join.kind == "ARRAY":
-            _add_array_elements(resolver, join)
-            continue
+def _add_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
+    """Add the tables of LATERAL and JOIN clauses of a node to the scope, and the conditions of joins.
+
+    A PIVOT behind a join is of all tables that are joined, from number `first` on, or from the last comma.
+    """
+    facts = resolver.script.facts
+    joins, laterals = node.args.get("joins") or (), node.args.get("laterals") or ()
+    # Each sees what is in front of it; Hive has LATERAL VIEW on both sides of a join.
+    for item in sorted((*joins, *laterals), key=_position) if joins and laterals else (*joins, *laterals):
         start = len(resolver.scope.sources)
-        add_source(resolver, join.this)
-        _join(resolver, join, start)
+        if isinstance(item, exp.Lateral):
+            add_source(resolver, item)
+        elif item.kind == "ARRAY":
+            _add_array_elements(resolver, item)
+        else:
+            # The parser gives this argument to every join that is more than a comma.
+            is_comma = "pivots" not in item.args
+            first = start if is_comma else first
+            if facts.pivots_joins and not is_comma and item.this.args.get("pivots"):
+                item.set("pivots", item.this.args.pop("pivots"))
+            add_source(resolver, item.this)
+            _join(resolver, item, start)
+            for pivot in item.args.get("pivots") or ():
+                _pivot_joined(resolver, pivot, first)
+
+
+def _position(node: exp.Expr) -> int:
+    """Return where a clause is in the text: the offset of one of its names, 0 without any."""
+    names = node.find_all(exp.Identifier)
+    return next((int(name.meta["start"]) for name in names if "start" in name.meta), 0)
+
+
+def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
+    """Replace the tables from number `first` on by what a PIVOT makes of all their columns."""
+    scope = resolver.scope
+    keys = scope.join_keys
+    joined = resolver.in_scope(Scope(scope.queries, sources=scope.sources[first:], join_keys=keys))
+    columns = joined.star(exp.Star())
+    scope.remove_from(first)
+    scope.join_keys = {}
+    scope.add(pivots.apply_pivot(resolver, TableSource((), columns), node))
 
 
 def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:

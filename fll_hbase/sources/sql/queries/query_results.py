@@ -75,7 +75,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
         is_recursive = with_.args.get("recursive") or resolver.script.facts.changes_queries
         if is_recursive and isinstance(table.this, exp.Union):
             result = _resolve_recursive(outer, table)
-        elif isinstance(table.this, exp.Query):
+        elif isinstance(table.this, (exp.Query, exp.Pivot)):
             result = _rename(outer, outer.query(table.this), table)
         else:
             result = outer.statement(table.this)
