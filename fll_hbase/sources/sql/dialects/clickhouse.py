@@ -13,4 +13,5 @@ CLICKHOUSE = DialectFacts(
     has_lateral_aliases=True,
     has_aliases_first=True,
     has_columns=True,
+    numbers_fields=True,
 )

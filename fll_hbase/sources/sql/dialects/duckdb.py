@@ -30,4 +30,5 @@ DUCKDB = DialectFacts(
     has_whole_rows=True,
     has_columns=True,
     pivots_joins=True,
+    unnests_structs=True,
 )

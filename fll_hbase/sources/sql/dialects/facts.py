@@ -59,8 +59,10 @@ class DialectFacts:
     `has_aliases_first`. The name of a table is its row if `has_whole_rows`. `pseudo_columns` are those of no
     table. COLUMNS selects several columns if `has_columns`, `$1` is a column of a staged file if
     `has_staged_columns`, `s.nextval` a new value if `has_sequences`. UNPIVOT has its values in front of names
-    if `has_values_first`, and a PIVOT behind `a CROSS JOIN b` is of both if `pivots_joins`; columns of VALUES
-    are named by `values_column`, and that of a function by its alias if `names_functions`.
+    if `has_values_first`, and a PIVOT behind `a CROSS JOIN b` is of both if `pivots_joins`. Columns of VALUES
+    are named by `values_column`, that of a function by its alias if `names_functions`, and that of EXPLODE in
+    a SELECT list by `exploded_column`, where UNNEST gives the fields of a struct if `unnests_structs`. Fields
+    of a tuple have no names but those of a cast if `numbers_fields`.
 
     Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur
     without a word and have the tables `inserted` and `deleted`. SELECT INTO sets variables only if
@@ -99,6 +101,9 @@ class DialectFacts:
     has_sequences: bool = False
     has_values_first: bool = False
     pivots_joins: bool = False
+    numbers_fields: bool = False
+    unnests_structs: bool = False
+    exploded_column: str = ""
     values_column: str = "column{}"
     names_functions: bool = False
     changes_queries: bool = False

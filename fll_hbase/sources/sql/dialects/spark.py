@@ -256,6 +256,7 @@ SPARK = DialectFacts(
     may_quote_names=True,
     has_lateral_aliases=True,
     pivots_joins=True,
+    exploded_column="col",
     values_column="col{}",
 )
 
@@ -269,5 +270,6 @@ HIVE = DialectFacts(
     numbered_columns="_c{}",
     may_quote_names=True,
     pseudo_columns=frozenset({"block__offset__inside__file", "input__file__name"}),
+    exploded_column="col",
     values_column="col{}",
 )

@@ -12,6 +12,7 @@ TRINO = DialectFacts(
     folds_columns=True,
     is_database_before_table=True,
     numbered_columns="_col{}",
+    numbers_fields=True,
 )
 
 ATHENA = replace(TRINO, name="athena")

@@ -10,7 +10,13 @@ from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
-from fll_hbase.sources.sql.queries.column_provenance import ColumnProvenance, ColumnSet, merge_columns
+from fll_hbase.sources.sql.queries.column_provenance import (
+    ELEMENT,
+    ColumnProvenance,
+    ColumnSet,
+    NamedColumn,
+    merge_columns,
+)
 
 LOOKED_UP_MAX = 500_000
 """Columns of the catalogue that one document may need; each takes half a kilobyte."""
@@ -129,7 +135,9 @@ class TableSchemas:
     def nested_column(self, column: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
         """Return the field at a path inside a column; the whole column if the field is not known."""
         for number, step in enumerate(path):
-            part = column.parts.get(step.lower())
+            column = column.parts.get(ELEMENT, column)
+            names = {name.lower(): name for name in column.parts}
+            part = column.parts.get(names.get(step.lower(), ""))
             if part is None:
                 if column.origin is None:
                     return replace(column, parts={})
@@ -138,6 +146,16 @@ class TableSchemas:
                 return ColumnProvenance(direct=direct, indirect=column.indirect, unknown=column.unknown)
             column = part
         return column
+
+    def members(self, column: ColumnProvenance) -> tuple[NamedColumn, ...]:
+        """Return the fields of a struct that are known to be all of them; () for any other column."""
+        if column.parts or column.origin is None:
+            numbered = any(name.isdigit() or name == ELEMENT for name in column.parts)
+            return () if numbered else tuple(column.parts.items())
+        start = f"{column.origin.name}/"
+        names = [name[len(start) :] for name in self._field_names(column.origin.dataset, start)]
+        heads = dict.fromkeys(name.partition("/")[0] for name in names)
+        return tuple((name, replace(self.nested_column(column, [name]), text=name)) for name in heads)
 
     def _key(self, name: str) -> str:
         """Return a table name as the key of its spelling: in lower case, unless case makes another table."""
@@ -168,6 +186,12 @@ class TableSchemas:
             if name.lower() in spelling:
                 deepest = DatasetField(origin.dataset, spelling[name.lower()])
         return deepest
+
+    def _field_names(self, dataset: Dataset, start: str) -> list[str]:
+        """Return the declared fields of a table whose names begin so."""
+        schema = self.schema(dataset)
+        fields = schema.fields if schema is not None and schema.declared else ()
+        return [field.name for field in fields if field.name.startswith(start)]
 
     def _spelling_of_fields(self, dataset: Dataset) -> Mapping[str, str]:
         """Return the fields of a table by their names in lower case; built once for all of its columns."""

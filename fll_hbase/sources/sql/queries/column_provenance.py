@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -16,13 +16,16 @@ IndirectInput: TypeAlias = tuple[DatasetField, str]
 CLAUSES_MAX, STEPS_MAX = 40, 40
 TEXT_CHARS_MAX = 2_000
 
+ELEMENT = "[]"
+"""Name of the only part of a list, which is each of its elements."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnProvenance:
     """Provenance of one column; a column without fields is generated.
 
     `text` is the expression that computes it, empty for a column of a table; `steps` are the computed columns
-    that the expression refers to; `parts` are the fields of a struct, by name in lower case; `origin` is the
+    that the expression refers to; `parts` are the fields of a struct, or ELEMENT of a list; `origin` is the
     field that the column is a plain copy of; `unknown` is set if any name in it could not be resolved.
     """
 
@@ -144,7 +147,8 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
     """Merge alternatives into one column whose value comes from any of them, as in a UNION.
 
     It has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX; `unknown`
-    if any is; no `parts` and `origin`. A single column is returned as it is; without any, a generated one.
+    if any is; the `parts` if all have the same, no `origin`. A single column is returned as it is; without
+    any, a generated one.
     """
     alternatives = list(columns)
     if len(alternatives) == 1:
@@ -157,10 +161,19 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
         indirect=frozenset().union(*(column.indirect for column in alternatives)),
         text=truncate(" | ".join(texts)),
         steps=tuple(steps.values())[:STEPS_MAX],
+        parts=merge_parts([column.parts for column in alternatives]),
         unknown=any(column.unknown for column in alternatives),
     )
     derive(merged.inputs_weight)
     return merged
+
+
+def merge_parts(parts: Sequence[Mapping[str, ColumnProvenance]]) -> Mapping[str, ColumnProvenance]:
+    """Return the parts of structs or lists that have the same ones, else {}."""
+    first = parts[0] if parts else {}
+    if not first or any(tuple(others) != tuple(first) for others in parts):
+        return {}
+    return {name: merge_columns(others[name] for others in parts) for name in first}
 
 
 def all_fields(columns: ColumnSet) -> frozenset[DatasetField]:

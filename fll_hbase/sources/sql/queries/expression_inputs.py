@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -11,6 +11,7 @@ from sqlglot import exp
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.sources.derived_columns import derive
 from fll_hbase.sources.sql.queries.column_provenance import (
+    ELEMENT,
     STEPS_MAX,
     UNKNOWN,
     ColumnProvenance,
@@ -18,8 +19,10 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     QueryResult,
     RowDependencies,
     as_indirect,
+    merge_parts,
 )
 from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.script.source_text import to_sql
 
 Operand: TypeAlias = tuple[exp.Expr, str]
 """A part of an expression and the kind of its influence, "" if that is direct."""
@@ -29,15 +32,29 @@ QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 # GROUPING() tests how rows are grouped; types and parameters of lambdas are not columns.
 _NO_INPUTS = (exp.Grouping, exp.GroupingId, exp.DataType, exp.Lambda)
 
+_SAME_FIELDS = (
+    *(exp.Paren, exp.Order, exp.Limit, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls),
+    *(exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue),
+)
+"""Expressions that give one of the values of their first operand."""
+_ACCESSES = (exp.Dot, exp.Anonymous, exp.Bracket, exp.StructExtract, exp.JSONExtract)
+WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
+EXPLODE = (exp.Explode, exp.ExplodeOuter, exp.Inline, *WITH_POSITION)
+"""Functions that give a row for each element."""
+
 
 @dataclass(slots=True, eq=False)
 class ExpressionInputs:
-    """Inputs of an expression, and the offsets of its first and last character, -1 if not known."""
+    """Inputs of an expression, and the offsets of its first and last character, -1 if not known.
+
+    `results` are the queries in it, by the identity of their nodes.
+    """
 
     direct: set[DatasetField] = field(default_factory=set)
     indirect: set[IndirectInput] = field(default_factory=set)
     steps: dict[str, ColumnProvenance] = field(default_factory=dict)
     dependencies: RowDependencies = field(default_factory=RowDependencies)
+    results: dict[int, QueryResult] = field(default_factory=dict)
     unknown: bool = False
     start: int = -1
     end: int = -1
@@ -47,11 +64,15 @@ class ExpressionInputs:
         """Offsets of the first and last character."""
         return self.start, self.end
 
-    def to_column(self, text: str) -> ColumnProvenance:
-        """Return the column that the expression computes, with `text` and its first STEPS_MAX steps."""
+    def to_column(self, text: str, fields: Mapping[str, ColumnProvenance] | None = None) -> ColumnProvenance:
+        """Return the column that the expression computes, with `text` and its first STEPS_MAX steps.
+
+        What decides about the value, and about none of its `fields` alone, decides about each of them.
+        """
         steps = tuple(self.steps.items())[:STEPS_MAX]
         direct, indirect = frozenset(self.direct), frozenset(self.indirect)
-        column = ColumnProvenance(direct, indirect, text, steps, unknown=self.unknown)
+        parts = _with_indirect(fields, indirect) if fields else {}
+        column = ColumnProvenance(direct, indirect, text, steps, parts, unknown=self.unknown)
         derive(column.inputs_weight)
         return column
 
@@ -80,6 +101,17 @@ class ExpressionInputs:
         self.indirect |= rows.indirect
         self.dependencies |= RowDependencies(clauses=rows.clauses, reads=rows.reads)
 
+    def add_inputs(self, other: ExpressionInputs, column: ColumnProvenance, kind: str) -> None:
+        """Add a part of the expression with its own inputs, of which `column` gives the value."""
+        self.add_column(column, kind)
+        self.dependencies |= other.dependencies
+        self.results |= other.results
+        for name, step in other.steps.items() if not kind else ():
+            self.steps.setdefault(name, step)
+        if other.start >= 0:
+            self.start = other.start if self.start < 0 else min(self.start, other.start)
+            self.end = max(self.end, other.end)
+
     def extend_to(self, node: exp.Expr) -> None:
         """Extend the offsets to those of a node, if it has any."""
         if "start" in node.meta:
@@ -103,9 +135,9 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
                 inputs.extend_to(part)
         elif isinstance(node, (exp.Parameter, exp.Placeholder, exp.SessionParameter)):
             _add_parameter(resolver, inputs, node, kind)
-        elif isinstance(node, exp.Columns) or is_star(node):
+        elif isinstance(node, exp.Columns) or star_of(node) is not None:
             _add_star(resolver, inputs, node, kind)
-        elif isinstance(node, (exp.Dot, exp.Anonymous)):
+        elif isinstance(node, _ACCESSES):
             stack += list(_resolve_access(resolver, inputs, node, kind))[::-1]
         elif isinstance(node, QUERIES) or _is_existence(node):
             _add_query(resolver, inputs, node, kind)
@@ -165,7 +197,8 @@ def _is_existence(node: exp.Expr) -> bool:
 def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
     """Add the inputs of a subquery's columns; of EXISTS only what selects its rows."""
     if isinstance(node, QUERIES):
-        inputs.add_query(resolver.query(node), kind)
+        result = inputs.results[id(node)] = resolver.query(node)
+        inputs.add_query(result, kind)
     else:
         inputs.add_rows_of(resolver.query(node.this))
 
@@ -184,9 +217,11 @@ def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr,
         inputs.add_column(variable, kind)
 
 
-def is_star(node: exp.Expr) -> bool:
-    """Return whether a node is `*` or `t.*`."""
-    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+def star_of(node: exp.Expr) -> exp.Star | None:
+    """Return the star of `*`, `t.*` or `f(x).*`; None for anything else."""
+    star = node.this if isinstance(node, exp.Column) else node
+    star = star.expression if isinstance(star, exp.Dot) else star
+    return star if isinstance(star, exp.Star) else None
 
 
 def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
@@ -215,8 +250,11 @@ def _resolve_access(
     if not path and (column := _element(resolver, inner, member)) is not None:
         inputs.add_column(column, kind)
         return
-    if isinstance(node, exp.Anonymous):
-        yield from _operands(node, kind, resolver.scope.windows)
+    if not isinstance(node, exp.Dot):
+        if names := _member_names(node):
+            _add_member(resolver, inputs, node, names, kind)
+        else:
+            yield from _operands(node, kind, resolver.scope.windows)
         return
     if not path and (elements := _element_path(node)) is not None:
         path, indexes = elements
@@ -227,7 +265,7 @@ def _resolve_access(
             inputs.extend_to(name)
         _add_column(resolver, inputs, path, kind)
     elif isinstance(node.expression, exp.Identifier):
-        yield _struct_part(node.this, node.expression.name) or node.this, kind
+        _add_member(resolver, inputs, node, [node.expression.name], kind)
     else:
         # `schema.function(...)`: the name in front is not a column.
         yield node.expression, kind
@@ -244,14 +282,116 @@ def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProv
     return (record.columns.lookup(member) if record is not None else None) or UNKNOWN
 
 
-def _struct_part(struct: exp.Expr, name: str) -> exp.Expr | None:
-    """Return the expression of a field of `STRUCT(a, b AS c)`, in any case; None if it has no such field."""
-    for part in struct.expressions if isinstance(struct, exp.Struct) else ():
-        part_name = part.name if isinstance(part, exp.PropertyEQ) else part.alias_or_name
-        if part_name.lower() == name.lower():
-            value: exp.Expr = part.expression if isinstance(part, exp.PropertyEQ) else part.unalias()
-            return value
-    return None
+def field_column(resolver: Resolver, value: exp.Expr) -> ColumnProvenance:
+    """Return the provenance of an expression that is not an item of a list in the script."""
+    path = column_path(value)
+    if path:
+        column = resolver.column(path)
+        return column if column.text else replace(column, text=".".join(path))
+    inputs = collect_inputs(resolver, [(value, "")])
+    text = to_sql(value, resolver.script.script.dialect)
+    return inputs.to_column(text, struct_fields(resolver, value, inputs))
+
+
+def _member_names(node: exp.Expr) -> list[str]:
+    """Return the names in `s['a']`, `struct_extract(s, 'a')` and `s:a.b`; [] for any other access."""
+    if isinstance(node, exp.JSONExtract):
+        keys = node.expression.expressions if node.args.get("variant_extract") else ()
+        return [str(key.this) for key in keys if isinstance(key, exp.JSONPathKey)]
+    if isinstance(node, exp.Anonymous):
+        return []
+    keys = node.expressions if isinstance(node, exp.Bracket) else [node.expression]
+    return [key.name for key in keys if key.is_string] if len(keys) == 1 else []
+
+
+def _add_member(
+    resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, names: Sequence[str], kind: str
+) -> None:
+    """Add the field of a struct, or all of it if the field is not known."""
+    struct = collect_inputs(resolver, [(node.this, "")])
+    path = column_path(node.this)
+    if path:
+        column = resolver.column(path)
+    else:
+        column = struct.to_column("", struct_fields(resolver, node.this, struct))
+    inputs.add_inputs(struct, resolver.script.tables.nested_column(column, names), kind)
+
+
+def struct_fields(
+    resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
+) -> Mapping[str, ColumnProvenance]:
+    """Return the fields of the struct that an expression gives, in order; {} if they are not known.
+
+    A list has its elements as its only field, ELEMENT. `inputs` are those of an expression around.
+    """
+    if isinstance(node, (exp.Struct, exp.VarMap)):
+        return dict(_built_fields(resolver, node))
+    if isinstance(node, exp.Cast):
+        return _cast_fields(node.to, struct_fields(resolver, node.this, inputs))
+    if isinstance(node, QUERIES):
+        result = inputs.results.get(id(node))
+        items = result.columns.items if result is not None else ()
+        is_struct = node.unnest().args.get("kind") == "STRUCT"
+        return dict(items) if is_struct else items[0][1].parts if len(items) == 1 else {}
+    if isinstance(node, (exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg)):
+        return _list_fields(resolver, node, inputs)
+    if path := column_path(node):
+        return resolver.column(path).parts
+    if isinstance(node, (*_SAME_FIELDS, exp.ToMap)):
+        return struct_fields(resolver, node.this, inputs)
+    if not isinstance(node, (*EXPLODE, exp.Bracket)):
+        return {}
+    fields = struct_fields(resolver, node.this, inputs)
+    is_slice = any(isinstance(index, exp.Slice) for index in node.expressions)
+    return fields if is_slice or ELEMENT not in fields else fields[ELEMENT].parts
+
+
+def _built_fields(resolver: Resolver, struct: exp.Expr) -> Iterator[tuple[str, ColumnProvenance]]:
+    """Yield the fields of `STRUCT(a, b AS c)`, or of a map; one without a name has its number, from 1."""
+    if isinstance(struct, exp.VarMap):
+        keys, values = (struct.args[name].expressions for name in ("keys", "values"))
+        if all(key.is_string for key in keys):
+            yield from (
+                (key.name, field_column(resolver, value)) for key, value in zip(keys, values, strict=False)
+            )
+        return
+    is_named = not resolver.script.facts.numbers_fields
+    for number, part in enumerate(struct.expressions, 1):
+        is_pair = isinstance(part, exp.PropertyEQ)
+        name = part.name if is_pair else part.alias_or_name if is_named else ""
+        yield name or str(number), field_column(resolver, part.expression if is_pair else part.unalias())
+
+
+def _cast_fields(
+    type_: exp.DataType, fields: Mapping[str, ColumnProvenance]
+) -> Mapping[str, ColumnProvenance]:
+    """Return fields under the names of the type that they are cast to, by position."""
+    names = [part.name for part in type_.expressions if isinstance(part, exp.ColumnDef)]
+    return dict(zip(names, fields.values(), strict=True)) if len(names) == len(fields) else {}
+
+
+def _list_fields(
+    resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
+) -> Mapping[str, ColumnProvenance]:
+    """Return the elements of a list, whose fields have the same names; {} if these are not known."""
+    items = node.expressions if isinstance(node, exp.Array) else [node.this]
+    parts = merge_parts([struct_fields(resolver, item, inputs) for item in items])
+    if not parts:
+        return {}
+    element = collect_inputs(resolver, [(item, "") for item in items if not isinstance(item, QUERIES)])
+    return {ELEMENT: element.to_column("", parts)}
+
+
+def _with_indirect(
+    fields: Mapping[str, ColumnProvenance], indirect: frozenset[IndirectInput]
+) -> Mapping[str, ColumnProvenance]:
+    """Return fields with those indirect inputs that are not of some of them alone."""
+    others = indirect.difference(*(column.indirect for column in fields.values()))
+    result = dict(fields)
+    for name, column in fields.items() if others else ():
+        parts = _with_indirect(column.parts, column.indirect | others)
+        result[name] = replace(column, indirect=column.indirect | others, parts=parts)
+    return result
 
 
 def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:

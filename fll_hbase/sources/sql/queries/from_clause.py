@@ -12,13 +12,18 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     UNKNOWN,
     ColumnProvenance,
     ColumnSet,
+    NamedColumn,
     QueryResult,
     RowDependencies,
     TableSource,
     as_indirect,
     merge_columns,
 )
-from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies
+from fll_hbase.sources.sql.queries.expression_inputs import (
+    EXPLODE,
+    WITH_POSITION,
+    clause_dependencies,
+)
 from fll_hbase.sources.sql.queries.file_functions import named_table
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
@@ -249,7 +254,7 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
         resolver.script.warn(f"what the columns of {_function_name(node)}() come from is not known")
         combined = UNKNOWN
     if not names:
-        items = tuple((name, combined) for name in _default_names(resolver.script, node, inputs))
+        items = _default_items(select_list, node, inputs, combined)
         columns = ColumnSet(items, lambda _: combined, is_complete=bool(items))
         return QueryResult(columns, select_list.dependencies)
     if len(inputs) == len(names) > 1:
@@ -284,13 +289,22 @@ def _generator_names(node: exp.Expr) -> list[str]:
     return [*names, offset.name] if isinstance(offset, exp.Identifier) else names
 
 
-def _default_names(script: ScriptState, node: exp.Expr, inputs: Sequence[exp.Expr]) -> tuple[str, ...]:
-    """Return the engine's column names of a table function whose alias gives none; () if unknown."""
-    if script.facts.names_functions and node.alias:
-        return (node.alias,)
-    if len(inputs) == 1 and isinstance(inputs[0], (exp.Posexplode, exp.PosexplodeOuter)):
-        return ("pos", "col")
-    return ("col",) if len(inputs) == 1 and isinstance(inputs[0], (exp.Explode, exp.ExplodeOuter)) else ()
+def _default_items(
+    select_list: SelectList, node: exp.Expr, inputs: Sequence[exp.Expr], combined: ColumnProvenance
+) -> tuple[NamedColumn, ...]:
+    """Return the columns of a table function whose alias gives no names; () if they are not known."""
+    facts = select_list.script.facts
+    generator = inputs[0] if len(inputs) == 1 else None
+    if facts.names_functions and node.alias:
+        return ((node.alias, combined),)
+    if generator is None:
+        return ()
+    column = select_list.resolve_generator(generator, 1, generator)[-1]
+    if isinstance(generator, WITH_POSITION):
+        return (("pos", combined), ("col", column))
+    if isinstance(generator, exp.Inline) or (isinstance(node, exp.Unnest) and facts.has_whole_rows):
+        return tuple(column.parts.items())
+    return (("col", column),) if isinstance(generator, EXPLODE) else ()
 
 
 def _source_name(node: exp.Expr) -> tuple[str, ...]:

@@ -248,6 +248,9 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     for expression in node.expressions:
         select_list.add(expression)
     columns = select_list.columns()
+    if node.args.get("kind") == "VALUE" and len(columns.items) == 1:
+        # The struct is the row.
+        columns = ColumnSet(resolver.script.tables.members(columns.values()[0]) or columns.items)
     dependencies |= select_list.dependencies
     # GROUP BY and HAVING may name an alias, but a known column goes first.
     scope.alias_precedence = AliasPrecedence.BEFORE_UNKNOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -269,7 +269,7 @@ def variable_name(node: exp.Expr) -> str:
 def _whole_row(source: TableSource, name: str) -> ColumnProvenance | str:
     """Return the column that has all columns of a table as inputs, or why it is not known."""
     if source.columns.is_complete:
-        return merge_columns(source.columns.values())
+        return replace(merge_columns(source.columns.values()), parts=dict(source.columns.items))
     column = source.columns.lookup(name)
     # Of a table, that would be a column with the name of the table.
     if column is None or (column.origin is not None and column.origin.name == name):

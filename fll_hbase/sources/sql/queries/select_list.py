@@ -10,6 +10,7 @@ from sqlglot import exp
 from fll_hbase.sources.derived_columns import counted
 from fll_hbase.sources.sql.names.column_names import generated_name
 from fll_hbase.sources.sql.queries.column_provenance import (
+    ELEMENT,
     ColumnFallback,
     ColumnProvenance,
     ColumnSet,
@@ -17,13 +18,20 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     RowDependencies,
     merge_columns,
 )
-from fll_hbase.sources.sql.queries.expression_inputs import ExpressionInputs, collect_inputs, column_path
+from fll_hbase.sources.sql.queries.expression_inputs import (
+    EXPLODE,
+    WITH_POSITION,
+    ExpressionInputs,
+    collect_inputs,
+    column_path,
+    field_column,
+    star_of,
+    struct_fields,
+)
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.source_text import to_sql
 
 _SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)
-_WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
-_EXPLODE = (exp.Explode, exp.ExplodeOuter)
 
 
 class SelectList:
@@ -31,7 +39,7 @@ class SelectList:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
-        self._script = resolver.script
+        self.script = resolver.script
         self._items: list[NamedColumn] = []
         self._fallbacks: list[ColumnFallback] = []
         self._is_complete = self._is_ordered = True
@@ -50,10 +58,10 @@ class SelectList:
 
     def add(self, node: exp.Expr) -> None:
         """Add the columns of the next expression of the list: several for a star or a generator, else one."""
-        star = node.this if isinstance(node, exp.Column) else node
-        if isinstance(star, exp.Star) and star.args.get("ilike") is None:
-            self._expand_star(star, column_path(node)[:-1])
-        elif isinstance(star, exp.Star) or self._selects_columns(node.unalias()):
+        star = star_of(node)
+        if star is not None and star.args.get("ilike") is None:
+            self._items += counted(self._starred(star, node))
+        elif star is not None or self._selects_columns(node.unalias()):
             self._leave_out_columns()
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
@@ -62,11 +70,11 @@ class SelectList:
                 self._append(name, column, is_alias=True)
         elif isinstance(node, exp.QueryTransform):
             self._add_transform(node)
-        elif isinstance(node, _WITH_POSITION):
-            column = self.resolve(node)
-            self._append("pos", column)
+        elif isinstance(node, WITH_POSITION):
+            position, column = self.resolve_generator(node, 2, node)
+            self._append("pos", position)
             self._append("col", column)
-        else:
+        elif isinstance(node, exp.Column) or not self._add_fields(node):
             column = self.resolve(node)
             self._append(self._column_name(node), column, is_alias=isinstance(node, exp.Alias))
 
@@ -82,8 +90,8 @@ class SelectList:
             return column
         inputs = self._collect([value])
         self._extent = inputs.extent
-        column = inputs.to_column(self._text(node, self._extent, kind))
-        return replace(column, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else column
+        fields = struct_fields(self._resolver, value, inputs)
+        return inputs.to_column(self._text(node, self._extent, kind), fields)
 
     def resolve_assignment(self, value: exp.Expr, name: exp.Expr) -> ColumnProvenance:
         """Return the right side of `name = value` in a SET, with its text in the script."""
@@ -95,8 +103,8 @@ class SelectList:
         start = last_part.meta.get("start", -1)
         # A value without columns has no extent: search right behind the name.
         extent = inputs.extent if inputs.start >= 0 else (start + 1, start + 1)
-        text = self._script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
-        return inputs.to_column(text or to_sql(value, self._script.script.dialect))
+        text = self.script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
+        return inputs.to_column(text or to_sql(value, self.script.script.dialect))
 
     def resolve_any(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
         """Return a column that is any of several expressions, with the text of the first.
@@ -110,8 +118,18 @@ class SelectList:
         return inputs.to_column(self._text(nodes[0], first.extent, kind))
 
     def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
-        """Return `count` columns of a generator: of `stack` each from its own arguments, else from all."""
+        """Return `count` columns of a generator: of `stack` each from its own arguments, else from all.
+
+        Of structs each is a field, or the only one has the fields.
+        """
         column = self.resolve(item if isinstance(item, exp.Aliases) else node)
+        fields = column.parts.get(ELEMENT, column).parts
+        if isinstance(node, WITH_POSITION):
+            return [replace(column, parts={}), replace(column, parts=fields), *[column] * (count - 2)]
+        if 1 < len(fields) <= count <= len(fields) + 1:
+            return [*fields.values(), column][:count]
+        if fields:
+            return [replace(column, parts=fields)] * count
         if not isinstance(node, exp.Stack) or not node.this.is_int:
             return [column] * count
         # stack(n, ...) fills n rows with `width` columns, value by value.
@@ -143,6 +161,26 @@ class SelectList:
         if is_alias:
             self._resolver.scope.aliases.setdefault(name.lower(), column)
 
+    def _add_fields(self, node: exp.Expr) -> bool:
+        """Add the fields of a struct for `inline(l)`, `untuple(t)` and DuckDB's `unnest(s)`; else False."""
+        value = node.unalias()
+        is_tuple = isinstance(value, exp.Anonymous) and value.name.lower() == "untuple"
+        is_struct = isinstance(value, EXPLODE) and self.script.facts.unnests_structs
+        if not (is_tuple or is_struct or isinstance(value, exp.Inline)):
+            return False
+        column = self.resolve(value.expressions[0] if is_tuple else value.this)
+        if is_struct and (ELEMENT in column.parts or not column.parts):
+            return False
+        fields = column.parts.get(ELEMENT, column).parts
+        if not fields:
+            text = to_sql(value, self.script.script.dialect)[:100]
+            self.script.warn(f"{text}: the fields of its argument are not known; they are left out")
+            self._is_complete = False
+        for name, field in counted(fields.items()):
+            tuple_name = f"{node.alias}.{name}" if node.alias else f"tupleElement({column.text}, '{name}')"
+            self._append(tuple_name if is_tuple else name, field)
+        return True
+
     def _add_transform(self, node: exp.QueryTransform) -> None:
         """Add the columns of Hive's TRANSFORM: an external script computes each from all inputs."""
         inputs = self._collect(node.expressions)
@@ -151,16 +189,12 @@ class SelectList:
         for name in [field.name for field in schema.expressions] if schema else ["key", "value"]:
             self._append(name, column, is_alias=True)
 
-    def _expand_star(self, star: exp.Star, table: list[str]) -> None:
-        """Add the columns of a star to the list, see `_starred`."""
-        self._items += counted(self._starred(star, table))
-
-    def _starred(self, star: exp.Star, table: list[str]) -> Iterator[NamedColumn]:
+    def _starred(self, star: exp.Star, item: exp.Expr) -> Iterator[NamedColumn]:
         """Yield the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.
 
-        `table` is the qualifier split at its dots: `a.b.*` is ["a", "b"], `*` is []. A table with unknown
-        columns, or a qualifier without a table, adds a warning, and `columns` is no longer complete. Names
-        in EXCEPT, REPLACE or RENAME that the star does not have are ignored.
+        `item` is the star with what is in front of it. A table or struct with unknown columns adds a warning,
+        and `columns` is no longer complete. Names in EXCEPT, REPLACE or RENAME that the star does not have
+        are ignored.
         """
         excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
@@ -170,7 +204,7 @@ class SelectList:
             for node in _argument_list(star, "except_")
             if _qualifier(node)
         }
-        for name, column in self._star_columns(table, without):
+        for name, column in self._star_columns(item, without):
             if name.lower() not in excluded:
                 column = replaced.get(name.lower(), _with_text(name, column))
                 yield names.get(name.lower(), name), column
@@ -188,21 +222,21 @@ class SelectList:
 
     def _leave_out_columns(self) -> None:
         """Warn that what COLUMNS selects is unknown; the list is incomplete then."""
-        self._script.warn("COLUMNS: which columns it selects is not known; they are left out")
+        self.script.warn("COLUMNS: which columns it selects is not known; they are left out")
         self._is_complete = False
 
     def _star_columns(
-        self, table: list[str], without: Collection[tuple[str, ...]] = ()
+        self, item: exp.Expr, without: Collection[tuple[str, ...]] = ()
     ) -> Iterator[NamedColumn]:
         """Yield the columns of a star except `without`, each the end of a table's name and a column.
 
         Warns of an absent table or unknown columns; then this list is incomplete.
         """
         scope = self._resolver.scope
+        table = column_path(item)[:-1]
         source = scope.source(table) if table else None
-        if table and source is None:
-            self._script.warn(f"'{'.'.join(table)}.*': no table of that name; its columns are left out")
-            self._is_complete = False
+        if source is None and not isinstance(item, exp.Star):
+            yield from self._members(item, table)
             return
         # Columns of USING and NATURAL JOIN come first, and once.
         keys = {} if table else scope.join_keys
@@ -211,7 +245,7 @@ class SelectList:
             columns = expanded.columns
             if not columns.is_complete:
                 name = repr(expanded.dotted_name) if expanded.name else "a function"
-                self._script.warn(f"'*': the columns of {name} are not known; give them in `schema`")
+                self.script.warn(f"'*': the columns of {name} are not known; give them in `schema`")
             self._is_complete = self._is_complete and columns.is_complete
             self._is_ordered = self._is_ordered and columns.is_ordered
             if columns.fallback is not None:
@@ -223,6 +257,18 @@ class SelectList:
                 if item[0].lower() not in keys and item[0].lower() not in dropped
             )
 
+    def _members(self, item: exp.Expr, path: list[str]) -> tuple[NamedColumn, ...]:
+        """Return the fields of the struct in front of a star; warn if they are not known."""
+        was_silent, self.script.is_silent = self.script.is_silent, True
+        struct = self._resolver.column(path) if path else field_column(self._resolver, item.this)
+        self.script.is_silent = was_silent
+        members = self.script.tables.members(struct)
+        if not members:
+            name = ".".join(path) or to_sql(item.this, self.script.script.dialect)[:100]
+            self.script.warn(f"'{name}.*': no table or struct with known columns; they are left out")
+            self._is_complete = False
+        return members
+
     def _column_name(self, node: exp.Expr) -> str:
         """Return the name of the column just resolved: alias, column name, the engine's, or its text."""
         value = node
@@ -232,11 +278,11 @@ class SelectList:
         name = node.alias if isinstance(node, exp.Alias) else (column_path(value) or [""])[-1]
         if name:
             return name
-        if isinstance(value, _EXPLODE):
-            return "col"
+        if isinstance(value, EXPLODE) and self.script.facts.exploded_column:
+            return self.script.facts.exploded_column
         text = self._text(node, self._extent, "SELECT", keep_literals=True)
         generated = generated_name(
-            self._script.facts,
+            self.script.facts,
             text,
             number=len(self._items),
             unnamed=self._unnamed,
@@ -256,24 +302,9 @@ class SelectList:
         extent = extent if extent[0] >= 0 else (start, start)
         text = ""
         if extent[0] >= 0:
-            source_text = self._script.source_text
+            source_text = self.script.source_text
             text = source_text.extract(kind, extent, alias_start=start, keep_literals=keep_literals)
-        return text or to_sql(node.unalias(), self._script.script.dialect, keep_literals=keep_literals)
-
-    def _parts(self, struct: exp.Expr) -> Iterator[NamedColumn]:
-        """Yield the fields of a struct by their names in lower case; one without a name is left out."""
-        for part in struct.expressions:
-            if isinstance(part, exp.PropertyEQ):
-                yield part.name.lower(), self._part(part.expression)
-            elif part.alias_or_name:
-                yield part.alias_or_name.lower(), self._part(part.unalias())
-
-    def _part(self, value: exp.Expr) -> ColumnProvenance:
-        """Return the provenance of a field of a struct, which is not an item of a list in the script."""
-        column = self.resolve(value)
-        return (
-            column if column_path(value) else replace(column, text=to_sql(value, self._script.script.dialect))
-        )
+        return text or to_sql(node.unalias(), self.script.script.dialect, keep_literals=keep_literals)
 
 
 def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
