@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -232,6 +233,8 @@ def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
 def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     """Resolve a SELECT: its FROM into the scope, its list, and its clauses into row dependencies."""
     scope = resolver.scope
+    if resolver.script.facts.has_aliases_first:
+        scope.later = dict(_later_aliases(resolver, node))
     from_clause.add_from(resolver, node)
     if (match := node.args.get("match")) is not None:
         _hide_matched(resolver, match)
@@ -258,6 +261,15 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     dependencies |= _filter(resolver, node, "having", "HAVING")
     dependencies |= _filter(resolver, node, "qualify", "QUALIFY")
     return _with_ordering(resolver, node, QueryResult(columns, dependencies))
+
+
+def _later_aliases(
+    resolver: Resolver, node: exp.Select
+) -> Iterator[tuple[str, Callable[[], ColumnProvenance]]]:
+    """Yield the aliases in any expression of a SELECT, in lower case, each with what resolves it."""
+    for part in node.walk(prune=lambda part: isinstance(part, exp.Query) and part is not node):
+        if isinstance(part, exp.Alias):
+            yield part.alias.lower(), partial(SelectList(resolver).resolve, part)
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:

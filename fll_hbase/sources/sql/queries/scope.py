@@ -49,7 +49,7 @@ class Scope:
 
     `queries` are common table expressions, by name in lower case. `join_keys` are columns of USING and
     NATURAL JOIN, which both sides share, and `aliases` the columns selected so far, both by name in lower
-    case. `inferred` are names attributed to the only table whose columns are not all known. With
+    case; `later` are those that may be used before. `inferred` are names attributed to the only table whose columns are not all known. With
     `has_hierarchy`, the query has CONNECT BY.
     """
 
@@ -58,6 +58,7 @@ class Scope:
     sources: list[TableSource] = field(default_factory=list)
     join_keys: dict[str, NamedColumn] = field(default_factory=dict)
     aliases: dict[str, ColumnProvenance] = field(default_factory=dict)
+    later: dict[str, Callable[[], ColumnProvenance]] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
     alias_precedence: AliasPrecedence = AliasPrecedence.LAST
     inferred: set[str] = field(default_factory=set)
@@ -90,6 +91,12 @@ class Scope:
     def add_qualified(self, source: TableSource) -> None:
         """Add a table whose columns are found only with its name in front."""
         self._index(source)
+
+    def alias(self, name: str) -> ColumnProvenance | None:
+        """Return the column of an alias, in lower case; None without one, or inside of its own expression."""
+        if name in self.later:
+            self.aliases[name] = self.later.pop(name)()
+        return self.aliases.get(name)
 
     def remove_from(self, start: int) -> None:
         """Remove the tables from number `start` on, counted from 0."""
@@ -209,8 +216,9 @@ class Resolver:
 
     def _unqualified(self, scope: Scope, name: str) -> ColumnProvenance | str | None:
         """Return the column, or as a text why it is ambiguous; None if the scope lacks that name."""
-        # Aliases are not visible in subqueries of the same SELECT.
-        alias = scope.aliases.get(name.lower()) if scope is self.scope else None
+        # Most engines hide aliases from subqueries of the same SELECT.
+        is_visible = scope is self.scope or self.script.facts.has_aliases_first
+        alias = scope.alias(name.lower()) if is_visible else None
         is_first = scope.alias_precedence is AliasPrecedence.FIRST
         if alias is not None and (is_first or self.script.facts.has_aliases_first):
             return alias

@@ -58,6 +58,8 @@ class SelectList:
 
     def add(self, node: exp.Expr) -> None:
         """Add the columns of the next expression of the list: several for a star or a generator, else one."""
+        # Inside of its expression, the name of an alias is that of a column.
+        self._resolver.scope.later.pop(node.alias.lower() if isinstance(node, exp.Alias) else "", None)
         star = star_of(node)
         if star is not None and star.args.get("ilike") is None:
             self._items += counted(self._starred(star, node))
