@@ -10,5 +10,10 @@ BIGQUERY = DialectFacts(
     counts_unnamed=True,
     has_whole_rows=True,
     has_values_first=True,
-    pseudo_columns=frozenset({"_file_name", "_partitiondate", "_partitiontime", "_table_suffix"}),
+    pseudo_columns=frozenset(
+        {
+            *("_file_name", "_partitiondate", "_partitiontime", "_table_suffix"),
+            *("_change_type", "_change_timestamp", "_change_sequence_number"),
+        }
+    ),
 )

@@ -22,6 +22,11 @@ def with_created_pivot(tokens: Tokens) -> Tokens:
     return tokens
 
 
+def is_method(name: str, _: str) -> bool:
+    """Return whether `name.f()` is DuckDB's chain of functions, rather than a function of a schema."""
+    return name.lower() not in ("main", "temp", "pg_catalog", "information_schema")
+
+
 DUCKDB = DialectFacts(
     name="duckdb",
     fold=str.lower,
@@ -31,4 +36,5 @@ DUCKDB = DialectFacts(
     has_columns=True,
     pivots_joins=True,
     unnests_structs=True,
+    is_method=is_method,
 )

@@ -32,6 +32,11 @@ def as_written(name: str) -> str:
     return name
 
 
+def without_methods(_: str, __: str) -> bool:
+    """Return that a function behind `name.` is not a method of a column of that name."""
+    return False
+
+
 def without_change(tokens: Tokens) -> Tokens:
     """Return tokens as they are."""
     return tokens
@@ -62,7 +67,8 @@ class DialectFacts:
     if `has_values_first`, and a PIVOT behind `a CROSS JOIN b` is of both if `pivots_joins`. Columns of VALUES
     are named by `values_column`, that of a function by its alias if `names_functions`, and that of EXPLODE in
     a SELECT list by `exploded_column`, where UNNEST gives the fields of a struct if `unnests_structs`. Fields
-    of a tuple have no names but those of a cast if `numbers_fields`.
+    of a tuple have no names but those of a cast if `numbers_fields`. `is_method` tells of two names, as in
+    `a.f(...)`, whether the first is a column that is not listed.
 
     Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur
     without a word and have the tables `inserted` and `deleted`. SELECT INTO sets variables only if
@@ -104,6 +110,7 @@ class DialectFacts:
     numbers_fields: bool = False
     unnests_structs: bool = False
     exploded_column: str = ""
+    is_method: Callable[[str, str], bool] = without_methods
     values_column: str = "column{}"
     names_functions: bool = False
     changes_queries: bool = False

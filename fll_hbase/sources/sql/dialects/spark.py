@@ -260,7 +260,12 @@ SPARK = DialectFacts(
     values_column="col{}",
 )
 
-DATABRICKS = replace(SPARK, name="databricks", values_column="column{}")
+DATABRICKS = replace(
+    SPARK,
+    name="databricks",
+    pseudo_columns=frozenset({"_change_type", "_commit_timestamp", "_commit_version"}),
+    values_column="column{}",
+)
 HIVE = DialectFacts(
     name="hive",
     fold=str.lower,

@@ -23,6 +23,16 @@ _CREATE_MAX = 200
 _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
+_METHOD = re.compile(
+    r"value|query|exist|nodes|ST[A-Z]\w*|Get(?:Ancestor|Descendant|Level|ReparentedValue)|IsDescendantOf|ToString"
+)
+
+
+def is_method(_: str, function: str) -> bool:
+    """Return whether a function is a method of XML, spatial or hierarchical values; their case matters."""
+    return _METHOD.fullmatch(function) is not None
+
+
 def with_known_clauses(tokens: Tokens) -> Tokens:
     """Return the tokens of a statement without options of a view, and with OUTPUT behind other clauses."""
     return _output_clause(_view_options(tokens))
@@ -75,4 +85,5 @@ TSQL = DialectFacts(
     pseudo_columns=frozenset({"$action", "$identity", "$rowguid"}),
     has_values_first=True,
     changes_queries=True,
+    is_method=is_method,
 )

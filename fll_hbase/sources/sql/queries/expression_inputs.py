@@ -15,12 +15,14 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     STEPS_MAX,
     UNKNOWN,
     ColumnProvenance,
+    ColumnSet,
     IndirectInput,
     QueryResult,
     RowDependencies,
     as_indirect,
     merge_parts,
 )
+from fll_hbase.sources.sql.queries.file_functions import look_up
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.source_text import to_sql
 
@@ -93,6 +95,8 @@ class ExpressionInputs:
         """Add a scalar query: its columns, with a `kind` as indirect inputs, and its row dependencies."""
         for column in result.columns.values():
             self.add_column(column, kind)
+        if not result.columns.is_complete:
+            self.add_column(_unlisted(result.columns), kind)
         self.add_rows_of(result)
 
     def add_rows_of(self, result: QueryResult) -> None:
@@ -118,6 +122,13 @@ class ExpressionInputs:
             start, end = node.meta["start"], node.meta["end"]
             self.start = start if self.start < 0 else min(self.start, start)
             self.end = max(self.end, end)
+
+
+def _unlisted(columns: ColumnSet) -> ColumnProvenance:
+    """Return what columns that are not listed come from: of a function its arguments, else UNKNOWN."""
+    column = columns.fallback("") if columns.fallback is not None else None
+    is_any = column is not None and all(field.name for field in column.direct)
+    return column if is_any and column is not None else UNKNOWN
 
 
 def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> ExpressionInputs:
@@ -251,10 +262,7 @@ def _resolve_access(
         inputs.add_column(column, kind)
         return
     if not isinstance(node, exp.Dot):
-        if names := _member_names(node):
-            _add_member(resolver, inputs, node, names, kind)
-        else:
-            yield from _operands(node, kind, resolver.scope.windows)
+        yield from _resolve_function(resolver, inputs, node, kind)
         return
     if not path and (elements := _element_path(node)) is not None:
         path, indexes = elements
@@ -267,8 +275,42 @@ def _resolve_access(
     elif isinstance(node.expression, exp.Identifier):
         _add_member(resolver, inputs, node, [node.expression.name], kind)
     else:
-        # `schema.function(...)`: the name in front is not a column.
-        yield node.expression, kind
+        yield from ((part, kind) for part in (_owner(resolver, node), node.expression) if part is not None)
+
+
+def _resolve_function(
+    resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
+) -> Iterator[Operand]:
+    """Add the field or column that a function or index looks up; yield the operands of any other one."""
+    found = look_up(resolver.script, node) if isinstance(node, exp.Anonymous) else None
+    if names := _member_names(node):
+        _add_member(resolver, inputs, node, names, kind)
+    elif found is None:
+        yield from _operands(node, kind, resolver.scope.windows)
+    else:
+        for column in found.columns:
+            inputs.add_column(column, kind)
+        inputs.dependencies |= RowDependencies(reads=frozenset((found.table,)))
+        yield from ((key, kind or "conditional") for key in found.keys)
+        yield from ((default, kind) for default in found.defaults)
+
+
+def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
+    """Return what a method is called of; None for `schema.function(...)`, where it is no column."""
+    owner = node.this
+    names: list[str] = []
+    while isinstance(owner, exp.Dot) and isinstance(owner.expression, exp.Identifier):
+        names.append(owner.expression.name)
+        owner = owner.this
+    if not isinstance(owner, exp.Identifier):
+        return owner if isinstance(owner, exp.Expr) else None
+    names = [*names, owner.name][::-1]
+    is_of_table = len(names) > 1 and any(
+        scope.source(names[:stop]) for scope in resolver.scope.enclosing() for stop in range(1, len(names))
+    )
+    is_listed = any(scope.columns_named(names[0]) for scope in resolver.scope.enclosing())
+    is_method = is_listed or resolver.script.facts.is_method(names[0], node.expression.name)
+    return exp.column(*names[::-1]) if is_of_table or (is_method and len(names) == 1) else None
 
 
 def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from fll_hbase.runtime.errors import LineageError
 from fll_hbase.sources.derived_columns import counted, derive
+from fll_hbase.sources.sql.parser import Statement, parse_script
 from fll_hbase.sources.sql.queries import pivots
 from fll_hbase.sources.sql.queries.column_provenance import (
     UNKNOWN,
@@ -18,6 +20,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     TableSource,
     as_indirect,
     merge_columns,
+    merge_dependencies,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import (
     EXPLODE,
@@ -28,12 +31,15 @@ from fll_hbase.sources.sql.queries.file_functions import named_table
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState
+from fll_hbase.sources.sql.script.source_text import to_sql
 
 _TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter, exp.Literal)
 _FILTERING_JOINS = {"SEMI", "ANTI"}
 _ROW_GENERATORS = {
     *("generate_series", "generate_subscripts", "generator", "generaterandom", "numbers", "numbers_mt"),
-    *("range", "sequence", "zeros", "zeros_mt"),
+    *("range", "sequence", "zeros", "zeros_mt", "string_split", "split_to_table", "json_each", "json_tree"),
+    *("regexp_split_to_table", "string_to_table", "strtok_split_to_table", "json_array_elements"),
+    *("jsonb_array_elements", "jsonb_each", "values", "view", "input", "dual"),
 }
 """Functions in a FROM that make rows of nothing but their arguments."""
 
@@ -189,7 +195,7 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
     scope = resolver.scope
     apart = resolver.in_scope(Scope(scope.queries, parent=scope.parent))
     match node:
-        case exp.Table() if isinstance(node.this, _TABLE_NAMES):
+        case exp.Table() if isinstance(node.this, _TABLE_NAMES) and not isinstance(_function(node), exp.Func):
             return _resolve_table(resolver, node)
         case exp.Lateral() if isinstance(node.this, exp.Query):
             return resolver.query(node.this)
@@ -207,7 +213,7 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
         case exp.Query():
             return apart.query(node)
         case _:
-            return _resolve_generator(resolver, node)
+            return _resolve_function(resolver, node)
 
 
 def _unwrap(node: exp.Subquery) -> exp.Expr:
@@ -250,9 +256,13 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
     arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]
     inputs = [argument for argument in arguments if isinstance(argument, exp.Expr)]
     combined = select_list.resolve_any(inputs)
+    if any(scope.sources for scope in resolver.scope.enclosing() if scope is not resolver.scope):
+        # A function in a correlated query makes its rows of the row around.
+        select_list.dependencies |= RowDependencies(as_indirect(combined, "join"))
     if _is_unknown_function(node, combined):
-        resolver.script.warn(f"what the columns of {_function_name(node)}() come from is not known")
-        combined = UNKNOWN
+        columns = _unknown_columns(resolver.script, node)
+        listed = ColumnSet(tuple((name, UNKNOWN) for name in names))
+        return QueryResult(listed if names else columns, select_list.dependencies)
     if not names:
         items = _default_items(select_list, node, inputs, combined)
         columns = ColumnSet(items, lambda _: combined, is_complete=bool(items))
@@ -268,16 +278,94 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 def _is_unknown_function(node: exp.Expr, inputs: ColumnProvenance) -> bool:
     """Return whether a function of constants may read anything: its rows are not made of its arguments."""
-    function = node.this
-    if not isinstance(node, exp.Table) or not isinstance(function, exp.Anonymous):
+    function = _function(node)
+    if not isinstance(function, exp.Expr) or isinstance(node, exp.Unnest) or inputs.direct or inputs.unknown:
         return False
-    is_constant = not inputs.direct and not inputs.unknown
-    return is_constant and function.name.lower() not in _ROW_GENERATORS
+    has_model = any(isinstance(part, exp.Table) for part in function.iter_expressions())
+    return has_model or (isinstance(function, exp.Anonymous) and function.name.lower() not in _ROW_GENERATORS)
 
 
-def _function_name(node: exp.Expr) -> str:
-    """Return the name of a table function, at most 100 characters."""
-    return str(node.this.name)[:100]
+def _function(node: exp.Expr) -> exp.Expr | None:
+    """Return the function of an item of a FROM, without the names in front of it; None in a broken tree."""
+    function: exp.Expr | None = node.this.expression if isinstance(node.this, exp.Dot) else node.this
+    return function
+
+
+def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
+    """Return the unknown columns of a table function, with a warning."""
+    function = _function(node) or node
+    is_own = isinstance(function, exp.Anonymous)
+    name = function.name if is_own else to_sql(function, script.script.dialect).partition("(")[0]
+    script.warn(f"what the columns of {name[:100]}() come from is not known")
+    return ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False)
+
+
+def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Resolve a function: one that has or names a query by its columns, others by their arguments."""
+    apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Expr):
+        return _resolve_generator(resolver, node)
+    statement = _passed_statement(resolver.script, node.this)
+    if statement is not None:
+        return _resolve_statement(apart, statement)
+    has_model = isinstance(node.this.args.get("this"), exp.Table)
+    queries = [part for part in node.this.iter_expressions() if isinstance(part, exp.Query)]
+    for part in node.this.find_all(exp.Anonymous):
+        argument = next(iter(part.expressions), None)
+        if part is not node.this and part.name.lower() == "table" and isinstance(argument, exp.Column):
+            names = dict(zip(("this", "db", "catalog"), argument.parts[::-1], strict=False))
+            queries.append(exp.select("*").from_(exp.Table(**names)))
+    results = [apart.query(query) for query in queries if has_model or query.unnest().is_star]
+    if not results:
+        return _resolve_generator(resolver, node)
+    dependencies = merge_dependencies(result.dependencies for result in results)
+    if not has_model or len(results) > 1:
+        return QueryResult(_unknown_columns(resolver.script, node), dependencies)
+    return QueryResult(_predicted_columns(results[0].columns), dependencies)
+
+
+def _predicted_columns(given: ColumnSet) -> ColumnSet:
+    """Return the columns of BigQuery's ML.PREDICT and its like: those given, and others made of them all."""
+    predicted = merge_columns(given.values()) if given.is_complete else UNKNOWN
+
+    def fallback(name: str) -> ColumnProvenance | None:
+        is_given = given.fallback is not None and not name.lower().startswith("predicted_")
+        return given.fallback(name) if is_given and given.fallback else predicted
+
+    return ColumnSet(given.items, fallback, is_complete=False, is_ordered=False)
+
+
+def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | None:
+    """Return the query that RESULT_SCAN names, or that `catalog.system.query` of Trino has as a text."""
+    if function.name.lower() == "result_scan" and isinstance(function, exp.Anonymous):
+        is_last = [part.name.lower() for part in function.find_all(exp.Anonymous)][1:] == ["last_query_id"]
+        return script.selected if is_last else None
+    catalog, _, schema = function.this.sql().partition(".") if isinstance(function, exp.Dot) else ("", "", "")
+    text = function.find(exp.Literal)
+    if schema.lower() != "system" or function.expression.name.lower() != "query" or text is None:
+        return None
+    try:
+        items = parse_script(text.name, script.facts.name).statements
+    except LineageError:
+        return None
+    statement = items[0] if len(items) == 1 else None
+    if not isinstance(statement, Statement) or not isinstance(statement.tree, exp.Query):
+        return None
+    for table in statement.tree.find_all(exp.Table):
+        if table.db and not table.catalog:
+            table.set("catalog", exp.to_identifier(catalog))
+    script.fold_columns(statement.tree)
+    return statement
+
+
+def _resolve_statement(resolver: Resolver, statement: Statement) -> QueryResult:
+    """Resolve the query of another text than that of the statement being read."""
+    script = resolver.script
+    outer = script.source_text
+    script.begin(statement)
+    result = resolver.in_scope(Scope({})).query(statement.tree)
+    script.source_text = outer
+    return result
 
 
 def _generator_names(node: exp.Expr) -> list[str]:

@@ -23,7 +23,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     merge_columns,
     merge_dependencies,
 )
-from fll_hbase.sources.sql.queries.expression_inputs import Operand, clause_dependencies
+from fll_hbase.sources.sql.queries.expression_inputs import Operand, clause_dependencies, field_column
 from fll_hbase.sources.sql.queries.scope import AliasPrecedence, Reader, Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList, expand_star
 from fll_hbase.sources.sql.script.script_state import ScriptState
@@ -269,7 +269,13 @@ def _later_aliases(
     """Yield the aliases in any expression of a SELECT, in lower case, each with what resolves it."""
     for part in node.walk(prune=lambda part: isinstance(part, exp.Query) and part is not node):
         if isinstance(part, exp.Alias):
-            yield part.alias.lower(), partial(SelectList(resolver).resolve, part)
+            is_item = part.parent is node
+            read = (
+                partial(SelectList(resolver).resolve, part)
+                if is_item
+                else partial(field_column, resolver, part.this)
+            )
+            yield part.alias.lower(), read
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:

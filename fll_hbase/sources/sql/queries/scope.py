@@ -49,8 +49,8 @@ class Scope:
 
     `queries` are common table expressions, by name in lower case. `join_keys` are columns of USING and
     NATURAL JOIN, which both sides share, and `aliases` the columns selected so far, both by name in lower
-    case; `later` are those that may be used before. `inferred` are names attributed to the only table whose columns are not all known. With
-    `has_hierarchy`, the query has CONNECT BY.
+    case; `later` are those that may be used before. `inferred` are names attributed to the only table whose
+    columns are not all known. With `has_hierarchy`, the query has CONNECT BY.
     """
 
     queries: Mapping[str, QueryResult]

@@ -58,6 +58,10 @@ class SelectList:
 
     def add(self, node: exp.Expr) -> None:
         """Add the columns of the next expression of the list: several for a star or a generator, else one."""
+        if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and node.name:
+            # Most items are columns.
+            self._append(node.name, self.resolve(node))
+            return
         # Inside of its expression, the name of an alias is that of a column.
         self._resolver.scope.later.pop(node.alias.lower() if isinstance(node, exp.Alias) else "", None)
         star = star_of(node)
@@ -76,7 +80,7 @@ class SelectList:
             position, column = self.resolve_generator(node, 2, node)
             self._append("pos", position)
             self._append("col", column)
-        elif isinstance(node, exp.Column) or not self._add_fields(node):
+        elif not self._add_fields(node):
             column = self.resolve(node)
             self._append(self._column_name(node), column, is_alias=isinstance(node, exp.Alias))
 

@@ -5,15 +5,16 @@ Only the parser sees the tokens of a rewritten statement; texts of expressions c
 
 from __future__ import annotations
 
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import keyword, outer_positions, word_at
+from fll_hbase.sources.sql.script.statement_tokens import keyword, new_token, outer_positions, word_at
 
 _T = TokenType
 _BODY_STARTS = {"CALL", "COPY", "CREATE", "DELETE", "INSERT", "MERGE", "TRUNCATE", "UPDATE", "WITH"}
 _SCHEDULED = {"PIPE", "TASK"}
 _QUERY_STARTS = {"SELECT", "WITH"}
+_ARGUMENT_STARTS = {_T.L_PAREN, _T.COMMA, _T.FARROW}
 _PHRASES = {"FORMAT", "TITLE"}
 
 
@@ -21,6 +22,7 @@ def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
     for rewrite in (_replace, _altered_view, _schedule, _data_clause):
         tokens = rewrite(tokens)
+    tokens = _table_arguments(tokens)
     # A long statement without a text costs nothing.
     if any(token.token_type is _T.STRING for token in tokens):
         tokens = _without_phrases(tokens)
@@ -64,6 +66,29 @@ def _data_clause(tokens: Tokens) -> Tokens:
     if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
         return tokens
     return tokens[: len(tokens) - (len(words) - words.index("WITH"))]
+
+
+def _table_arguments(tokens: Tokens) -> Tokens:
+    """Return `f(TABLE t)` as `f((SELECT * FROM t))`."""
+    result: list[Token] = []
+    end = 0
+    for number, token in enumerate(tokens):
+        if token.token_type is not _T.TABLE or not 0 < number < len(tokens) - 1:
+            continue
+        is_argument = tokens[number - 1].token_type in _ARGUMENT_STARTS
+        if not is_argument or tokens[number + 1].token_type not in (_T.VAR, _T.IDENTIFIER):
+            continue
+        stop = number + 2
+        while stop + 1 < len(tokens) and tokens[stop].token_type is _T.DOT:
+            stop += 2
+        opening, star, closing = (
+            new_token(kind, text, token)
+            for kind, text in ((_T.L_PAREN, "("), (_T.STAR, "*"), (_T.R_PAREN, ")"))
+        )
+        words = (keyword(_T.SELECT, token), star, keyword(_T.FROM, token))
+        result += [*tokens[end:number], opening, *words, *tokens[number + 1 : stop], closing]
+        end = stop
+    return [*result, *tokens[end:]] if end else tokens
 
 
 def _without_phrases(tokens: Tokens) -> Tokens:

@@ -63,7 +63,8 @@ class ScriptState:
     that the script creates; `call_depth` counts those being read, `retained` the columns of all writes,
     `view_columns` those of temporary tables and views, and of records. No warnings are added
     while `is_silent`.
-    `returned` is what the RETURNING of the last write gives. `source_text` is that of the statement being
+    `returned` is what the RETURNING of the last write gives, `selected` the statement read last if it is a
+    query. `source_text` is that of the statement being
     read, `errors` are those of parts that are left out.
     """
 
@@ -82,6 +83,7 @@ class ScriptState:
     procedures: dict[str, Procedure] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
+    selected: Statement | None = None
     call_depth: int = 0
     retained: int = 0
     view_columns: int = 0

@@ -152,6 +152,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
         with script.statement_columns(len(statement.tokens)):
             script.fold_columns(statement.tree)
             _read_statement(open_resolver(script, _read_nested), label, statement.tree)
+        script.selected = statement if isinstance(statement.tree, exp.Query) else None
     except TooManyColumns as error:
         raise TooManyColumns(f"sql: {label} {error}") from error
     except RecursionError:
