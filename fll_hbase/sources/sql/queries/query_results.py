@@ -187,8 +187,9 @@ def _combine(
     """Combine two sides by position, or by name for BY NAME, under the column names of the left side."""
     dependencies = left.dependencies | right.dependencies
     if not isinstance(node, exp.Union):
-        # The right side of INTERSECT and EXCEPT only decides which rows of the left side remain.
-        filters = (as_indirect(column, "filter") for column in right.columns.values())
+        # INTERSECT and EXCEPT compare both sides to decide which rows of the left one remain.
+        compared = (*left.columns.values(), *right.columns.values())
+        filters = (as_indirect(column, "filter") for column in compared)
         filtered = RowDependencies(frozenset[IndirectInput]().union(*filters))
         return QueryResult(left.columns, dependencies | filtered)
     if node.args.get("by_name"):
