@@ -73,7 +73,8 @@ class DialectFacts:
     Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur
     without a word and have the tables `inserted` and `deleted`. SELECT INTO sets variables only if
     `selects_into_variables`, SET a variable of the session if `has_session_variables`, and ON DUPLICATE KEY
-    sees the tables of the query if `has_open_conflicts`.
+    sees the tables of the query if `has_open_conflicts`. EXCHANGE PARTITION moves rows into the table that is
+    altered, and none back, if `moves_exchanged`.
     """
 
     name: str
@@ -117,6 +118,7 @@ class DialectFacts:
     selects_into_variables: bool = False
     has_session_variables: bool = False
     has_open_conflicts: bool = False
+    moves_exchanged: bool = False
 
     @property
     def parser_name(self) -> str:

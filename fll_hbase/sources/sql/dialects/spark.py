@@ -268,6 +268,7 @@ DATABRICKS = replace(
 )
 HIVE = DialectFacts(
     name="hive",
+    moves_exchanged=True,
     fold=str.lower,
     folds_columns=True,
     is_database_before_table=True,

@@ -15,12 +15,13 @@ _BODY_STARTS = {"CALL", "COPY", "CREATE", "DELETE", "INSERT", "MERGE", "TRUNCATE
 _SCHEDULED = {"PIPE", "TASK"}
 _QUERY_STARTS = {"SELECT", "WITH"}
 _ARGUMENT_STARTS = {_T.L_PAREN, _T.COMMA, _T.FARROW}
+_STORAGE = {"STORED", "VIRTUAL"}
 _PHRASES = {"FORMAT", "TITLE"}
 
 
 def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in (_replace, _altered_view, _schedule, _data_clause):
+    for rewrite in (_replace, _altered_view, _schedule, _data_clause, _computed_columns):
         tokens = rewrite(tokens)
     tokens = _table_arguments(tokens)
     # A long statement without a text costs nothing.
@@ -66,6 +67,20 @@ def _data_clause(tokens: Tokens) -> Tokens:
     if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
         return tokens
     return tokens[: len(tokens) - (len(words) - words.index("WITH"))]
+
+
+def _computed_columns(tokens: Tokens) -> Tokens:
+    """Return a CREATE TABLE without VIRTUAL and STORED of computed columns, which some dialects reject."""
+    words = [word_at(tokens, number) for number in range(min(len(tokens), 3))]
+    if words[:1] != ["CREATE"] or "TABLE" not in words:
+        return tokens
+    return [
+        token
+        for number, token in enumerate(tokens)
+        if word_at(tokens, number) not in _STORAGE
+        or tokens[number - 1].token_type is not _T.R_PAREN
+        or word_at(tokens, number + 1) in ("AS", "BY")
+    ]
 
 
 def _table_arguments(tokens: Tokens) -> Tokens:

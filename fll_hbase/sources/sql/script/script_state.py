@@ -64,7 +64,8 @@ class ScriptState:
     `view_columns` those of temporary tables and views, and of records. No warnings are added
     while `is_silent`.
     `returned` is what the RETURNING of the last write gives, `selected` the statement read last if it is a
-    query. `source_text` is that of the statement being
+    query, and `computed` the names of columns that tables compute, with what computes them of a write.
+    `source_text` is that of the statement being
     read, `errors` are those of parts that are left out.
     """
 
@@ -84,6 +85,9 @@ class ScriptState:
     errors: ErrorList = field(default_factory=ErrorList)
     returned: QueryResult = field(default_factory=lambda: QueryResult(ColumnSet(())))
     selected: Statement | None = None
+    computed: dict[Dataset, tuple[frozenset[str], Callable[[TableWrite], Sequence[NamedColumn]]]] = field(
+        default_factory=dict
+    )
     call_depth: int = 0
     retained: int = 0
     view_columns: int = 0
@@ -118,6 +122,8 @@ class ScriptState:
 
     def write(self, write: TableWrite) -> None:
         """Add a write, without invalid names; a write into a temporary table extends its columns instead."""
+        if write.fields and write.target in self.computed:
+            write = replace(write, fields=[*write.fields, *self.computed[write.target][1](write)])
         # Before their inputs are looked at.
         columns = (column for _, column in write.fields or ())
         if write.target in self.temporary:

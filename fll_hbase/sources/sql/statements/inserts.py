@@ -11,6 +11,7 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.sources.sql.queries import from_clause
 from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
+    UNKNOWN,
     ColumnSet,
     NamedColumn,
     QueryResult,
@@ -23,6 +24,7 @@ from fll_hbase.sources.sql.queries.query_results import statement_scope
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
+from fll_hbase.sources.sql.statements.computed_columns import declare_computed
 from fll_hbase.sources.sql.statements.returning import read_returning
 from fll_hbase.sources.sql.statements.variables import assign_result
 from fll_hbase.sources.sql.statements.write_target import (
@@ -149,8 +151,9 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
     is_temporary = is_temporary or resolver.script.tables.is_transient(target.dataset)
     query = node.args.get("expression") or _clone_source(node)
     if query is None:
-        _declare(resolver.script, node, target.dataset, is_temporary=is_temporary)
+        _declare(resolver, node, target.dataset, is_temporary=is_temporary)
         return
+    resolver.script.computed.pop(target.dataset, None)
     result = statement_scope(resolver, node).query(query)
     _create(
         resolver.script, f"CREATE {kind}", target, result, is_temporary=is_temporary, is_view=kind == "VIEW"
@@ -225,7 +228,7 @@ def copy(resolver: Resolver, node: exp.Expr) -> None:
             reads = RowDependencies(reads=frozenset(files))
             script.write(TableWrite("COPY", target.dataset, None, reads))
         if any(_declared_columns(node)):
-            _declare(script, node, target.dataset, is_temporary=False)
+            _declare(resolver, node, target.dataset, is_temporary=False)
         return
     result = resolver.query(node.this)
     for dataset in files:
@@ -290,8 +293,9 @@ def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
         script.unqualified.add(table.name.lower())
 
 
-def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
+def _declare(resolver: Resolver, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
     """Declare the columns that a CREATE TABLE lists or copies with LIKE, those of its partitions last."""
+    script = resolver.script
     dialect = script.script.dialect
     fields = [
         Field(column.name, column.args["kind"].sql(dialect) if column.args.get("kind") else "")
@@ -303,9 +307,27 @@ def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_tempor
         fields = fields or [Field(name) for name in names]
     if is_temporary:
         script.temporary.add(dataset)
-        script.views[dataset] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
+        names = [field.name for field in fields]
+        is_view = str(node.args.get("kind")).upper() == "VIEW"
+        empty = QueryResult(ColumnSet(tuple((name, GENERATED) for name in names)))
+        script.views[dataset] = _read_options(script, node, dataset, names) if is_view else empty
     if fields:
         script.tables.declare(dataset, fields)
+    declare_computed(resolver, dataset, _declared_columns(node))
+
+
+def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: list[str]) -> QueryResult:
+    """Return the rows of Spark's view USING … OPTIONS: those of its path; warn if it has none."""
+    options = {option.name.lower(): option.args.get("value") for option in node.find_all(exp.Property)}
+    path = options.get("path")
+    if isinstance(path, exp.Expr):
+        file = script.tables.dataset(path.name)
+        given, reads = script.tables.columns(file), frozenset((file,))
+    else:
+        script.warn(f"what the view {view.name[:100]!r} reads is not known")
+        given, reads = ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False), frozenset()
+    items = tuple((name, given.lookup(name) or UNKNOWN) for name in names)
+    return QueryResult(ColumnSet(items) if names else given, RowDependencies(reads=reads))
 
 
 def _declared_columns(node: exp.Expr) -> Iterator[exp.ColumnDef]:

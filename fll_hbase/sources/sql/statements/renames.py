@@ -1,15 +1,33 @@
-"""Renames: ALTER TABLE ... RENAME and SWAP WITH, as writes whose columns are those of the renamed table."""
+"""ALTER TABLE that renames, exchanges or moves: writes whose columns are those of the other table."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.sources.sql.queries.column_provenance import NamedColumn, RowDependencies
+from fll_hbase.sources.sql.queries.column_provenance import (
+    UNKNOWN,
+    ColumnSet,
+    NamedColumn,
+    RowDependencies,
+)
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
+
+_NAME = r"""[\w.$"`\[\]]+"""
+_MOVE = re.compile(
+    rf"""TABLE\s+(?:IF\s+EXISTS\s+|ONLY\s+)?(?P<table>{_NAME})\s+(?:
+    EXCHANGE\s+(?:SUB)?PARTITION\s.*?\sWITH\s+TABLE\s+(?P<exchanged>{_NAME})
+    |ATTACH\s+PARTITION\s+(?P<attached>{_NAME})\s+(?:FOR\s+VALUES|DEFAULT)\b
+    |(?:APPEND|ATTACH\s+PARTITION\s.*?)\sFROM\s+(?P<source>{_NAME})
+    |(?:SWITCH|MOVE\s+PARTITION)\s(?:.*?\s)?TO\s+(?!(?:DISK|VOLUME|SHARD)\b)(?:TABLE\s+)?
+        (?P<target>{_NAME}) )""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+"""An ALTER that moves rows, its table, and the other one."""
 
 
 def alter(resolver: Resolver, node: exp.Expr) -> None:
@@ -20,8 +38,33 @@ def alter(resolver: Resolver, node: exp.Expr) -> None:
             _rename(script, node.this, action.this)
         elif isinstance(action, exp.SwapTable):
             _swap(script, node.this, action.this)
+        elif isinstance(action, exp.ReplacePartition):
+            _move(script, action.args["source"], node.this)
         elif isinstance(action, exp.RenameColumn):
             _rename_column(script, script.dataset(node.this), action.this.name, action.args["to"].name)
+
+
+def move_rows(resolver: Resolver, node: exp.Expr) -> bool:
+    """Read an ALTER that moves or exchanges rows of tables; return False for any other text."""
+    script = resolver.script
+    match = _MOVE.match(node.text("expression").strip())
+    if match is None:
+        return False
+    table, other = (
+        exp.to_table(name, dialect=script.script.dialect) for name in filter(None, match.groups())
+    )
+    if match["exchanged"] and not script.facts.moves_exchanged:
+        _swap(script, table, other, "EXCHANGE PARTITION")
+    elif match["target"]:
+        _move(script, table, other)
+    else:
+        _move(script, other, table)
+    return True
+
+
+def _move(script: ScriptState, source: exp.Expr, target: exp.Expr) -> None:
+    """Add a write of the rows of a table into another one, which has the same columns."""
+    script.write(_copy_columns(script, "ALTER", script.dataset(source), script.dataset(target)))
 
 
 def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
@@ -50,13 +93,11 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
     _declare(script, target, script.tables.declared_columns(source))
 
 
-def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
+def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr, verb: str = "SWAP") -> None:
     """Add two writes for an exchange of tables: each is written from the other, and declared as that was."""
     left, right = script.dataset(first), script.dataset(second)
     columns = [script.tables.declared_columns(dataset) for dataset in (left, right)]
-    writes = [
-        _copy_columns(script, "SWAP", source, target) for source, target in ((left, right), (right, left))
-    ]
+    writes = [_copy_columns(script, verb, *pair) for pair in ((left, right), (right, left))]
     for write in writes:
         script.write(write)
     _declare(script, right, columns[0])
@@ -64,8 +105,11 @@ def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
 
 
 def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Dataset) -> TableWrite:
-    """Return a write of all columns of a table into another; warn if they are not all known."""
+    """Return a write of all columns of a table into another; warn if those of neither are all known."""
     columns = script.tables.columns(source)
+    names = script.tables.declared_columns(target) or () if not columns.is_complete else ()
+    if names:
+        columns = ColumnSet(tuple((name, columns.lookup(name) or UNKNOWN) for name in names))
     if not columns.is_complete:
         script.warn(f"{verb} of {source.name!r}: its columns are not known; give them in `schema`")
     fields = [_with_text(item) for item in columns.items] or None

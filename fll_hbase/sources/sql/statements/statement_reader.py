@@ -182,6 +182,8 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     elif isinstance(node, exp.Query) and node.args.get("with_"):
         # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
         common_table_expressions(resolver, node)
+    elif isinstance(node, exp.Command) and node.name.upper() == "ALTER" and renames.move_rows(resolver, node):
+        return
     elif not _has_no_lineage(node):
         if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
             # The library reads any expression as a statement.

@@ -169,6 +169,8 @@ def _column_names(script: ScriptState, target: Target) -> list[str] | None:
     names: Sequence[str] | None = target.listed or declared
     if names is None:
         return None
+    if not target.listed and target.dataset in script.computed:
+        names = [name for name in names if name not in script.computed[target.dataset][0]]
     # Partition columns get the last values, wherever they are in the table.
     partitions = {name.lower() for name in (*(name for name, _ in target.static), *target.dynamic)}
     spelling = {name.lower(): name for name in declared or ()}
