@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice, pairwise
 from typing import TypeAlias
@@ -28,6 +28,7 @@ from fll_hbase.sources.sql.script.parser_steps import ParserSteps, ParserStepsEx
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
 from fll_hbase.sources.sql.script.statement_splitter import (
     CallTokens,
+    FunctionTokens,
     ProcedureTokens,
     ScriptPart,
     split_statements,
@@ -37,6 +38,7 @@ from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_uncl
 REPLACEMENT = "\ufffd"
 """What stands in a script for half of a surrogate pair, which no UTF-8 has."""
 _VARIABLE = re.compile(r"\$[{(][\w.:]{1,100}[})]")
+_QUERY_START = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
 
 _NO_STATEMENTS = (exp.Command, exp.Alias, exp.Condition, exp.Identifier)
@@ -92,6 +94,14 @@ class Procedure:
 
 
 @dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the script that reads tables: its parameters in lower case, its query or None."""
+
+    parameters: tuple[str, ...]
+    query: Statement | None
+
+
+@dataclass(frozen=True, slots=True)
 class BrokenStatement:
     """A statement that cannot be parsed, with its error; `exceeds` if it is too much for the parser."""
 
@@ -119,8 +129,8 @@ ScriptItem: TypeAlias = Statement | Call | Procedure | Rows | BrokenStatement
 class Script:
     """The statements of a text in its dialect, and the variables that its blocks declare, in lower case.
 
-    `has_halves` says that the text had halves of surrogate pairs, each now a REPLACEMENT; `warnings` are
-    about how the whole text is read.
+    `functions` are by their last name, in lower case. `has_halves` says that the text had halves of surrogate
+    pairs, each now a REPLACEMENT; `warnings` are about how the whole text is read.
     """
 
     dialect: Dialect
@@ -129,6 +139,7 @@ class Script:
     variables: frozenset[str] = frozenset()
     has_halves: bool = False
     warnings: tuple[str, ...] = ()
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
 
 def parse_script(sql: str, dialect: str) -> Script:
@@ -154,7 +165,8 @@ def parse_script(sql: str, dialect: str) -> Script:
                 raise StatementTooLarge(f"sql: statement {number}, {item.error.detail}")
         raise UnreadableDocument(errors)
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
-    return Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
+    script = Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
+    return replace(script, functions=parser.functions)
 
 
 def dialects_that_read(statement: str) -> list[str]:
@@ -184,6 +196,7 @@ class _StatementParser:
         self.dialect = Dialect.get_or_raise(facts.parser_name)
         self._parser = ParserSteps(self.dialect)
         self._tokenizer = _plain_tokenizer(type(self.dialect))(self.dialect)
+        self.functions: dict[str, Function] = {}
         self.has_quoted_names = False
         self.has_suggested = False
 
@@ -236,6 +249,9 @@ class _StatementParser:
             items = (self._item(inner, sql) for inner in part.parts)
             body = (*(item for item in items if item is not None), *body)
             return Procedure(part.name, part.variables | variables, body, part.language)
+        if isinstance(part, FunctionTokens):
+            self._add_function(part, sql)
+            return None
         if isinstance(part, RowTokens):
             query = self._statement(part.tokens, sql) if part.tokens else None
             if isinstance(query, BrokenStatement) and part.record:
@@ -246,6 +262,16 @@ class _StatementParser:
         if isinstance(part, CallTokens) and isinstance(statement, Statement):
             return Call(part.name, statement)
         return statement
+
+    def _add_function(self, part: FunctionTokens, sql: str) -> None:
+        """Parse the query of a function that reads tables; others are made of their arguments."""
+        has_suggested, self.has_suggested = self.has_suggested, True
+        items = self.parse(part.text)[0] if _QUERY_START.match(part.text) else ()
+        query = self._statement(part.tokens, sql) if part.tokens else items[0] if len(items) == 1 else None
+        self.has_suggested = has_suggested
+        is_query = isinstance(query, Statement) and isinstance(query.tree, exp.Query)
+        body = query if is_query and isinstance(query, Statement) else None
+        self.functions[part.name.rpartition(".")[2]] = Function(part.parameters, body)
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
         """Parse the tokens of one statement; a broken one if it is invalid, None if it is empty.

@@ -282,17 +282,19 @@ def _resolve_function(
     resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
 ) -> Iterator[Operand]:
     """Add the field or column that a function or index looks up; yield the operands of any other one."""
-    found = look_up(resolver.script, node) if isinstance(node, exp.Anonymous) else None
+    lookup = look_up(resolver.script, node) if isinstance(node, exp.Anonymous) else None
     if names := _member_names(node):
         _add_member(resolver, inputs, node, names, kind)
-    elif found is None:
+    elif (result := resolver.call(node)) is not None:
+        inputs.add_query(result, kind)
+    elif lookup is None:
         yield from _operands(node, kind, resolver.scope.windows)
     else:
-        for column in found.columns:
+        for column in lookup.columns:
             inputs.add_column(column, kind)
-        inputs.dependencies |= RowDependencies(reads=frozenset((found.table,)))
-        yield from ((key, kind or "conditional") for key in found.keys)
-        yield from ((default, kind) for default in found.defaults)
+        inputs.dependencies |= RowDependencies(reads=frozenset((lookup.table,)))
+        yield from ((key, kind or "conditional") for key in lookup.keys)
+        yield from ((default, kind) for default in lookup.defaults)
 
 
 def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:

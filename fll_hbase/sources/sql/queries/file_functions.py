@@ -69,7 +69,7 @@ def look_up(script: ScriptState, function: exp.Expr) -> LookedUp | None:
         return None
     table, attribute, *keys = arguments
     parts = [part.name for part in table.parts] if isinstance(table, exp.Column) else table.name.split(".")
-    dataset = script.dataset(exp.table_(*parts[::-1][:3]))
+    dataset = script.dataset(exp.to_table(".".join(parts)))
     columns = script.tables.columns(dataset)
     names = attribute.expressions if isinstance(attribute, exp.Tuple) else [attribute]
     values = (columns.lookup(item.name) if _is_text(item) else None for item in names)

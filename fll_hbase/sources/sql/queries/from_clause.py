@@ -303,11 +303,14 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
 def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
     """Resolve a function: one that has or names a query by its columns, others by their arguments."""
     apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Expr):
+    function = _function(node) if isinstance(node.this, exp.Expr) else None
+    if (called := resolver.call(function)) is not None:
+        return called
+    if not isinstance(node, exp.Table) or function is None:
         return _resolve_generator(resolver, node)
     statement = _passed_statement(resolver.script, node.this)
     if statement is not None:
-        return _resolve_statement(apart, statement)
+        return apart.query_of(statement)
     has_model = isinstance(node.this.args.get("this"), exp.Table)
     queries = [part for part in node.this.iter_expressions() if isinstance(part, exp.Query)]
     for part in node.this.find_all(exp.Anonymous):
@@ -354,18 +357,7 @@ def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | No
     for table in statement.tree.find_all(exp.Table):
         if table.db and not table.catalog:
             table.set("catalog", exp.to_identifier(catalog))
-    script.fold_columns(statement.tree)
     return statement
-
-
-def _resolve_statement(resolver: Resolver, statement: Statement) -> QueryResult:
-    """Resolve the query of another text than that of the statement being read."""
-    script = resolver.script
-    outer = script.source_text
-    script.begin(statement)
-    result = resolver.in_scope(Scope({})).query(statement.tree)
-    script.source_text = outer
-    return result
 
 
 def _generator_names(node: exp.Expr) -> list[str]:

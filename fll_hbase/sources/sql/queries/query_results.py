@@ -34,7 +34,8 @@ RECURSION_ROUNDS_MAX = 20
 
 def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -> Resolver:
     """Return a resolver in an empty scope; without a reader, statements in a WITH return unknown columns."""
-    return Resolver(script, Scope({}), resolve_query, statement_reader or unknown_result, expand_star)
+    reader = statement_reader or unknown_result
+    return Resolver(script, Scope({}), resolve_query, reader, expand_star, field_column)
 
 
 def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from fll_hbase.sources.sql.parser import Statement
 from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
@@ -29,6 +30,8 @@ _SEQUENCE_VALUES = {"currval", "nextval"}
 
 
 _SCANNED_TABLES_MAX = 8
+CALLS_MAX, CALLS_NESTED_MAX = 1_000, 20
+"""Calls of functions of the script whose queries are read, and how deep."""
 
 
 class AliasPrecedence(Enum):
@@ -155,7 +158,7 @@ class Resolver:
 
     Expressions contain queries and queries contain expressions, so their modules would import each other:
     `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH,
-    and `star_reader` a star.
+    `star_reader` a star, and `value_reader` an expression.
     """
 
     script: ScriptState
@@ -163,14 +166,44 @@ class Resolver:
     query_reader: Reader
     statement_reader: Reader
     star_reader: StarReader
+    value_reader: ValueReader
 
     def in_scope(self, scope: Scope) -> Resolver:
         """Return the resolver of another scope of the same script."""
-        return Resolver(self.script, scope, self.query_reader, self.statement_reader, self.star_reader)
+        return replace(self, scope=scope)
 
     def query(self, node: exp.Expr) -> QueryResult:
         """Resolve a query whose enclosing scope is this one."""
         return self.query_reader(self, node)
+
+    def query_of(self, statement: Statement) -> QueryResult:
+        """Resolve the query of another text than that of the statement being read, in no scope."""
+        outer = self.script.source_text
+        self.script.begin(statement)
+        self.script.fold_columns(statement.tree)
+        result = self.in_scope(Scope({})).query(statement.tree)
+        self.script.source_text = outer
+        return result
+
+    def call(self, node: exp.Expr | None) -> QueryResult | None:
+        """Return what a call of a function of the script gives; None for anything else."""
+        script = self.script
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        function = script.script.functions.get(name)
+        if function is None or node is None:
+            return None
+        if function.query is None or script.call_depth > CALLS_NESTED_MAX or script.calls > CALLS_MAX:
+            script.warn(f"what the function {name[:100]!r} of the script reads is not known")
+            return QueryResult(ColumnSet((), lambda _: UNKNOWN, is_complete=False))
+        arguments = [self.value_reader(self, argument) for argument in node.expressions]
+        outer = script.variables
+        script.calls += 1
+        script.call_depth += 1
+        script.variables = {**outer, **dict(zip(function.parameters, arguments, strict=False))}
+        result = self.query_of(function.query)
+        script.variables = outer
+        script.call_depth -= 1
+        return result
 
     def statement(self, node: exp.Expr) -> QueryResult:
         """Read a statement that writes inside a query, and return what its RETURNING gives."""
@@ -267,6 +300,7 @@ class Resolver:
 
 Reader: TypeAlias = Callable[[Resolver, exp.Expr], QueryResult]
 StarReader: TypeAlias = Callable[[Resolver, exp.Expr], ColumnSet]
+ValueReader: TypeAlias = Callable[[Resolver, exp.Expr], ColumnProvenance]
 
 
 def variable_name(node: exp.Expr) -> str:

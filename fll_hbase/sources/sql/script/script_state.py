@@ -59,14 +59,12 @@ class ScriptState:
     views and temporary tables, in lower case, that no database completes; `catalog` and `database`
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
-    name in lower case, and `procedures` those
-    that the script creates; `call_depth` counts those being read, `retained` the columns of all writes,
-    `view_columns` those of temporary tables and views, and of records. No warnings are added
-    while `is_silent`.
-    `returned` is what the RETURNING of the last write gives, `selected` the statement read last if it is a
-    query, and `computed` the names of columns that tables compute, with what computes them of a write.
-    `source_text` is that of the statement being
-    read, `errors` are those of parts that are left out.
+    name in lower case, and `procedures` those that the script creates; `call_depth` counts those being read,
+    `calls` the functions read so far, `retained` the columns of all writes, `view_columns` those of temporary
+    tables and views, and of records. No warnings are added while `is_silent`. `returned` is what RETURNING of
+    the last write gives, `selected` the statement read last if it is a query, and `computed` the names of
+    columns that tables compute, with what computes them of a write. `source_text` is that of the statement
+    being read, `errors` are those of parts that are left out.
     """
 
     script: Script
@@ -89,6 +87,7 @@ class ScriptState:
         default_factory=dict
     )
     call_depth: int = 0
+    calls: int = 0
     retained: int = 0
     view_columns: int = 0
     is_silent: bool = False

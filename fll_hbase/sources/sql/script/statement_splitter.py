@@ -5,6 +5,7 @@ Control flow is passed over, so that the statements inside of it are read as if 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
 from fll_hbase.sources.sql.script import row_cursors, statement_boundaries
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
-from fll_hbase.sources.sql.script.statement_tokens import is_alone_on_line, word_at
+from fll_hbase.sources.sql.script.statement_tokens import is_alone_on_line, keyword, word_at
 
 _T = TokenType
 _BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}
@@ -54,8 +55,9 @@ _ENDED = {"IF", "LOOP", "WHILE", "FOR", "REPEAT", "CASE"}
 _TRANSACTION = {"TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DISTRIBUTED", ""}
 _BLOCK_KINDS = {"TRY", "CATCH", "ATOMIC"}
 _MODIFIERS = {"OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "AGGREGATE"}
-_ROUTINES = {"PROCEDURE": True, "PROC": True, "FUNCTION": False, "TRIGGER": False}
+_ROUTINES = {"PROCEDURE": True, "PROC": True, "FUNCTION": False, "MACRO": False, "TRIGGER": False}
 """Routines that a script can create; whether CALL or EXECUTE runs them."""
+_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _PARAMETER_MODES = {"IN", "OUT", "INOUT", "OUTPUT", "VARIADIC"}
 _SQL_LANGUAGES = {"", "SQL", "PLPGSQL"}
 _CALLS = {"CALL", "EXEC", "EXECUTE"}
@@ -94,13 +96,26 @@ class ProcedureTokens:
     language: str = ""
 
 
-ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens | RowTokens
+@dataclass(frozen=True, slots=True)
+class FunctionTokens:
+    """A function that reads tables: its name and parameters in lower case, and its query as tokens or a text.
+
+    With neither, its body is not one query.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    text: str = ""
+
+
+ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens | FunctionTokens | RowTokens
 
 
 def split_statements(tokens: Sequence[Token], facts: DialectFacts) -> tuple[list[ScriptPart], frozenset[str]]:
     """Return the parts of a script and the variables that its blocks declare, in lower case.
 
-    Functions and triggers are left out, since no statement runs them.
+    Triggers are left out, since no statement runs them.
     """
     splitter = _Splitter(tokens, facts)
     return splitter.split(), frozenset(splitter.variables)
@@ -252,17 +267,22 @@ class _Splitter:
             number += 1
         return number if self._word(number) in _ROUTINES else -1
 
-    def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | None:
-        """Read a routine with its body, and move behind it; None for a function or trigger."""
-        name = self._name(kind + 1)
-        outer, self.variables = self.variables, self._parameters(kind)
+    def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | FunctionTokens | None:
+        """Read a routine with its body, and move behind it; None for a trigger."""
+        name, parameters = self._name(kind + 1), self._parameters(kind)
+        outer, self.variables = self.variables, {*parameters}
         if self._ends_by_word:
             parts, text, language = self._body_of_batch(kind, stop), "", ""
         else:
             parts, text, language = self._body_of_block(kind, stop)
         variables, self.variables = frozenset(self.variables), outer
-        if not _ROUTINES[self._word(kind)]:
+        if self._word(kind) == "TRIGGER":
             return None
+        if not _ROUTINES[self._word(kind)]:
+            words = {self._word(number) for number in range(kind, self._position)}
+            if "FROM" not in words and not (_FROM.search(text) and not language):
+                return None
+            return FunctionTokens(name, tuple(parameters), self._returned(kind), text)
         return ProcedureTokens(name, variables, tuple(parts), text, language)
 
     def _body_of_batch(self, kind: int, stop: int) -> list[ScriptPart]:
@@ -305,9 +325,29 @@ class _Splitter:
         self._position = number
         return [], text, language
 
-    def _parameters(self, kind: int) -> set[str]:
-        """Return the names of the parameters in the parentheses behind the name of a routine."""
-        names: set[str] = set()
+    def _returned(self, kind: int) -> tuple[Token, ...]:
+        """Return the query or value behind the only RETURN of a function, or behind AS; () without one."""
+        words = [self._word(number) for number in range(kind, self._position)]
+        starts = [number + 1 for number, word in enumerate(words) if word == "RETURN"]
+        if (
+            not starts
+            and "AS" in words
+            and self._tokens[kind + words.index("AS") + 1].token_type not in _BODY_TEXTS
+        ):
+            starts = [words.index("AS") + 1]
+        if len(starts) != 1 or "DECLARE" in words:
+            return ()
+        start = starts[0] + (words[starts[0] : starts[0] + 1] == ["TABLE"])
+        stop = next((n for n in range(start, len(words)) if words[n] in (";", "END", "GO")), len(words))
+        tokens = tuple(self._tokens[kind + start : kind + stop])
+        first = next((word for word in words[start:stop] if word != "("), "")
+        if tokens and first not in ("SELECT", "WITH", "FROM"):
+            tokens = (keyword(_T.SELECT, tokens[0]), *tokens)
+        return tokens
+
+    def _parameters(self, kind: int) -> dict[str, None]:
+        """Return the names of the parameters in the parentheses behind the name of a routine, in order."""
+        names: dict[str, None] = {}
         depth, expects_name = 0, False
         for number in range(kind, len(self._tokens)):
             token_type = self._tokens[number].token_type
@@ -318,7 +358,8 @@ class _Splitter:
             if depth == 1 and token_type in (_T.L_PAREN, _T.COMMA):
                 expects_name = True
             elif expects_name and self._word(number) not in _PARAMETER_MODES:
-                names.add(self._tokens[number].text.lower())
+                mark = "@" if self._tokens[number].token_type is _T.PARAMETER else ""
+                names[f"{mark}{self._text(number + len(mark)).lower()}"] = None
                 expects_name = False
         return names
 
