@@ -36,13 +36,19 @@ _NO_INPUTS = (exp.Grouping, exp.GroupingId, exp.DataType, exp.Lambda)
 
 _SAME_FIELDS = (
     *(exp.Paren, exp.Order, exp.Limit, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls),
-    *(exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue),
+    *(exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.ToMap),
 )
 """Expressions that give one of the values of their first operand."""
 _ACCESSES = (exp.Dot, exp.Anonymous, exp.Bracket, exp.StructExtract, exp.JSONExtract)
 WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
 EXPLODE = (exp.Explode, exp.ExplodeOuter, exp.Inline, *WITH_POSITION)
 """Functions that give a row for each element."""
+_LISTS = (exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg)
+_STRUCTURED = (
+    *(exp.Struct, exp.VarMap, exp.Cast, exp.Column, exp.Dot, exp.Bracket),
+    *(*QUERIES, *_LISTS, *_SAME_FIELDS, *EXPLODE),
+)
+"""Expressions whose fields may be known."""
 
 
 @dataclass(slots=True, eq=False)
@@ -368,6 +374,8 @@ def struct_fields(
 
     A list has its elements as its only field, ELEMENT. `inputs` are those of an expression around.
     """
+    if not isinstance(node, _STRUCTURED):
+        return {}
     if isinstance(node, (exp.Struct, exp.VarMap)):
         return dict(_built_fields(resolver, node))
     if isinstance(node, exp.Cast):
@@ -377,13 +385,13 @@ def struct_fields(
         items = result.columns.items if result is not None else ()
         is_struct = node.unnest().args.get("kind") == "STRUCT"
         return dict(items) if is_struct else items[0][1].parts if len(items) == 1 else {}
-    if isinstance(node, (exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg)):
+    if isinstance(node, _LISTS):
         return _list_fields(resolver, node, inputs)
     if path := column_path(node):
         return resolver.column(path).parts
-    if isinstance(node, (*_SAME_FIELDS, exp.ToMap)):
+    if isinstance(node, _SAME_FIELDS):
         return struct_fields(resolver, node.this, inputs)
-    if not isinstance(node, (*EXPLODE, exp.Bracket)):
+    if isinstance(node, exp.Dot):
         return {}
     fields = struct_fields(resolver, node.this, inputs)
     is_slice = any(isinstance(index, exp.Slice) for index in node.expressions)

@@ -170,7 +170,8 @@ class Resolver:
 
     def in_scope(self, scope: Scope) -> Resolver:
         """Return the resolver of another scope of the same script."""
-        return replace(self, scope=scope)
+        readers = self.query_reader, self.statement_reader, self.star_reader, self.value_reader
+        return Resolver(self.script, scope, *readers)
 
     def query(self, node: exp.Expr) -> QueryResult:
         """Resolve a query whose enclosing scope is this one."""

@@ -170,6 +170,8 @@ class SelectList:
     def _add_fields(self, node: exp.Expr) -> bool:
         """Add the fields of a struct for `inline(l)`, `untuple(t)` and DuckDB's `unnest(s)`; else False."""
         value = node.unalias()
+        if not isinstance(value, (exp.Anonymous, *EXPLODE)):
+            return False
         is_tuple = isinstance(value, exp.Anonymous) and value.name.lower() == "untuple"
         is_struct = isinstance(value, EXPLODE) and self.script.facts.unnests_structs
         if not (is_tuple or is_struct or isinstance(value, exp.Inline)):

@@ -71,16 +71,16 @@ def _data_clause(tokens: Tokens) -> Tokens:
 
 def _computed_columns(tokens: Tokens) -> Tokens:
     """Return a CREATE TABLE without VIRTUAL and STORED of computed columns, which some dialects reject."""
-    words = [word_at(tokens, number) for number in range(min(len(tokens), 3))]
-    if words[:1] != ["CREATE"] or "TABLE" not in words:
+    if word_at(tokens, 0) != "CREATE" or "TABLE" not in (word_at(tokens, 1), word_at(tokens, 2)):
         return tokens
-    return [
-        token
+    left_out = {
+        number + 1
         for number, token in enumerate(tokens)
-        if word_at(tokens, number) not in _STORAGE
-        or tokens[number - 1].token_type is not _T.R_PAREN
-        or word_at(tokens, number + 1) in ("AS", "BY")
-    ]
+        if token.token_type is _T.R_PAREN
+        and word_at(tokens, number + 1) in _STORAGE
+        and word_at(tokens, number + 2) not in ("AS", "BY")
+    }
+    return [token for number, token in enumerate(tokens) if number not in left_out] if left_out else tokens
 
 
 def _table_arguments(tokens: Tokens) -> Tokens:
