@@ -10,6 +10,7 @@ An oracle: it shares no line with the code it judges. The rules, and where they 
 - Facets of a run's events add up: of each output the last facet by eventTime holds.
 - An output without the facet, or an input that no facet takes a field of, is known to be related, not how.
 - A run starts at its START, and a failure is not undone by what follows.
+- A file below a directory that is an input is of that input.
 - A table renamed has the fields of the one it was. The agent doubles a directory in the path of one dropped.
 """
 
@@ -116,12 +117,13 @@ def _run(run: str, events_given: Sequence[Event]) -> Run:
     facets: dict[Name, Facet] = {}
     for event in events_given:
         facets_by_name: dict[Name, Facet] = {}
+        inputs = {name_of(dataset) for role, dataset in datasets(event) if role == "inputs"}
         for role, dataset in datasets(event):
             lists[role].add(name_of(dataset))
             change = dataset.get("facets", {}).get("lifecycleStateChange", {})
             if change.get("previousIdentifier"):
                 lists["inputs"].add(name_of(change["previousIdentifier"]))
-            facet = _facet(dataset) if role == "outputs" else None
+            facet = _facet(dataset, inputs) if role == "outputs" else None
             if facet is not None:
                 facets_by_name[name_of(dataset)] = facet
         facets |= facets_by_name
@@ -154,11 +156,11 @@ def _relate(run: Run, facets: dict[Name, Facet]) -> None:
             run.between(source, output).unknown = True
 
 
-def _facet(dataset: dict[str, Any]) -> Facet | None:
+def _facet(dataset: dict[str, Any], inputs: set[Name]) -> Facet | None:
     facets = dataset.get("facets", {})
     change = facets.get("lifecycleStateChange", {})
     if "columnLineage" in facets:
-        return _column_lineage(facets["columnLineage"])
+        return _column_lineage(facets["columnLineage"], inputs)
     if change.get("lifecycleStateChange") == "RENAME" and "schema" in facets:
         was = name_of(change["previousIdentifier"])
         names = {column["name"] for column in facets["schema"]["fields"]}
@@ -166,13 +168,18 @@ def _facet(dataset: dict[str, Any]) -> Facet | None:
     return None
 
 
-def _column_lineage(facets_by_name: dict[str, Any]) -> Facet:
+def _column_lineage(facets_by_name: dict[str, Any], declared: set[Name]) -> Facet:
+    def input_of(field_input: dict[str, Any]) -> Name:
+        namespace, name = field_input["namespace"], field_input["name"]
+        above = [item for item in declared if item[0] == namespace and name.startswith(f"{item[1]}/")]
+        return above[0] if len(above) == 1 else (namespace, name)
+
     merged_relations = Facet(set(facets_by_name["fields"]))
     shaping: list[set[tuple[Name, str, str]]] = []
     for name, column in facets_by_name["fields"].items():
         rows: set[tuple[Name, str, str]] = set()
         for inputs in column["inputFields"]:
-            source = inputs["namespace"], inputs["name"]
+            source = input_of(inputs)
             for transformation in inputs["transformations"]:
                 if transformation["type"] == "DIRECT":
                     merged_relations.direct.add((source, inputs["field"], name))
@@ -188,7 +195,6 @@ def _column_lineage(facets_by_name: dict[str, Any]) -> Facet:
         merged_relations.indirect |= {(source, start, name) for source, start, _ in rows - everywhere}
     merged_relations.dataset_fields = {(source, start) for source, start, _ in everywhere}
     merged_relations.dataset_fields |= {
-        ((inputs["namespace"], inputs["name"]), inputs["field"])
-        for inputs in facets_by_name.get("dataset", ())
+        (input_of(inputs), inputs["field"]) for inputs in facets_by_name.get("dataset", ())
     }
     return merged_relations
