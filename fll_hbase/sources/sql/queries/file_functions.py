@@ -54,7 +54,7 @@ def named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookedUp:
-    """What a function looks up by `keys`: columns of a table, else `defaults`."""
+    """Columns of a table that a function looks up by `keys`; `defaults` where it finds none."""
 
     table: Dataset
     columns: tuple[ColumnProvenance, ...]
