@@ -936,6 +936,8 @@ export interface components {
             destination?: components["schemas"]["RecordedDataset"];
             inputs?: components["schemas"]["RecordedInput"][];
             outputs?: components["schemas"]["RecordedOutput"][];
+            /** @description Of a WRITE: the READs to which it is related in an unknown way */
+            unknownOrigins?: string[];
         };
         RecordedOutput: {
             name: string;
