@@ -256,6 +256,7 @@ SPARK = DialectFacts(
     may_quote_names=True,
     has_lateral_aliases=True,
     pivots_joins=True,
+    pseudo_columns=frozenset({"_metadata"}),
     exploded_column="col",
     values_column="col{}",
 )
@@ -263,7 +264,7 @@ SPARK = DialectFacts(
 DATABRICKS = replace(
     SPARK,
     name="databricks",
-    pseudo_columns=frozenset({"_change_type", "_commit_timestamp", "_commit_version"}),
+    pseudo_columns=SPARK.pseudo_columns | {"_change_type", "_commit_timestamp", "_commit_version"},
     values_column="column{}",
 )
 HIVE = DialectFacts(

@@ -21,7 +21,7 @@ _PHRASES = {"FORMAT", "TITLE"}
 
 def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in (_replace, _altered_view, _schedule, _data_clause, _computed_columns):
+    for rewrite in (_replace, _altered_view, _schedule, _data_clause, _data_source, _computed_columns):
         tokens = rewrite(tokens)
     tokens = _table_arguments(tokens)
     # A long statement without a text costs nothing.
@@ -67,6 +67,16 @@ def _data_clause(tokens: Tokens) -> Tokens:
     if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
         return tokens
     return tokens[: len(tokens) - (len(words) - words.index("WITH"))]
+
+
+def _data_source(tokens: Tokens) -> Tokens:
+    """Return a CREATE … USING a.b.c, the class of a data source, as USING c."""
+    if word_at(tokens, 0) != "CREATE":
+        return tokens
+    start = stop = next((n for n, token in enumerate(tokens, 1) if token.token_type is _T.USING), len(tokens))
+    while stop + 2 < len(tokens) and tokens[stop + 1].token_type is _T.DOT:
+        stop += 2
+    return [*tokens[:start], *tokens[stop:]] if stop > start else tokens
 
 
 def _computed_columns(tokens: Tokens) -> Tokens:

@@ -270,10 +270,8 @@ def _create(
     result = QueryResult(columns, result.dependencies)
     if is_temporary:
         script.keep_view(columns.values())
-        script.temporary.add(target.dataset)
-        # Spark puts global temporary views into this database.
-        script.views[script.tables.dataset(f"global_temp.{target.dataset.name}")] = result
-    if is_temporary or is_view:
+        _keep_temporary(script, target.dataset, result)
+    elif is_view:
         # Statements that follow read through the view to its tables.
         script.views[target.dataset] = result
     else:
@@ -306,14 +304,20 @@ def _declare(resolver: Resolver, node: exp.Expr, dataset: Dataset, *, is_tempora
         names = script.tables.declared_columns(script.dataset(like.this)) or []
         fields = fields or [Field(name) for name in names]
     if is_temporary:
-        script.temporary.add(dataset)
         names = [field.name for field in fields]
         is_view = str(node.args.get("kind")).upper() == "VIEW"
         empty = QueryResult(ColumnSet(tuple((name, GENERATED) for name in names)))
-        script.views[dataset] = _read_options(script, node, dataset, names) if is_view else empty
+        rows = _read_options(script, node, dataset, names) if is_view else empty
+        _keep_temporary(script, dataset, rows)
     if fields:
         script.tables.declare(dataset, fields)
     declare_computed(resolver, dataset, _declared_columns(node))
+
+
+def _keep_temporary(script: ScriptState, dataset: Dataset, rows: QueryResult) -> None:
+    """Keep the rows of a temporary view or table; Spark puts global ones into the database global_temp."""
+    script.temporary.add(dataset)
+    script.views[dataset] = script.views[script.tables.dataset(f"global_temp.{dataset.name}")] = rows
 
 
 def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: list[str]) -> QueryResult:

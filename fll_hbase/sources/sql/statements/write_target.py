@@ -91,12 +91,18 @@ def _assigned_columns(
     """Return the values of `(a, b) = (1, 2)`, of `(a, b) = (SELECT ...)`, or of `a = 1`."""
     value = value.unnest() if isinstance(value, exp.Paren) else value
     if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
-        return [select_list.resolve(part, "SET") for part in value.expressions]
+        return [select_list.resolve(_constant(part), "SET") for part in value.expressions]
     if len(names) > 1 and isinstance(value, QUERIES):
         result = resolver.query(value)
         rows = result.dependencies.indirect
         return [replace(column, indirect=column.indirect | rows) for column in result.columns.values()]
-    return [select_list.resolve_assignment(value, names[0])] * len(names)
+    return [select_list.resolve_assignment(_constant(value), names[0])] * len(names)
+
+
+def _constant(value: exp.Expr) -> exp.Expr:
+    """Return DEFAULT as a constant, which the library reads as a column, and any other value as it is."""
+    is_default = isinstance(value, exp.Column) and [part.sql().upper() for part in value.parts] == ["DEFAULT"]
+    return exp.Var(this="DEFAULT") if is_default else value
 
 
 def assigned_field(name: exp.Expr, alias: str) -> str:
