@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -51,6 +51,10 @@ class DerivedFields:
     number: int
 
 
+StatedSources: TypeAlias = tuple[tuple[Dataset, tuple[Dataset, ...]], ...]
+"""Destinations, each with the sources to which it is stated to be related, all sorted."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldMap:
     """The column lineage of one set of operations; positions are those in `fields`, which is sorted.
@@ -59,7 +63,7 @@ class FieldMap:
     fields without a direct source. `dropped` is the set of source fields that transforms without outputs use,
     None if there are none. `dataset_wide` are source fields that influence a destination as a whole. Datasets
     read or written without fields are related to the others in an unknown way; if WRITEs state which,
-    `unknown` has these pairs alone, each a destination and a source, sorted.
+    `unknown` has these relations alone: destinations, each with its sources, all sorted.
     """
 
     fields: tuple[DatasetField, ...]
@@ -73,7 +77,7 @@ class FieldMap:
     dataset_wide: tuple[tuple[Dataset, int], ...]
     read_without_fields: tuple[Dataset, ...]
     written_without_fields: tuple[Dataset, ...]
-    unknown: tuple[tuple[Dataset, Dataset], ...] | None = None
+    unknown: StatedSources | None = None
 
     def positions_of(self, source: Dataset) -> range:
         """Return the positions of the fields of a source; empty for any other dataset."""
@@ -95,11 +99,12 @@ class FieldMap:
         """Return whether the dataset is written without naming fields."""
         return _contains(self.written_without_fields, dataset)
 
-    def stated_sources(self, destination: Dataset) -> list[Dataset]:
+    def stated_sources(self, destination: Dataset) -> tuple[Dataset, ...]:
         """Return the sources in `unknown` that are related to a destination, sorted."""
-        pairs = self.unknown or ()
-        first = bisect_left(pairs, destination, key=_first)
-        return [source for _, source in pairs[first : bisect_right(pairs, destination, lo=first, key=_first)]]
+        stated = self.unknown or ()
+        number = bisect_left(stated, destination, key=_first)
+        is_stated = number < len(stated) and stated[number][0] == destination
+        return stated[number][1] if is_stated else ()
 
     def has_source_field(self, name: DatasetField) -> bool:
         """Return whether a Read lists the field, or an operation takes it from a Read."""
@@ -144,21 +149,25 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
     )
 
 
-def _stated_unknown(
-    reads: Iterable[Read], writes: Sequence[Write]
-) -> tuple[tuple[Dataset, Dataset], ...] | None:
-    """Return the pairs of destination and source that WRITEs state to be related in an unknown way, sorted.
-
-    None if none of them states any.
-    """
+def _stated_unknown(reads: Iterable[Read], writes: Sequence[Write]) -> StatedSources | None:
+    """Return the sources that WRITEs state to be related in an unknown way; None if none states any."""
     stated = [write for write in writes if write.unknown_origins is not None]
     if not stated:
         return None
     sources = {read.name: read.source for read in reads}
-    return tuple(
-        sorted(
-            {(write.destination, sources[name]) for write in stated for name in write.unknown_origins or ()}
+    ordered = sorted(set(sources.values()))
+    # Numbers, which sort much faster than names: WRITEs may state millions of sources.
+    numbers = {source: number for number, source in enumerate(ordered)}
+    number_of = {name: numbers[source] for name, source in sources.items()}
+    related: dict[Dataset, set[int]] = {}
+    for write in deadline.watched(stated):
+        related.setdefault(write.destination, set()).update(
+            number_of[name] for name in write.unknown_origins or ()
         )
+    return tuple(
+        (destination, tuple(ordered[number] for number in sorted(related[destination])))
+        for destination in deadline.watched(sorted(related))
+        if related[destination]
     )
 
 
@@ -306,9 +315,9 @@ def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> Co
     return CopiedFields(destination, fields, positions)
 
 
-def _first(pair: tuple[Dataset, Dataset]) -> Dataset:
-    """Return the destination of a pair, as a key to sort by."""
-    return pair[0]
+def _first(stated: tuple[Dataset, tuple[Dataset, ...]]) -> Dataset:
+    """Return the destination of stated sources, as a key to sort by."""
+    return stated[0]
 
 
 def _dataset_of(field: DatasetField) -> Dataset:

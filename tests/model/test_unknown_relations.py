@@ -125,7 +125,7 @@ def body(*origins: object) -> dict[str, Any]:
 
 def test_a_document_states_them() -> None:
     reading = document.read(body("ra"), namespace="ns")
-    assert reading.operations.info.field_map.unknown == ((X, A), (Y, B))
+    assert reading.operations.info.field_map.unknown == ((X, (A,)), (Y, (B,)))
 
 
 @pytest.mark.parametrize("origin", ["wy", "other"])

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap
+from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, StatedSources
 from fll_hbase.model.field_sets import FieldSet
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.tables import Row
@@ -103,7 +103,10 @@ def _to_json(field_map: FieldMap) -> dict[str, Any]:
         "unwritten": [index_of[dataset] for dataset in field_map.written_without_fields],
     }
     if field_map.unknown is not None:
-        body["unknown"] = [[index_of[to], source_index_of[source]] for to, source in field_map.unknown]
+        body["unknown"] = [
+            [index_of[to], [source_index_of[source] for source in sources]]
+            for to, sources in field_map.unknown
+        ]
     return body
 
 
@@ -145,12 +148,14 @@ def _from_json(data: dict[str, Any]) -> FieldMap:
 
 
 def _unknown_from_json(
-    pairs: list[list[int]] | None, sources: Sequence[Dataset], destinations: Sequence[Dataset]
-) -> tuple[tuple[Dataset, Dataset], ...] | None:
-    """Return the pairs of datasets whose relation is stated to be unknown; None if the row states none."""
-    if pairs is None:
+    stated: list[tuple[int, list[int]]] | None, sources: Sequence[Dataset], destinations: Sequence[Dataset]
+) -> StatedSources | None:
+    """Return the sources that are stated to be related in an unknown way; None if the row states none."""
+    if stated is None:
         return None
-    return tuple((_item(destinations, to), _item(sources, source)) for to, source in pairs)
+    return tuple(
+        (_item(destinations, to), tuple(_item(sources, n) for n in numbers)) for to, numbers in stated
+    )
 
 
 def _copied_from_json(
