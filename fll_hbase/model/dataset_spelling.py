@@ -63,9 +63,11 @@ def namespace_key(namespace: str) -> str:
     """Return what all spellings of a namespace have in common: scheme, host and port."""
     scheme, separator, host = namespace.removeprefix("jdbc:").partition("://")
     scheme = SCHEMES.get(scheme.lower(), scheme.lower()).rstrip(":/")
-    host = host.rpartition("@")[2].rstrip("/").lower()
-    if host and ":" not in host and scheme in PORTS:
-        host = f"{host}:{PORTS[scheme]}"
+    host = host.rstrip("/").lower()
+    if host and scheme in PORTS:
+        # Of a database, this is a user; of others, the container in a storage account.
+        host = host.rpartition("@")[2]
+        host = host if ":" in host else f"{host}:{PORTS[scheme]}"
     return f"{scheme}{separator}{host}" if host else scheme
 
 

@@ -134,6 +134,7 @@ def test_quotes_around_parts_are_no_part_of_a_name(given_name: str, plain: str) 
         ("jdbc:postgresql://db:5432", "postgres://me@db:5432"),
         ("s3n://b/", "s3://b"),
         ("gcs://b", "gs://b"),
+        ("abfs://raw@account.net", "abfss://raw@Account.net/"),
         ("file:///", "file"),
     ],
 )
@@ -142,7 +143,14 @@ def test_spellings_of_a_namespace(left: str, right: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [("s3://b", "gs://b"), ("postgres://db:1", "postgres://db"), ("a", "b"), ("x", "X:1")]
+    ("left", "right"),
+    [
+        ("s3://b", "gs://b"),
+        ("postgres://db:1", "postgres://db"),
+        ("abfss://raw@account.net", "abfss://hr@account.net"),
+        ("a", "b"),
+        ("x", "X:1"),
+    ],
 )
 def test_namespaces_that_are_others(left: str, right: str) -> None:
     assert namespace_key(left) != namespace_key(right)
