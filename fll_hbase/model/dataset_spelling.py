@@ -34,6 +34,21 @@ PORTS = {
 }
 """Default ports, by scheme of the naming rules."""
 
+_WITHOUT_TABLES = {
+    "s3",
+    "gs",
+    "abfss",
+    "wasbs",
+    "hdfs",
+    "dbfs",
+    "file",
+    "kafka",
+    "pubsub",
+    "pulsar",
+    "kinesis",
+}
+"""Schemes of files and topics, whose names have no parts, and mean others in another case."""
+
 HADOOP_S3 = re.compile(r"s3[an]://")
 _STEPS_MAX = 16
 """Parts of a name, and directories above a path, that are looked at: names are long, and events have many."""
@@ -81,9 +96,9 @@ class DeclaredNames:
     def add(self, dataset: Name, aliases: Iterable[Name] = ()) -> None:
         """Add a dataset with its further names."""
         for namespace, name in (dataset, *aliases):
-            key, plain = namespace_key(namespace), _plain(name)
+            key, plain = _key(namespace, name)
             self._datasets.setdefault((key, plain), set()).add(dataset)
-            for short in (*_suffixes(plain), *_without_partitions(plain)):
+            for short in (*_suffixes(key, plain), *_without_partitions(plain)):
                 self._shortened.setdefault((key, short), set()).add(dataset)
 
     def find(self, name: Name) -> Name | None:
@@ -92,23 +107,31 @@ class DeclaredNames:
         It has the same name in another spelling, else one without the database, or a database more; a path
         is that of the nearest directory above it, or of the partitions below it.
         """
-        key, plain = namespace_key(name[0]), _plain(name[1])
+        key, plain = _key(*name)
         # The first that is declared: one that two datasets have means neither.
         candidates = self._datasets.get((key, plain)) or self._shortened.get((key, plain))
-        for part in chain(_suffixes(plain), _parents(plain)) if not candidates else ():
+        for part in chain(_suffixes(key, plain), _parents(plain)) if not candidates else ():
             candidates = candidates or self._datasets.get((key, part))
         return next(iter(candidates)) if candidates and len(candidates) == 1 else None
 
 
-def _plain(name: str) -> str:
-    """Return a name without slashes at its ends; that of a table in lower case, without quotes."""
-    path = name.strip("/")
-    return path if "/" in path else without_quotes(path).casefold()
+def _key(namespace: str, name: str) -> tuple[str, str]:
+    """Return the key of a namespace, and a name without slashes at its ends.
+
+    That of a table is in lower case, without quotes.
+    """
+    key, path = namespace_key(namespace), name.strip("/")
+    return key, without_quotes(path).casefold() if _is_table(key, path) else path
 
 
-def _suffixes(name: str) -> Iterator[str]:
-    """Yield the names of a table without its database, and without its schema; none of a path."""
-    parts = [] if "/" in name else name.rsplit(".", _STEPS_MAX)
+def _is_table(key: str, name: str) -> bool:
+    """Return whether a name is one of a table, with parts, and not of a file or topic."""
+    return "/" not in name and key.partition(":")[0] not in _WITHOUT_TABLES
+
+
+def _suffixes(key: str, name: str) -> Iterator[str]:
+    """Yield the names of a table without its database, and without its schema; none of a path or topic."""
+    parts = name.rsplit(".", _STEPS_MAX) if _is_table(key, name) else []
     yield from (".".join(parts[start:]) for start in range(1, len(parts)))
 
 

@@ -229,3 +229,20 @@ def test_a_field_is_never_made_up(fields: set[str], given: str) -> None:
     assert actual in {given, *fields}
     assert actual.casefold().replace("/", ".") == given.casefold().replace("/", ".")
     assert given not in fields or actual == given
+
+
+@pytest.mark.parametrize(
+    ("namespace", "declared", "other"),
+    [
+        ("kafka://broker:9092", "clicks", "shop.clicks"),
+        ("kafka://broker:9092", "shop.clicks", "clicks"),
+        ("kafka://broker:9092", "Clicks", "clicks"),
+        ("s3://b", "parquet", "x.parquet"),
+        ("s3://b", "Data", "data"),
+    ],
+)
+def test_a_topic_or_file_is_no_table_of_a_database(namespace: str, declared: str, other: str) -> None:
+    names = DeclaredNames()
+    names.add((namespace, declared))
+    assert names.find((namespace, other)) is None
+    assert names.find((f"{namespace}/", declared)) == (namespace, declared)
