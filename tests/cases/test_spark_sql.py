@@ -20,6 +20,15 @@ DIFFERENT = {"r03_update"}
 DIFFERENT_INDIRECT = {"x01_pivot", "m08_multi_insert"}
 """Cases in which more columns shape the result than expected."""
 
+ARRAYS = {
+    "g01_explode_in_select": ["ev.tags"],
+    "g03_lateral_view_outer_posexplode": ["ev.tags"],
+    "g04_explode_map": ["ev.attrs"],
+    "g06_inline": ["ev.tags"],
+    "g07_two_lateral_views": ["ev.attrs", "ev.tags"],
+}
+"""Arrays whose elements become rows; cases may count them as a filter, the page says why they are a join."""
+
 
 def as_expected(case: dict[str, Any]) -> bool:
     return direct(spark_sql.read(case), sinks=set(expected(case))) == expected(case)
@@ -53,7 +62,9 @@ def test_indirect_influence(case: dict[str, Any]) -> None:
     for name, kinds in influence["columns"].items():
         assert missing(columns.get(name, {}), kinds) == {}
     either = influence.get("either_scope", {})
-    excess = [unexpected(rows, influence["dataset"], influence.get("optional_dataset", {}), either)]
+    arrays = {array: ["JOIN"] for array in ARRAYS.get(case["id"], ())}
+    assert missing(rows, arrays) == {}
+    excess = [unexpected(rows, influence["dataset"], influence.get("optional_dataset", {}), either, arrays)]
     excess += [
         unexpected(kinds, influence["columns"].get(name, {}), either) for name, kinds in columns.items()
     ]

@@ -190,6 +190,13 @@ def as_indirect(column: ColumnProvenance, kind: str) -> frozenset[IndirectInput]
     return frozenset((field, kind) for field in column.direct | {field for field, _ in column.indirect})
 
 
+def rows_of(columns: Iterable[ColumnProvenance], kind: str) -> RowDependencies:
+    """Return what decides about rows if columns do, in the way that `kind` names."""
+    return RowDependencies(
+        frozenset[IndirectInput]().union(*(as_indirect(column, kind) for column in columns))
+    )
+
+
 def truncate(text: str) -> str:
     """Return a text of at most TEXT_CHARS_MAX characters as it is, a longer one cut, with an ellipsis."""
     return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"

@@ -23,6 +23,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     merge_parts,
 )
 from fll_hbase.sources.sql.queries.file_functions import look_up
+from fll_hbase.sources.sql.queries.row_functions import CALLS, EXPLODE, makes_rows
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.source_text import to_sql
 
@@ -39,10 +40,7 @@ _SAME_FIELDS = (
     *(exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.ToMap),
 )
 """Expressions that give one of the values of their first operand."""
-_ACCESSES = (exp.Dot, exp.Anonymous, exp.Bracket, exp.StructExtract, exp.JSONExtract)
-WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
-EXPLODE = (exp.Explode, exp.ExplodeOuter, exp.Inline, *WITH_POSITION)
-"""Functions that give a row for each element."""
+_ACCESSES = (exp.Dot, exp.Bracket, exp.StructExtract, exp.JSONExtract, *CALLS)
 _LISTS = (exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg)
 _STRUCTURED = (
     *(exp.Struct, exp.VarMap, exp.Cast, exp.Column, exp.Dot, exp.Bracket),
@@ -288,6 +286,9 @@ def _resolve_function(
     resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
 ) -> Iterator[Operand]:
     """Add the field or column that a function or index looks up; yield the operands of any other one."""
+    if kind != "join" and makes_rows(node):
+        rows = collect_inputs(resolver, [(node, "join")])
+        inputs.dependencies |= RowDependencies(frozenset(rows.indirect))
     lookup = look_up(resolver.script, node) if isinstance(node, exp.Anonymous) else None
     if names := _member_names(node):
         _add_member(resolver, inputs, node, names, kind)
@@ -348,7 +349,7 @@ def _member_names(node: exp.Expr) -> list[str]:
     if isinstance(node, exp.JSONExtract):
         keys = node.expression.expressions if node.args.get("variant_extract") else ()
         return [str(key.this) for key in keys if isinstance(key, exp.JSONPathKey)]
-    if isinstance(node, exp.Anonymous):
+    if isinstance(node, CALLS):
         return []
     keys = node.expressions if isinstance(node, exp.Bracket) else [node.expression]
     return [key.name for key in keys if key.is_string] if len(keys) == 1 else []

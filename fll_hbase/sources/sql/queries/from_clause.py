@@ -18,16 +18,20 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     QueryResult,
     RowDependencies,
     TableSource,
-    as_indirect,
     merge_columns,
     merge_dependencies,
+    rows_of,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import (
-    EXPLODE,
-    WITH_POSITION,
     clause_dependencies,
 )
 from fll_hbase.sources.sql.queries.file_functions import named_table
+from fll_hbase.sources.sql.queries.row_functions import (
+    EXPLODE,
+    ROW_GENERATORS,
+    WITH_POSITION,
+    makes_fixed_rows,
+)
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState
@@ -35,13 +39,6 @@ from fll_hbase.sources.sql.script.source_text import to_sql
 
 _TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter, exp.Literal)
 _FILTERING_JOINS = {"SEMI", "ANTI"}
-_ROW_GENERATORS = {
-    *("generate_series", "generate_subscripts", "generator", "generaterandom", "numbers", "numbers_mt"),
-    *("range", "sequence", "zeros", "zeros_mt", "string_split", "split_to_table", "json_each", "json_tree"),
-    *("regexp_split_to_table", "string_to_table", "strtok_split_to_table", "json_array_elements"),
-    *("jsonb_array_elements", "jsonb_each", "values", "view", "input", "dual"),
-}
-"""Functions in a FROM that make rows of nothing but their arguments."""
 
 
 def add_from(resolver: Resolver, node: exp.Expr) -> None:
@@ -129,10 +126,11 @@ def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
 def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
     """Add the elements of ClickHouse's ARRAY JOIN; one without an alias has the name of its array."""
     select_list = SelectList(resolver)
-    aliased = [item for item in (node.this, *node.expressions) if isinstance(item, exp.Alias)]
-    items = tuple((item.alias, select_list.resolve(item)) for item in aliased)
+    arrays = [(item, select_list.resolve(item)) for item in (node.this, *node.expressions)]
+    items = tuple((item.alias, column) for item, column in arrays if isinstance(item, exp.Alias))
     resolver.scope.add(TableSource((), ColumnSet(items)))
-    resolver.scope.add_dependencies(select_list.dependencies)
+    rows = rows_of([column for _, column in arrays], "join")
+    resolver.scope.add_dependencies(select_list.dependencies | rows)
 
 
 def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
@@ -147,7 +145,7 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
         shared = scope.join_keys.get(key.lower())
         left = shared[1] if shared else _join_key(resolver, scope.sources[:start], key)
         right = _join_key(resolver, scope.sources[start:], key)
-        scope.add_dependencies(RowDependencies(as_indirect(left, "join") | as_indirect(right, "join")))
+        scope.add_dependencies(rows_of((left, right), "join"))
         if not is_filter:
             scope.join_keys[key.lower()] = (key, _merge_sides(node.side, left, right))
     if keys:
@@ -256,9 +254,8 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
     arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]
     inputs = [argument for argument in arguments if isinstance(argument, exp.Expr)]
     combined = select_list.resolve_any(inputs)
-    if any(scope.sources for scope in resolver.scope.enclosing() if scope is not resolver.scope):
-        # A function in a correlated query makes its rows of the row around.
-        select_list.dependencies |= RowDependencies(as_indirect(combined, "join"))
+    if not all(map(makes_fixed_rows, inputs)):
+        select_list.dependencies |= rows_of([combined], "join")
     if _is_unknown_function(node, combined):
         columns = _unknown_columns(resolver.script, node)
         listed = ColumnSet(tuple((name, UNKNOWN) for name in names))
@@ -282,7 +279,7 @@ def _is_unknown_function(node: exp.Expr, inputs: ColumnProvenance) -> bool:
     if not isinstance(function, exp.Expr) or isinstance(node, exp.Unnest) or inputs.direct or inputs.unknown:
         return False
     has_model = any(isinstance(part, exp.Table) for part in function.iter_expressions())
-    return has_model or (isinstance(function, exp.Anonymous) and function.name.lower() not in _ROW_GENERATORS)
+    return has_model or (isinstance(function, exp.Anonymous) and function.name.lower() not in ROW_GENERATORS)
 
 
 def _function(node: exp.Expr) -> exp.Expr | None:

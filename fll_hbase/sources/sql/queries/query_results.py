@@ -19,9 +19,9 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     QueryResult,
     RowDependencies,
     TableSource,
-    as_indirect,
     merge_columns,
     merge_dependencies,
+    rows_of,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import Operand, clause_dependencies, field_column
 from fll_hbase.sources.sql.queries.scope import AliasPrecedence, Reader, Resolver, Scope
@@ -149,20 +149,22 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
         first = first.this
     # Branches of one long UNION are merged once: merging them in pairs would take the square of their number.
     branches = [resolver.query(first)]
+    merged = 0
     for link in reversed(links):
         right = resolver.query(link.expression)
         if _is_plain_union(link) and _match_by_position(branches[0].columns, right.columns):
             branches.append(right)
+            merged = len(branches) if link.args.get("distinct") else merged
             continue
-        result = _combine(resolver.script, link, _merge_branches(branches), right)
+        result = _combine(resolver.script, link, _merge_branches(branches, merged), right)
         scope.aliases = {name.lower(): column for name, column in result.columns.items}
-        branches = [_with_ordering(resolver, link, result)]
-    return _merge_branches(branches)
+        branches, merged = [_with_ordering(resolver, link, result)], 0
+    return _merge_branches(branches, merged)
 
 
 def _is_plain_union(node: exp.SetOperation) -> bool:
     """Return whether a link is a UNION by position without a clause of its own."""
-    clauses = ("by_name", "order", "sort", "cluster")
+    clauses = ("by_name", "order", "sort", "cluster", "limit", "offset")
     return isinstance(node, exp.Union) and not any(node.args.get(name) for name in clauses)
 
 
@@ -171,15 +173,19 @@ def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:
     return left.is_positional and right.is_positional and len(left.items) == len(right.items)
 
 
-def _merge_branches(branches: Sequence[QueryResult]) -> QueryResult:
-    """Merge the results of a UNION by position, all with as many columns as the first, which names them."""
+def _merge_branches(branches: Sequence[QueryResult], merged: int) -> QueryResult:
+    """Merge the results of a UNION by position, all with as many columns as the first, which names them.
+
+    The first `merged` ones have a UNION without ALL behind them, which merges equal rows.
+    """
     if len(branches) == 1:
         return branches[0]
     columns = zip(*(branch.columns.values() for branch in branches), strict=True)
     names = [name for name, _ in branches[0].columns.items]
     items = zip(names, map(merge_columns, columns), strict=True)
-    dependencies = merge_dependencies(branch.dependencies for branch in branches)
-    return QueryResult(ColumnSet(tuple(items)), dependencies)
+    compared = (column for branch in branches[:merged] for column in branch.columns.values())
+    dependencies = [*(branch.dependencies for branch in branches), rows_of(compared, "group_by")]
+    return QueryResult(ColumnSet(tuple(items)), merge_dependencies(dependencies))
 
 
 def _combine(
@@ -189,13 +195,15 @@ def _combine(
     dependencies = left.dependencies | right.dependencies
     if not isinstance(node, exp.Union):
         # INTERSECT and EXCEPT compare both sides to decide which rows of the left one remain.
-        compared = (*left.columns.values(), *right.columns.values())
-        filters = (as_indirect(column, "filter") for column in compared)
-        filtered = RowDependencies(frozenset[IndirectInput]().union(*filters))
-        return QueryResult(left.columns, dependencies | filtered)
-    if node.args.get("by_name"):
-        return QueryResult(_union_by_name(left.columns, right.columns), dependencies)
-    return QueryResult(_union_by_position(script, left.columns, right.columns), dependencies)
+        columns = left.columns
+        dependencies |= rows_of((*columns.values(), *right.columns.values()), "filter")
+    elif node.args.get("by_name"):
+        columns = _union_by_name(left.columns, right.columns)
+    else:
+        columns = _union_by_position(script, left.columns, right.columns)
+    if node.args.get("distinct"):
+        dependencies |= rows_of(columns.values(), "group_by")
+    return QueryResult(columns, dependencies)
 
 
 def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -> ColumnSet:
@@ -305,11 +313,16 @@ def _filter(resolver: Resolver, node: exp.Select, argument: str, name: str) -> R
 
 
 def _grouping(resolver: Resolver, node: exp.Select, columns: ColumnSet) -> RowDependencies:
-    """Return the dependencies of GROUP BY (names, ordinals, grouping sets, ALL) and DISTINCT ON."""
+    """Return the dependencies of GROUP BY (names, ordinals, grouping sets, ALL), DISTINCT and DISTINCT ON."""
     group, distinct = node.args.get("group"), node.args.get("distinct")
     dependencies = RowDependencies()
-    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
-        dependencies |= clause_dependencies(resolver, [(distinct.args["on"], "group_by")], "DISTINCT ON")
+    if isinstance(distinct, exp.Distinct):
+        on = distinct.args.get("on")
+        dependencies = (
+            clause_dependencies(resolver, [(on, "group_by")], "DISTINCT ON")
+            if on
+            else rows_of(columns.values(), "group_by")
+        )
     if group is None:
         return dependencies
     parts: list[exp.Expr] = list(group.iter_expressions())
@@ -319,7 +332,7 @@ def _grouping(resolver: Resolver, node: exp.Select, columns: ColumnSet) -> RowDe
 
 
 def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> QueryResult:
-    """Add the dependencies of ORDER BY, SORT BY and CLUSTER BY, where aliases win over columns."""
+    """Add the dependencies of ORDER BY, SORT BY, CLUSTER BY, where aliases win, and of queries in LIMIT."""
     dependencies = RowDependencies()
     resolver.scope.alias_precedence = AliasPrecedence.FIRST
     clauses = [node.args.get(name) for name in ("order", "sort", "cluster")]
@@ -332,6 +345,12 @@ def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> Q
             parts = [part.this if isinstance(part, exp.Ordered) else part for part in order.expressions]
             dependencies |= _ordinal_clause(resolver, parts, result.columns, kind="sort", name="ORDER BY")
     resolver.scope.alias_precedence = AliasPrecedence.LAST
+    for name in ("limit", "offset"):
+        bound = node.args.get(name)
+        if bound is not None and bound.find(exp.Query) is not None:
+            # It does not see the tables of the query.
+            apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
+            dependencies |= clause_dependencies(apart, [(bound, "filter")], name.upper())
     return QueryResult(result.columns, result.dependencies | dependencies)
 
 
@@ -347,5 +366,4 @@ def _ordinal_clause(
             selected.append(columns.items[number][1])
         else:
             others.append((part, kind))
-    indirect = frozenset[IndirectInput]().union(*(as_indirect(column, kind) for column in selected))
-    return clause_dependencies(resolver, others, name) | RowDependencies(indirect)
+    return clause_dependencies(resolver, others, name) | rows_of(selected, kind)

@@ -19,8 +19,6 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     merge_columns,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import (
-    EXPLODE,
-    WITH_POSITION,
     ExpressionInputs,
     collect_inputs,
     column_path,
@@ -28,6 +26,7 @@ from fll_hbase.sources.sql.queries.expression_inputs import (
     star_of,
     struct_fields,
 )
+from fll_hbase.sources.sql.queries.row_functions import EXPLODE, WITH_POSITION
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.source_text import to_sql
 
@@ -176,7 +175,7 @@ class SelectList:
         is_struct = isinstance(value, EXPLODE) and self.script.facts.unnests_structs
         if not (is_tuple or is_struct or isinstance(value, exp.Inline)):
             return False
-        column = self.resolve(value.expressions[0] if is_tuple else value.this)
+        column = self.resolve(value.expressions[0] if is_tuple else value.this if is_struct else value)
         if is_struct and (ELEMENT in column.parts or not column.parts):
             return False
         fields = column.parts.get(ELEMENT, column).parts

@@ -1,0 +1,49 @@
+"""Functions that give rows: in a FROM, and for each row of a query in its SELECT list."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
+EXPLODE = (exp.Explode, exp.ExplodeOuter, exp.Inline, *WITH_POSITION)
+"""Functions that give a row for each element."""
+_ROW_FUNCTIONS = {
+    *("generate_subscripts", "json_array_elements", "json_array_elements_text", "json_object_keys"),
+    *("jsonb_array_elements", "jsonb_array_elements_text", "jsonb_object_keys", "jsonb_path_query"),
+    *("json_each", "jsonb_each", "json_each_text", "jsonb_each_text", "regexp_split_to_table"),
+    *("string_to_table", "json_populate_recordset", "jsonb_populate_recordset"),
+}
+"""Others of PostgreSQL, which may be in a SELECT list as well."""
+ROW_GENERATORS = {
+    *(
+        "generate_series",
+        "generator",
+        "generaterandom",
+        "numbers",
+        "numbers_mt",
+        "range",
+        "sequence",
+        "zeros",
+    ),
+    *("zeros_mt", "string_split", "split_to_table", "json_tree", "strtok_split_to_table", "values", "view"),
+    *("input", "dual", *_ROW_FUNCTIONS),
+}
+"""Functions in a FROM that make rows of nothing but their arguments."""
+_ONE_ROW = {"json_tuple", "parse_url_tuple", "json_to_record", "jsonb_to_record"}
+"""Functions that give one row of several columns."""
+CALLS = (*EXPLODE, exp.ExplodingGenerateSeries, exp.Anonymous)
+
+
+def makes_rows(node: exp.Expr) -> bool:
+    """Return whether an expression is a function that gives rows, as many as its arguments say."""
+    is_plain = isinstance(node, exp.Anonymous) and node.name.lower() not in _ROW_FUNCTIONS
+    return isinstance(node, CALLS) and not is_plain and not makes_fixed_rows(node)
+
+
+def makes_fixed_rows(node: exp.Expr) -> bool:
+    """Return whether a generator, or its only argument, gives as many rows as the SQL has values."""
+    value = node.this if isinstance(node, EXPLODE) else node
+    if isinstance(value, exp.Array):
+        return not any(isinstance(item, exp.Query) for item in value.expressions)
+    is_one = isinstance(value, exp.Anonymous) and value.name.lower() in _ONE_ROW
+    return is_one or isinstance(value, (exp.Stack, exp.VarMap))
