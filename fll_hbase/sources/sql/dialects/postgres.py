@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, FunctionName, IsTable
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, FunctionName, IsTable, Tokens
+from fll_hbase.sources.sql.script.statement_tokens import closing_position, new_token
 
+_T = TokenType
+_REWRITTEN = {_T.OBJECT_IDENTIFIER, _T.UNNEST, _T.UNPIVOT}
 _PSQL = re.compile(r"\s*\\[a-zA-Z!?]")
 _TYPES = {
     "INT": "int4",
@@ -94,6 +98,27 @@ def _type_name(type_: exp.DataType) -> str:
     return _TYPES.get(name, name.lower())
 
 
+def with_known_parts(tokens: Tokens) -> Tokens:
+    """Return tokens with `oid[]` as `oid`, `(unnest(l) x JOIN …)` as any other function, without a UNPIVOT.
+
+    PostgreSQL prints the first two in views; the third is Redshift's `FROM t, UNPIVOT t.o AS v AT k`.
+    """
+    kinds = [token.token_type for token in tokens]
+    if _REWRITTEN.isdisjoint(kinds):
+        return tokens
+    result: list[Token] = []
+    for number, token in enumerate(tokens):
+        kind, before = kinds[number], kinds[max(0, number - 1)]
+        if kind is _T.UNNEST and before is _T.L_PAREN:
+            stop = closing_position(tokens, number + 1) + 1
+            token = token if kinds[stop : stop + 1] == [_T.R_PAREN] else new_token(_T.VAR, token.text, token)
+        if kinds[max(0, number - 2) : number + 1] == [_T.OBJECT_IDENTIFIER, _T.L_BRACKET, _T.R_BRACKET]:
+            result.pop()
+        elif kind is not _T.UNPIVOT or before not in (_T.COMMA, _T.FROM):
+            result.append(token)
+    return result
+
+
 POSTGRES = DialectFacts(
     name="postgres",
     fold=str.lower,
@@ -102,6 +127,7 @@ POSTGRES = DialectFacts(
     name_expression=postgres_name,
     unnamed_column="?column?",
     client_command=_PSQL,
+    rewrite=with_known_parts,
     has_declare_section=True,
     has_whole_rows=True,
     pseudo_columns=frozenset({"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"}),
@@ -115,6 +141,7 @@ REDSHIFT = DialectFacts(
     name_expression=postgres_name,
     unnamed_column="?column?",
     client_command=_PSQL,
+    rewrite=with_known_parts,
     has_declare_section=True,
     has_lateral_aliases=True,
     has_whole_rows=True,

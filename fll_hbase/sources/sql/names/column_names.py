@@ -38,7 +38,7 @@ def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int,
         return ""
     dialect = _parser_dialect(facts.parser_name)
     try:
-        node = _parse(dialect, _prefix_functions(dialect, text)) or _parse(dialect, text)
+        node = _parse(facts, _prefix_functions(dialect, text)) or _parse(facts, text)
         name = facts.name_expression(node, is_table, _function) if node is not None else ""
         return name or facts.unnamed_column
     except (RecursionError, TokenError):
@@ -60,11 +60,12 @@ def _parser_dialect(name: str) -> Dialect:
     return Dialect.get_or_raise(name)
 
 
-def _parse(dialect: Dialect, text: str) -> exp.Expr | None:
+def _parse(facts: DialectFacts, text: str) -> exp.Expr | None:
     """Return the tree of a text, parsed as a SELECT list of one item; None if it is anything else."""
-    sql = f"SELECT {text}"
+    sql, dialect = f"SELECT {text}", _parser_dialect(facts.parser_name)
     try:
-        trees = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(dialect.tokenize(sql), sql)
+        tokens = list(facts.rewrite(dialect.tokenize(sql)))
+        trees = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except (SqlglotError, RecursionError):
         return None
     select = trees[0] if trees else None

@@ -219,10 +219,17 @@ def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kin
 
 
 def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add a column of a staged file, `$1`, or the value of a variable; warn of a variable left in the SQL."""
+    """Add `$1`, a column of a file or the only table, or the value of a variable; warn of one in the SQL."""
     is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
     if is_number and resolver.script.facts.has_staged_columns:
-        _add_column(resolver, inputs, [_part_name(node)], kind)
+        # Of the only table, or else of a staged file.
+        sources, number = resolver.scope.sources, int(node.name)
+        is_listed = len(sources) == 1 and sources[0].columns.is_positional
+        listed = sources[0].columns.items[number - 1 : number] if is_listed else ()
+        for name, column in listed:
+            inputs.add_column(column, kind, name)
+        if not listed:
+            _add_column(resolver, inputs, [_part_name(node)], kind)
         return
     variable = resolver.script.variable(node)
     if variable is None and isinstance(node, exp.Parameter) and "expression" in node.args:

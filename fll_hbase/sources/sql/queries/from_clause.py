@@ -51,7 +51,12 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
     """Add one item of a FROM, after its PIVOTs, and what is joined inside of it, to the scope."""
-    start, node = len(resolver.scope.sources), named_table(resolver.script, node)
+    start = len(resolver.scope.sources)
+    if isinstance(node, exp.AtIndex):
+        # `t.o AS v AT k` of Redshift.
+        names = exp.TableAlias(columns=[exp.to_identifier(node.this.alias), node.expression])
+        node = exp.Unnest(expressions=[node.this.unalias()], alias=names)
+    node = named_table(resolver.script, node)
     # FINAL of ClickHouse, STREAM of Databricks and parentheses around a table without an alias mean nothing.
     if isinstance(node, (exp.Final, exp.Stream)) or (
         isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias

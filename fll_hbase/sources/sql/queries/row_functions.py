@@ -11,7 +11,7 @@ _ROW_FUNCTIONS = {
     *("generate_subscripts", "json_array_elements", "json_array_elements_text", "json_object_keys"),
     *("jsonb_array_elements", "jsonb_array_elements_text", "jsonb_object_keys", "jsonb_path_query"),
     *("json_each", "jsonb_each", "json_each_text", "jsonb_each_text", "regexp_split_to_table"),
-    *("string_to_table", "json_populate_recordset", "jsonb_populate_recordset"),
+    *("string_to_table", "unnest", "json_populate_recordset", "jsonb_populate_recordset"),
 }
 """Others of PostgreSQL, which may be in a SELECT list as well."""
 ROW_GENERATORS = {

@@ -215,12 +215,12 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the SQL text that DO, EXEC or EXECUTE IMMEDIATE runs; None if it is not one constant."""
+        """Return the SQL text that DO, EXEC or EXECUTE [IMMEDIATE] runs; None if it is not one constant."""
         words = [word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._ends_by_word and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
         # The arguments of USING have no names in the text.
-        is_exec = is_exec or (words[:2] == ["EXECUTE", "IMMEDIATE"] and len(tokens) == 3)
+        is_exec = is_exec or words[: len(tokens)] in (["EXECUTE", "IMMEDIATE", ""], ["EXECUTE", ""])
         texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
         return texts[0] if texts and (is_exec or (is_do and len(texts) == 1)) else None
 
