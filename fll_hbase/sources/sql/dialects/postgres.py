@@ -108,13 +108,13 @@ def with_known_parts(tokens: Tokens) -> Tokens:
         return tokens
     result: list[Token] = []
     for number, token in enumerate(tokens):
-        kind, before = kinds[number], kinds[max(0, number - 1)]
-        if kind is _T.UNNEST and before is _T.L_PAREN:
+        kind, previous = kinds[number], kinds[max(0, number - 1)]
+        if kind is _T.UNNEST and previous is _T.L_PAREN:
             stop = closing_position(tokens, number + 1) + 1
             token = token if kinds[stop : stop + 1] == [_T.R_PAREN] else new_token(_T.VAR, token.text, token)
         if kinds[max(0, number - 2) : number + 1] == [_T.OBJECT_IDENTIFIER, _T.L_BRACKET, _T.R_BRACKET]:
             result.pop()
-        elif kind is not _T.UNPIVOT or before not in (_T.COMMA, _T.FROM):
+        elif kind is not _T.UNPIVOT or previous not in (_T.COMMA, _T.FROM):
             result.append(token)
     return result
 
