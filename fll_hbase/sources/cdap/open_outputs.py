@@ -54,12 +54,7 @@ class _Resolution:
     """Reads the operations in order; `_present` are the fields after those read so far."""
 
     def __init__(
-        self,
-        entering: Sequence[str],
-        records: Collection[str],
-        schema: dict[str, None],
-        *,
-        is_complete: bool,
+        self, entering: Sequence[str], records: Collection[str], schema: dict[str, None], *, is_complete: bool
     ) -> None:
         self._schema = schema
         self._present = dict.fromkeys(entering)

@@ -150,8 +150,7 @@ def _read_field_set(data: Part, name: str) -> _FieldSet:
     ends = list(readable(edges, lambda edge: read_dataset_member(edge, "destinationUrn")))
     fields = list(
         readable(
-            field_edges,
-            lambda edge: read_field(Part(edge.validator, edge.get("destinationUrn"), edge.path)),
+            field_edges, lambda edge: read_field(Part(edge.validator, edge.get("destinationUrn"), edge.path))
         )
     )
     return _FieldSet(

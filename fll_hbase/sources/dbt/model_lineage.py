@@ -110,8 +110,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
         # One model that cannot be parsed must not cost the other thousands of a document.
         except (InputError, TooLarge) as error:
             reason = FieldError(
-                node.path if is_seed else path,
-                f"{error}; its columns and their inputs are unknown",
+                node.path if is_seed else path, f"{error}; its columns and their inputs are unknown"
             )
         else:
             return replace(operations, warnings=tuple(_warnings(operations, path)))

@@ -64,11 +64,7 @@ def _with_id(reference: tuple[str, str, str] | None, run: str) -> tuple[str, str
 
 
 def facet(
-    facets: Part,
-    name: str,
-    *,
-    member: str = "",
-    member_type: type[dict[str, Any]] | type[list[Any]] = dict,
+    facets: Part, name: str, *, member: str = "", member_type: type[dict[str, Any]] | type[list[Any]] = dict
 ) -> Part:
     """Return a facet; a part that is not an object if it is missing, an empty object if it is deleted.
 

@@ -19,13 +19,7 @@ from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.sql.parser import (
-    BrokenStatement,
-    Script,
-    Statement,
-    StatementTooLarge,
-    parse_script,
-)
+from fll_hbase.sources.sql.parser import BrokenStatement, Script, Statement, StatementTooLarge, parse_script
 from fll_hbase.sources.sql.queries.query_results import open_resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements.statement_reader import read_statements

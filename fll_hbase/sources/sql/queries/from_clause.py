@@ -22,9 +22,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     merge_dependencies,
     rows_of,
 )
-from fll_hbase.sources.sql.queries.expression_inputs import (
-    clause_dependencies,
-)
+from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies
 from fll_hbase.sources.sql.queries.file_functions import named_table
 from fll_hbase.sources.sql.queries.row_functions import (
     EXPLODE,

@@ -8,12 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.sources.sql.queries.column_provenance import (
-    UNKNOWN,
-    ColumnSet,
-    NamedColumn,
-    RowDependencies,
-)
+from fll_hbase.sources.sql.queries.column_provenance import UNKNOWN, ColumnSet, NamedColumn, RowDependencies
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 

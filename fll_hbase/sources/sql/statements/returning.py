@@ -7,12 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.sql.queries.column_provenance import (
-    ColumnSet,
-    NamedColumn,
-    QueryResult,
-    TableSource,
-)
+from fll_hbase.sources.sql.queries.column_provenance import ColumnSet, NamedColumn, QueryResult, TableSource
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite

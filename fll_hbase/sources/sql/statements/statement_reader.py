@@ -27,7 +27,7 @@ _WITHOUT_LINEAGE = (
 )
 # The library parses these as plain text behind a first word.
 _COMMANDS_WITHOUT_LINEAGE = {
-    *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM"),
+    *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM")
 }
 
 CALL_DEPTH_MAX = 50
