@@ -6,43 +6,27 @@ dbt (`adapter_type`) and subprotocols of JDBC (`jdbc:postgresql://host`).
 
 from __future__ import annotations
 
+_PARSED = (
+    *("athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "duckdb", "exasol", "fabric"),
+    *("hive", "materialize", "mysql", "oracle", "postgres", "redshift", "risingwave", "singlestore"),
+    *("snowflake", "spark", "sqlite", "starrocks", "teradata", "trino"),
+)
+"""Engines that the parser has under the same name."""
 _DIALECTS = {
+    **dict(zip(_PARSED, _PARSED, strict=True)),
     # An engine that the parser does not have gets the nearest dialect.
-    "athena": "athena",
     "awsathena": "athena",
-    "bigquery": "bigquery",
-    "clickhouse": "clickhouse",
-    "databricks": "databricks",
-    "doris": "doris",
-    "dremio": "dremio",
-    "duckdb": "duckdb",
-    "exasol": "exasol",
-    "fabric": "fabric",
     "fabricspark": "spark",
     "glue": "spark",
     "greenplum": "postgres",
-    "hive": "hive",
     "hive2": "hive",
     "impala": "hive",
     "mariadb": "mysql",
-    "materialize": "materialize",
     "mssql": "tsql",
-    "mysql": "mysql",
-    "oracle": "oracle",
-    "postgres": "postgres",
     "postgresql": "postgres",
     "presto": "trino",
-    "redshift": "redshift",
-    "risingwave": "risingwave",
-    "singlestore": "singlestore",
-    "snowflake": "snowflake",
-    "spark": "spark",
-    "sqlite": "sqlite",
     "sqlserver": "tsql",
-    "starrocks": "starrocks",
     "synapse": "tsql",
-    "teradata": "teradata",
-    "trino": "trino",
     "vertica": "postgres",
     "watsonx_presto": "trino",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -41,6 +41,10 @@ class ColumnProvenance:
     def inputs_weight(self) -> int:
         """How many columns its inputs count as, see `derived_columns`."""
         return inputs_weight(len(self.direct) + len(self.indirect))
+
+    def named(self, name: str) -> ColumnProvenance:
+        """Return the column with a name as its text, unless it has one."""
+        return self if self.text else replace(self, text=name)
 
 
 NamedColumn: TypeAlias = tuple[str, ColumnProvenance]
@@ -103,6 +107,9 @@ class ColumnSet:
     def lookup(self, name: str) -> ColumnProvenance | None:
         """Return the listed column of a name, else what `fallback` gives for it; None without either."""
         return self.get(name) or (self.fallback(name) if self.fallback else None)
+
+
+UNKNOWN_COLUMNS = ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

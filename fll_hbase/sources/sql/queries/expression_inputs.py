@@ -344,8 +344,7 @@ def field_column(resolver: Resolver, value: exp.Expr) -> ColumnProvenance:
     """Return the provenance of an expression that is not an item of a list in the script."""
     path = column_path(value)
     if path:
-        column = resolver.column(path)
-        return column if column.text else replace(column, text=".".join(path))
+        return resolver.column(path).named(".".join(path))
     inputs = collect_inputs(resolver, [(value, "")])
     text = to_sql(value, resolver.script.script.dialect)
     return inputs.to_column(text, struct_fields(resolver, value, inputs))

@@ -12,6 +12,7 @@ from fll_hbase.sources.sql.parser import Statement, parse_script
 from fll_hbase.sources.sql.queries import pivots
 from fll_hbase.sources.sql.queries.column_provenance import (
     UNKNOWN,
+    UNKNOWN_COLUMNS,
     ColumnProvenance,
     ColumnSet,
     NamedColumn,
@@ -297,7 +298,7 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
     is_own = isinstance(function, exp.Anonymous)
     name = function.name if is_own else to_sql(function, script.script.dialect).partition("(")[0]
     script.warn(f"what the columns of {name[:100]}() come from is not known")
-    return ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False)
+    return UNKNOWN_COLUMNS
 
 
 def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
@@ -362,10 +363,7 @@ def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | No
 
 def _generator_names(node: exp.Expr) -> list[str]:
     """Return the column names in the alias of a table function, then the name of its offset; [] for none."""
-    alias, offset = node.args.get("alias"), node.args.get("offset")
-    names: list[str] = []
-    if isinstance(alias, exp.TableAlias):
-        names += [name.name for name in alias.args.get("columns") or ()]
+    names, offset = node.alias_column_names, node.args.get("offset")
     return [*names, offset.name] if isinstance(offset, exp.Identifier) else names
 
 

@@ -16,10 +16,9 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnSet,
     NamedColumn,
     QueryResult,
-    RowDependencies,
     TableSource,
-    as_indirect,
     merge_columns,
+    rows_of,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import collect_inputs
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
@@ -67,8 +66,8 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
     else:
         grouped = [part for part in group.expressions if isinstance(part, exp.Column)]
         grouping = [(part.name, resolver.column([p.name for p in part.parts])) for part in grouped]
-    grouping_fields = frozenset().union(*(as_indirect(column, "group_by") for _, column in grouping))
-    resolver.scope.add_dependencies(select_list.dependencies | RowDependencies(grouping_fields))
+    grouped_rows = rows_of((column for _, column in grouping), "group_by")
+    resolver.scope.add_dependencies(select_list.dependencies | grouped_rows)
     is_listed = all(isinstance(field, exp.In) and field.expressions for field in fields)
     if not is_listed:
         resolver.script.warn(UNLISTED)
@@ -107,9 +106,10 @@ def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     """Return a column per pivot value, grouped by all columns that PIVOT does not use; warn if not listed."""
     fields = _fields(node)
+    values = [field.this for field in fields]
     is_listed = all(_lists_values(field) for field in fields)
     queries = [value for field in fields for value in field.expressions if isinstance(value, exp.Query)]
-    keys = collect_inputs(resolver, [(part, "conditional") for part in (*_keys(fields), *queries)])
+    keys = collect_inputs(resolver, [(part, "conditional") for part in (*values, *queries)])
     resolver.scope.add_dependencies(keys.dependencies)
     select_list = SelectList(resolver)
     aggregates = [select_list.resolve(expression) for expression in node.expressions]
@@ -120,12 +120,11 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
         for number, name in enumerate(counted(names))
         for aggregate in (aggregates[number % len(aggregates)],)
     ]
-    parts = (*node.expressions, *(fields if is_listed else _keys(fields)))
+    parts = (*node.expressions, *(fields if is_listed else values))
     used = {column.name.lower() for part in parts for column in part.find_all(exp.Column)}
     # SQL has no clause for it: a PIVOT groups by every column that it does not use.
     grouping = [(name, column) for name, column in columns.items if name.lower() not in used]
-    grouping_fields = frozenset().union(*(as_indirect(column, "group_by") for _, column in grouping))
-    resolver.scope.add_dependencies(RowDependencies(grouping_fields))
+    resolver.scope.add_dependencies(rows_of((column for _, column in grouping), "group_by"))
     if not is_listed:
         resolver.script.warn(UNLISTED)
         pivoted_column = merge_columns(
@@ -133,11 +132,6 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
         )
         return _with_unlisted(columns, grouping, pivoted_column)
     return replace(columns, items=(*grouping, *pivoted))
-
-
-def _keys(fields: list[exp.In]) -> list[exp.Expr]:
-    """Return the expressions of a PIVOT whose values become columns, those in front of IN."""
-    return [field.this for field in fields]
 
 
 def _lists_values(field: exp.In) -> bool:
@@ -195,7 +189,7 @@ def _fields(node: exp.Expr) -> list[exp.In]:
 def _column(columns: ColumnSet, name: str) -> ColumnProvenance:
     """Return a column by its name, which is its text if it has none; UNKNOWN if it is absent."""
     column = columns.lookup(name)
-    return replace(column, text=column.text or name) if column else UNKNOWN
+    return column.named(name) if column else UNKNOWN
 
 
 def _item_names(node: exp.Expr) -> Iterator[str]:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from fll_hbase.sources.sql.queries import from_clause
 from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
-    UNKNOWN,
+    UNKNOWN_COLUMNS,
     ColumnFallback,
     ColumnProvenance,
     ColumnSet,
@@ -293,9 +293,8 @@ def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
     scope = resolver.scope
     table = scope.sources[-1]
     resolver.script.warn("MATCH_RECOGNIZE: what its columns come from is not known")
-    unknown = ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False)
     scope.remove_from(len(scope.sources) - 1)
-    scope.add(TableSource((node.alias.lower(),) if node.alias else table.name, unknown))
+    scope.add(TableSource((node.alias.lower(),) if node.alias else table.name, UNKNOWN_COLUMNS))
 
 
 def _add_scalars(resolver: Resolver, node: exp.Select) -> None:

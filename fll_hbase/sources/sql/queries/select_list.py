@@ -149,10 +149,7 @@ class SelectList:
     def _plain_column(self, value: exp.Expr) -> ColumnProvenance | None:
         """Return the column that an expression merely names, its text by default the name; else None."""
         path = column_path(value)
-        if not path:
-            return None
-        column = self._resolver.column(path)
-        return column if column.text else replace(column, text=".".join(path))
+        return self._resolver.column(path).named(".".join(path)) if path else None
 
     def _collect(self, nodes: Iterable[exp.Expr]) -> ExpressionInputs:
         """Return the inputs of expressions together, with direct influence; add their row dependencies."""
@@ -323,7 +320,7 @@ def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
 
 def _with_text(name: str, column: ColumnProvenance) -> ColumnProvenance:
     """Return a column of a table with its name as its text, a computed column as it is."""
-    return replace(column, text=name) if not column.text and column.origin is not None else column
+    return column.named(name) if column.origin is not None else column
 
 
 def _qualifier(node: exp.Expr) -> tuple[str, ...]:

@@ -16,18 +16,13 @@ _SCHEDULED = {"PIPE", "TASK"}
 _QUERY_STARTS = {"SELECT", "WITH"}
 _ARGUMENT_STARTS = {_T.L_PAREN, _T.COMMA, _T.FARROW}
 _STORAGE = {"STORED", "VIRTUAL"}
-_PHRASES = {"FORMAT", "TITLE"}
 
 
 def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in (_replace, _altered_view, _schedule, _data_clause, _data_source, _computed_columns):
+    for rewrite in (*_REWRITES, facts.rewrite):
         tokens = rewrite(tokens)
-    tokens = _table_arguments(tokens)
-    # A long statement without a text costs nothing.
-    if any(token.token_type is _T.STRING for token in tokens):
-        tokens = _without_phrases(tokens)
-    return facts.rewrite(tokens)
+    return tokens
 
 
 def _replace(tokens: Tokens) -> Tokens:
@@ -116,15 +111,6 @@ def _table_arguments(tokens: Tokens) -> Tokens:
     return [*result, *tokens[end:]] if end else tokens
 
 
-def _without_phrases(tokens: Tokens) -> Tokens:
-    """Return tokens without Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which no other dialect has."""
-    kinds = [token.token_type for token in tokens]
-    phrases = {
-        number
-        for number in range(1, len(tokens) - 3)
-        if tokens[number + 1].text.upper() in _PHRASES
-        and kinds[number] is _T.L_PAREN
-        and kinds[number + 2 : number + 4] == [_T.STRING, _T.R_PAREN]
-    }
-    left_out = {number + offset for number in phrases for offset in range(4)}
-    return [token for number, token in enumerate(tokens) if number not in left_out]
+_REWRITES = (
+    *(_replace, _altered_view, _schedule, _data_clause, _data_source, _computed_columns, _table_arguments),
+)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.script.statement_tokens import keyword, word_at
+from fll_hbase.sources.sql.script.statement_tokens import keyword, outer_positions, word_at
 
 Tokens = Sequence[Token]
 
@@ -21,7 +21,6 @@ _HANDLER_MAX = 20
 """Tokens from DECLARE to the BEGIN of a handler."""
 _FETCH_INTO = {"INTO", "BULK COLLECT INTO"}
 """INTO of a FETCH, which is one token with BULK COLLECT."""
-_ASSIGNED = {"DEFAULT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,9 @@ def _cursor(tokens: Tokens) -> RowTokens | None:
         return None
     start = 0 if is_open else words.index("CURSOR")
     name = start + 1 if start == 0 else int(words[0] in _DECLARING)
-    query = next((n for n in _outer(tokens) if n > start and word_at(tokens, n) in _BEFORE_QUERY), -1)
+    query = next(
+        (n for n in outer_positions(tokens) if n > start and word_at(tokens, n) in _BEFORE_QUERY), -1
+    )
     if query < 0 or name >= len(tokens):
         return None
     return _rows_of(_name(tokens, name), (), tokens[query + 1 :])
@@ -126,8 +127,8 @@ def _assignment(tokens: Tokens) -> RowTokens | None:
     behind = next(
         (
             number + 1
-            for number in _outer(tokens)
-            if number and (tokens[number].token_type is _T.COLON_EQ or word_at(tokens, number) in _ASSIGNED)
+            for number in outer_positions(tokens)
+            if number and (tokens[number].token_type is _T.COLON_EQ or word_at(tokens, number) == "DEFAULT")
         ),
         len(tokens),
     )
@@ -168,16 +169,6 @@ def _name(tokens: Tokens, number: int) -> str:
     if tokens[number].token_type is _T.COLON and number + 1 < len(tokens):
         return tokens[number + 1].text.lower()
     return tokens[number].text.lower()
-
-
-def _outer(tokens: Tokens) -> Iterator[int]:
-    """Yield the positions of tokens in no parentheses, the outermost parentheses themselves included."""
-    depth = 0
-    for number, token in enumerate(tokens):
-        depth -= token.token_type is _T.R_PAREN
-        if depth <= 0:
-            yield number
-        depth += token.token_type is _T.L_PAREN
 
 
 def _split(tokens: Tokens, separator: TokenType) -> Iterator[Tokens]:

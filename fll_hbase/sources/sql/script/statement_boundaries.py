@@ -30,17 +30,7 @@ _CONTINUATIONS = {
     "ALTER": {"DROP", "ALTER", "SET", "CREATE", "WITH"},
     "DECLARE": {"SET"},
 }
-_KINDS_OF_OBJECTS = {
-    "TABLE",
-    "VIEW",
-    "PROCEDURE",
-    "PROC",
-    "FUNCTION",
-    "INDEX",
-    "SCHEMA",
-    "DATABASE",
-    "COLUMN",
-}
+_OBJECTS = {"TABLE", "VIEW", "PROCEDURE", "PROC", "FUNCTION", "INDEX", "SCHEMA", "DATABASE", "COLUMN"}
 
 
 def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
@@ -103,5 +93,5 @@ def _continues(tokens: Sequence[Token], number: int, first_word: str) -> bool:
         # A foreign key; SET NOCOUNT ON ends in front of the next statement.
         return word in ("DELETE", "UPDATE")
     if word == "IF":
-        return first_word in ("DROP", "CREATE", "ALTER") and previous in _KINDS_OF_OBJECTS
+        return first_word in ("DROP", "CREATE", "ALTER") and previous in _OBJECTS
     return first_word in _PERMISSIONS and previous in _PERMISSIONS

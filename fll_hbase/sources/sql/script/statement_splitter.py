@@ -33,21 +33,8 @@ _CONDITIONS = {
     "UNTIL": ("END",),
 }
 _WITHOUT_LINEAGE = {
-    *(
-        "BREAK",
-        "CLOSE",
-        "CONTINUE",
-        "DEALLOCATE",
-        "EXIT",
-        "FETCH",
-        "ITERATE",
-        "LEAVE",
-        "LET",
-        "NULL",
-        "OPEN",
-        "PERFORM",
-    ),
-    *("PRINT", "RAISE", "RAISERROR", "RETURN", "THROW"),
+    *("BREAK", "CLOSE", "CONTINUE", "DEALLOCATE", "EXIT", "FETCH", "ITERATE", "LEAVE", "LET", "NULL", "OPEN"),
+    *("PERFORM", "PRINT", "RAISE", "RAISERROR", "RETURN", "THROW"),
 }
 """First words of statements of procedures that write nothing."""
 _CONTROL_WORDS = {"ELSE", "LOOP", "REPEAT", "EXCEPTION"}

@@ -12,6 +12,7 @@ from fll_hbase.sources.sql.queries import from_clause
 from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
+    UNKNOWN_COLUMNS,
     ColumnSet,
     NamedColumn,
     QueryResult,
@@ -329,7 +330,7 @@ def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: lis
         given, reads = script.tables.columns(file), frozenset((file,))
     else:
         script.warn(f"what the view {view.name[:100]!r} reads is not known")
-        given, reads = ColumnSet((), lambda _: UNKNOWN, is_complete=False, is_ordered=False), frozenset()
+        given, reads = UNKNOWN_COLUMNS, frozenset()
     items = tuple((name, given.lookup(name) or UNKNOWN) for name in names)
     return QueryResult(ColumnSet(items) if names else given, RowDependencies(reads=reads))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.sources.sql.queries.column_provenance import UNKNOWN, ColumnSet, NamedColumn, RowDependencies
+from fll_hbase.sources.sql.queries.column_provenance import UNKNOWN, ColumnSet, RowDependencies
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 
@@ -107,7 +106,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
         columns = ColumnSet(tuple((name, columns.lookup(name) or UNKNOWN) for name in names))
     if not columns.is_complete:
         script.warn(f"{verb} of {source.name!r}: its columns are not known; give them in `schema`")
-    fields = [_with_text(item) for item in columns.items] or None
+    fields = [(name, column.named(name)) for name, column in columns.items] or None
     return TableWrite(verb, target, fields, RowDependencies(reads=frozenset((source,))))
 
 
@@ -119,15 +118,9 @@ def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) ->
     if column is None:
         script.warn(f"RENAME of column {old!r}: {dataset.name!r} is not known to have it")
         return
-    script.write(TableWrite("RENAME", dataset, [(new, _with_text((old, column))[1])], RowDependencies()))
+    script.write(TableWrite("RENAME", dataset, [(new, column.named(old))], RowDependencies()))
     if declared is not None:
         _declare(script, dataset, [new if name.lower() == old.lower() else name for name in declared])
-
-
-def _with_text(item: NamedColumn) -> NamedColumn:
-    """Return a named column that has a text, by default its name."""
-    name, column = item
-    return name, replace(column, text=column.text or name)
 
 
 def _declare(script: ScriptState, dataset: Dataset, names: list[str] | None) -> None:
