@@ -28,26 +28,21 @@ _TYPES = {
     "TIMESTAMPTZ": "timestamptz",
 }
 _NAMES: dict[type[exp.Expr], str] = {
-    exp.Coalesce: "coalesce",
-    exp.Nullif: "nullif",
-    exp.Greatest: "greatest",
-    exp.Least: "least",
-    exp.Exists: "exists",
-    exp.Array: "array",
+    **{
+        kind: kind.key
+        for kind in (
+            *(exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Exists, exp.Array, exp.Extract),
+            *(exp.Substring, exp.Interval, exp.Overlay, exp.Localtime, exp.Localtimestamp),
+        )
+    },
     exp.Tuple: "row",
-    exp.Extract: "extract",
     exp.AtTimeZone: "timezone",
-    exp.Substring: "substring",
-    exp.Interval: "interval",
     exp.CurrentDate: "current_date",
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.Overlay: "overlay",
-    exp.CurrentUser: "current_user",
     exp.CurrentTime: "current_time",
-    exp.StrPosition: "position",
-    exp.Localtime: "localtime",
-    exp.Localtimestamp: "localtimestamp",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentUser: "current_user",
     exp.SessionUser: "session_user",
+    exp.StrPosition: "position",
 }
 
 

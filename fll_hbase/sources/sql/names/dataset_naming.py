@@ -85,19 +85,14 @@ def fold_default(dialect: str, name: str) -> str:
 
 def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
     """Return whether a name has at least as many parts as full names in a namespace."""
-    return len(parts) >= _number_of_parts(namespace)
+    return len(parts) >= _facts_in(namespace).name_parts
 
 
 def name_in(namespace: str, parts: Sequence[str]) -> str:
     """Return the name of a table in a namespace of OpenLineage (`hive://host:9083`) or DataHub (`hive`)."""
-    name = ".".join(parts[-_number_of_parts(namespace) :])
+    name = ".".join(parts[-_facts_in(namespace).name_parts :])
     is_platform = "://" not in namespace
     return name.lower() if is_platform and _facts_in(namespace).is_lowercase_platform else name
-
-
-def _number_of_parts(namespace: str) -> int:
-    """Return the number of parts that a full table name has in a namespace."""
-    return _facts_in(namespace).name_parts
 
 
 def _facts_in(namespace: str) -> DialectFacts:

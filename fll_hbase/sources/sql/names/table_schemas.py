@@ -152,9 +152,9 @@ class TableSchemas:
         if column.parts or column.origin is None:
             numbered = any(name.isdigit() or name == ELEMENT for name in column.parts)
             return () if numbered else tuple(column.parts.items())
-        start = f"{column.origin.name}/"
-        names = [name[len(start) :] for name in self._field_names(column.origin.dataset, start)]
-        heads = dict.fromkeys(name.partition("/")[0] for name in names)
+        start, schema = f"{column.origin.name}/", self.schema(column.origin.dataset)
+        names = [field.name for field in schema.fields] if schema is not None and schema.declared else []
+        heads = dict.fromkeys(name.split("/")[start.count("/")] for name in names if name.startswith(start))
         return tuple((name, replace(self.nested_column(column, [name]), text=name)) for name in heads)
 
     def _key(self, name: str) -> str:
@@ -186,12 +186,6 @@ class TableSchemas:
             if name.lower() in spelling:
                 deepest = DatasetField(origin.dataset, spelling[name.lower()])
         return deepest
-
-    def _field_names(self, dataset: Dataset, start: str) -> list[str]:
-        """Return the declared fields of a table whose names begin so."""
-        schema = self.schema(dataset)
-        fields = schema.fields if schema is not None and schema.declared else ()
-        return [field.name for field in fields if field.name.startswith(start)]
 
     def _spelling_of_fields(self, dataset: Dataset) -> Mapping[str, str]:
         """Return the fields of a table by their names in lower case; built once for all of its columns."""

@@ -476,16 +476,14 @@ def _arguments(node: exp.Expr, kind: str, *names: str) -> Iterator[Operand]:
                 yield operand, kind
 
 
-def _case(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of CASE: what it compares is conditional, branches and default give the value."""
-    yield from _arguments(node, kind or "conditional", "this")
-    yield from _arguments(node, kind, "ifs", "default")
+def _with_roles(*roles: tuple[str, tuple[str, ...]]) -> Callable[[exp.Expr, str], Iterator[Operand]]:
+    """Return a function that yields the operands in named arguments, each with the kind of its role."""
 
+    def operands(node: exp.Expr, kind: str) -> Iterator[Operand]:
+        for role, names in roles:
+            yield from _arguments(node, kind or role, *names)
 
-def _if(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of IF and NVL2: the condition is conditional, the results give the value."""
-    yield from _arguments(node, kind or "conditional", "this")
-    yield from _arguments(node, kind, "true", "false")
+    return operands
 
 
 def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
@@ -496,12 +494,6 @@ def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
         yield from ((operand, "conditional") for operand, _ in operands[:-1])
 
 
-def _nullif(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of NULLIF: the first gives the value, and both are conditional."""
-    yield from _arguments(node, kind, "this")
-    yield from _arguments(node, kind or "conditional", "this", "expression")
-
-
 def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
     """Yield the operands of DECODE(value, search, result, ..., default): value, searches conditional."""
     value, *rest = node.expressions
@@ -509,18 +501,6 @@ def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
     for number, operand in enumerate(rest):
         is_result = number % 2 == 1 or number == len(rest) - 1
         yield operand, kind if is_result else kind or "conditional"
-
-
-def _filter(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of an aggregate with FILTER, whose condition has the kind `filter`."""
-    yield from _arguments(node, kind, "this")
-    yield from _arguments(node, kind or "filter", "expression")
-
-
-def _order(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of an ORDER BY in an aggregate: what is sorted, and keys as `sort`."""
-    yield from _arguments(node, kind, "this")
-    yield from _arguments(node, kind or "sort", "expressions")
 
 
 def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
@@ -553,18 +533,6 @@ def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
         yield last, kind or "filter"
 
 
-def _having_max(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of an aggregate with HAVING MAX or MIN, whose column is conditional."""
-    yield from _arguments(node, kind, "this")
-    yield from _arguments(node, kind or "conditional", "expression")
-
-
-def _in(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of IN: value and list with `kind`, a query as conditional."""
-    yield from _arguments(node, kind, "this", "expressions", "unnest", "field")
-    yield from _arguments(node, kind or "conditional", "query")
-
-
 def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
     """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, also those of named windows."""
     yield from _arguments(node, kind, "this")
@@ -579,19 +547,20 @@ def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
         seen.add(name)
 
 
+_IF = _with_roles(("conditional", ("this",)), ("", ("true", "false")))
 # Of all other expressions every operand gives the value.
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Nvl2: _if,
+    exp.Case: _with_roles(("conditional", ("this",)), ("", ("ifs", "default"))),
+    exp.If: _IF,
+    exp.Nvl2: _IF,
     exp.Coalesce: _coalesce,
-    exp.Nullif: _nullif,
+    exp.Nullif: _with_roles(("", ("this",)), ("conditional", ("this", "expression"))),
     exp.DecodeCase: _decode,
-    exp.Filter: _filter,
-    exp.Order: _order,
+    exp.Filter: _with_roles(("", ("this",)), ("filter", ("expression",))),
+    exp.Order: _with_roles(("", ("this",)), ("sort", ("expressions",))),
     exp.WithinGroup: _within_group,
-    exp.HavingMax: _having_max,
+    exp.HavingMax: _with_roles(("", ("this",)), ("conditional", ("expression",))),
     exp.CombinedAggFunc: _conditional_aggregate,
-    exp.In: _in,
+    exp.In: _with_roles(("", ("this", "expressions", "unnest", "field")), ("conditional", ("query",))),
     exp.Comprehension: _comprehension,
 }
