@@ -22,15 +22,7 @@ _SYSTEMS = ("BigQuery", "Spanner", "Bigtable", "Datastore", "PubSub", "Kafka", "
 
 _LOCATIONS = ("datasetProject", "project", "kafkaBrokers", "brokers", "instance", "instanceId", "database")
 _OBJECTS = (
-    "tableName",
-    "table",
-    "topic",
-    "topics",
-    "subscription",
-    "sObjectName",
-    "collection",
-    "kind",
-    "name",
+    *("tableName", "table", "topic", "topics", "subscription", "sObjectName", "collection", "kind", "name"),
 )
 _QUERIES = ("importQuery", "query", "sqlQuery")
 _CONNECTION = re.compile(r"\$\{conn\(([^()]+)\)\}")

@@ -21,14 +21,7 @@ _LEFT_OUT = ("macros", "docs", "parent_map", "child_map", "group_map", "disabled
 """Members of a manifest without lineage, which are most of its size in small projects."""
 
 _LEFT_OUT_OF_NODES = (
-    "raw_code",
-    "docs",
-    "fqn",
-    "refs",
-    "sources",
-    "metrics",
-    "extra_ctes",
-    "unrendered_config",
+    *("raw_code", "docs", "fqn", "refs", "sources", "metrics", "extra_ctes", "unrendered_config"),
 )
 
 

@@ -14,19 +14,10 @@ _ROW_FUNCTIONS = {
     *("string_to_table", "unnest", "json_populate_recordset", "jsonb_populate_recordset"),
 }
 """Others of PostgreSQL, which may be in a SELECT list as well."""
-ROW_GENERATORS = {
-    *(
-        "generate_series",
-        "generator",
-        "generaterandom",
-        "numbers",
-        "numbers_mt",
-        "range",
-        "sequence",
-        "zeros",
-    ),
-    *("zeros_mt", "string_split", "split_to_table", "json_tree", "strtok_split_to_table", "values", "view"),
-    *("input", "dual", *_ROW_FUNCTIONS),
+ROW_GENERATORS = _ROW_FUNCTIONS | {
+    *("generate_series", "generator", "generaterandom", "numbers", "numbers_mt", "range", "sequence"),
+    *("zeros", "zeros_mt", "string_split", "split_to_table", "json_tree", "strtok_split_to_table"),
+    *("values", "view", "input", "dual"),
 }
 """Functions in a FROM that make rows of nothing but their arguments."""
 _ONE_ROW = {"json_tuple", "parse_url_tuple", "json_to_record", "jsonb_to_record"}
