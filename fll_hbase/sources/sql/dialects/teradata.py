@@ -10,21 +10,18 @@ from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
 from fll_hbase.sources.sql.script.statement_tokens import closing_position, word_at
 
 _STATEMENTS = {"CREATE", "DELETE", "INSERT", "MERGE", "REPLACE", "SEL", "SELECT", "UPDATE", "WITH"}
-_PHRASES = {
-    *("BIGINT", "BYTEINT", "CHAR", "DECIMAL", "FLOAT", "INTEGER", "NUMERIC", "SMALLINT", "VARCHAR"),
-    *("FORMAT", "TITLE"),
-}
+_TYPES = {"BIGINT", "BYTEINT", "CHAR", "DECIMAL", "FLOAT", "INTEGER", "NUMERIC", "SMALLINT", "VARCHAR"}
 """Reserved words: no column has such a name."""
 
 
 def without_phrases(tokens: Tokens) -> Tokens:
-    """Return tokens without `LOCKING … FOR …`, casts such as `x (DECIMAL(18,2))`, FORMAT and TITLE."""
+    """Return tokens without `LOCKING … FOR …`, and without casts such as `x (DECIMAL(18,2))`."""
     if word_at(tokens, 0) in ("LOCK", "LOCKING"):
         tokens = tokens[next((n for n in range(len(tokens)) if word_at(tokens, n) in _STATEMENTS), 0) :]
     end = 0
     result: list[Token] = []
     for number in range(1, len(tokens)):
-        stop = closing_position(tokens, number - 1) if word_at(tokens, number) in _PHRASES else 0
+        stop = closing_position(tokens, number - 1) if word_at(tokens, number) in _TYPES else 0
         if stop > number:
             result += tokens[end : number - 1]
             end = stop + 1

@@ -42,7 +42,7 @@ class ColumnProvenance:
         """How many columns its inputs count as, see `derived_columns`."""
         return inputs_weight(len(self.direct) + len(self.indirect))
 
-    def named(self, name: str) -> ColumnProvenance:
+    def with_text(self, name: str) -> ColumnProvenance:
         """Return the column with a name as its text, unless it has one."""
         return self if self.text else replace(self, text=name)
 

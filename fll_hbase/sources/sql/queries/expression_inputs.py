@@ -154,7 +154,7 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
             _add_star(resolver, inputs, node, kind)
         elif isinstance(node, _ACCESSES):
             stack += list(_resolve_access(resolver, inputs, node, kind))[::-1]
-        elif isinstance(node, QUERIES) or _is_existence(node):
+        elif isinstance(node, QUERIES) or (isinstance(node, exp.Exists) and isinstance(node.this, QUERIES)):
             _add_query(resolver, inputs, node, kind)
         else:
             stack += list(_operands(node, kind, resolver.scope.windows))[::-1]
@@ -202,11 +202,6 @@ def _part_name(part: exp.Expr) -> str:
     """Return a part of a column name; a column of a staged file, `$1`, with its `$`."""
     # A column of a staged file: `s.$1`.
     return f"${part.name}" if isinstance(part, exp.Parameter) else part.name
-
-
-def _is_existence(node: exp.Expr) -> bool:
-    """Return whether a node is EXISTS of a query."""
-    return isinstance(node, exp.Exists) and isinstance(node.this, QUERIES)
 
 
 def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
@@ -344,7 +339,7 @@ def field_column(resolver: Resolver, value: exp.Expr) -> ColumnProvenance:
     """Return the provenance of an expression that is not an item of a list in the script."""
     path = column_path(value)
     if path:
-        return resolver.column(path).named(".".join(path))
+        return resolver.column(path).with_text(".".join(path))
     inputs = collect_inputs(resolver, [(value, "")])
     text = to_sql(value, resolver.script.script.dialect)
     return inputs.to_column(text, struct_fields(resolver, value, inputs))

@@ -254,7 +254,8 @@ def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
 def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
     """Resolve a table function: each column has all arguments as inputs, or its own; warn if unknown."""
     select_list = SelectList(resolver)
-    names = _generator_names(node)
+    names, offset = node.alias_column_names, node.args.get("offset")
+    names = [*names, offset.name] if isinstance(offset, exp.Identifier) else names
     arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]
     inputs = [argument for argument in arguments if isinstance(argument, exp.Expr)]
     combined = select_list.resolve_any(inputs)
@@ -359,12 +360,6 @@ def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | No
         if table.db and not table.catalog:
             table.set("catalog", exp.to_identifier(catalog))
     return statement
-
-
-def _generator_names(node: exp.Expr) -> list[str]:
-    """Return the column names in the alias of a table function, then the name of its offset; [] for none."""
-    names, offset = node.alias_column_names, node.args.get("offset")
-    return [*names, offset.name] if isinstance(offset, exp.Identifier) else names
 
 
 def _default_items(

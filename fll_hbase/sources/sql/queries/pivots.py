@@ -56,6 +56,9 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
     fields = node.expressions
     select_list = SelectList(resolver)
     aggregates = [(item.alias, select_list.resolve(item)) for item in node.args.get("using") or ()]
+    if len(aggregates) > 1:
+        # Names of columns are values with the alias or text of the aggregate, of a single one its alias.
+        aggregates = [(alias or column.text, column) for alias, column in aggregates]
     keys = [field.this if isinstance(field, exp.In) else field for field in fields]
     key_inputs = collect_inputs(resolver, [(key, "conditional") for key in keys]).indirect
     parts = [*keys, *(node.args.get("using") or ())]
@@ -78,17 +81,10 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
             replace(column, indirect=column.indirect | key_inputs),
         )
         for value in counted(values if is_listed else ())
-        for alias, column in counted(_with_labels(aggregates))
+        for alias, column in counted(aggregates)
     ]
     is_complete = is_listed and (columns.is_complete or group is not None)
     return ColumnSet((*grouping, *pivoted), None, is_complete, is_complete)
-
-
-def _with_labels(aggregates: list[NamedColumn]) -> list[NamedColumn]:
-    """Return aggregates with what DuckDB adds to the value for their names, for a single one its alias."""
-    if len(aggregates) == 1:
-        return aggregates
-    return [(alias or column.text, column) for alias, column in aggregates]
 
 
 def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
@@ -189,7 +185,7 @@ def _fields(node: exp.Expr) -> list[exp.In]:
 def _column(columns: ColumnSet, name: str) -> ColumnProvenance:
     """Return a column by its name, which is its text if it has none; UNKNOWN if it is absent."""
     column = columns.lookup(name)
-    return column.named(name) if column else UNKNOWN
+    return column.with_text(name) if column else UNKNOWN
 
 
 def _item_names(node: exp.Expr) -> Iterator[str]:

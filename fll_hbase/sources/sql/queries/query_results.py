@@ -28,6 +28,7 @@ from fll_hbase.sources.sql.queries.scope import AliasPrecedence, Reader, Resolve
 from fll_hbase.sources.sql.queries.select_list import SelectList, expand_star
 from fll_hbase.sources.sql.script.script_state import ScriptState
 
+_LINK_CLAUSES = ("by_name", "order", "sort", "cluster", "limit", "offset")
 RECURSION_ROUNDS_MAX = 20
 """Limit of rounds for a recursive query; inputs that later rounds would add are not recorded."""
 
@@ -152,7 +153,9 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
     merged = 0
     for link in reversed(links):
         right = resolver.query(link.expression)
-        if _is_plain_union(link) and _match_by_position(branches[0].columns, right.columns):
+        # A UNION by position without a clause of its own.
+        is_plain = isinstance(link, exp.Union) and not any(map(link.args.get, _LINK_CLAUSES))
+        if is_plain and _match_by_position(branches[0].columns, right.columns):
             branches.append(right)
             merged = len(branches) if link.args.get("distinct") else merged
             continue
@@ -160,12 +163,6 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
         scope.aliases = {name.lower(): column for name, column in result.columns.items}
         branches, merged = [_with_ordering(resolver, link, result)], 0
     return _merge_branches(branches, merged)
-
-
-def _is_plain_union(node: exp.SetOperation) -> bool:
-    """Return whether a link is a UNION by position without a clause of its own."""
-    clauses = ("by_name", "order", "sort", "cluster", "limit", "offset")
-    return isinstance(node, exp.Union) and not any(node.args.get(name) for name in clauses)
 
 
 def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:

@@ -49,10 +49,10 @@ class SelectList:
 
     def columns(self) -> ColumnSet:
         """Return all columns so far, in order; complete unless a star had unknown columns."""
-        fallback = self._fallbacks[0] if len(self._fallbacks) == 1 else None
         # A name behind two stars could be of either table.
-        if len(self._fallbacks) > 1:
-            fallback = _ambiguous
+        fallback = (
+            self._fallbacks[0] if len(self._fallbacks) == 1 else (lambda _: None) if self._fallbacks else None
+        )
         return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
 
     def add(self, node: exp.Expr) -> None:
@@ -67,7 +67,8 @@ class SelectList:
         if star is not None and star.args.get("ilike") is None:
             self._items += counted(self._starred(star, node))
         elif star is not None or self._selects_columns(node.unalias()):
-            self._leave_out_columns()
+            self.script.warn("COLUMNS: which columns it selects is not known; they are left out")
+            self._is_complete = False
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
             columns = self.resolve_generator(node.this, len(names), node)
@@ -149,7 +150,7 @@ class SelectList:
     def _plain_column(self, value: exp.Expr) -> ColumnProvenance | None:
         """Return the column that an expression merely names, its text by default the name; else None."""
         path = column_path(value)
-        return self._resolver.column(path).named(".".join(path)) if path else None
+        return self._resolver.column(path).with_text(".".join(path)) if path else None
 
     def _collect(self, nodes: Iterable[exp.Expr]) -> ExpressionInputs:
         """Return the inputs of expressions together, with direct influence; add their row dependencies."""
@@ -210,7 +211,7 @@ class SelectList:
         }
         for name, column in self._star_columns(item, without):
             if name.lower() not in excluded:
-                column = replaced.get(name.lower(), _with_text(name, column))
+                column = replaced.get(name.lower(), column.with_text(name) if column.origin else column)
                 yield names.get(name.lower(), name), column
 
     def _selects_columns(self, value: exp.Expr) -> bool:
@@ -223,11 +224,6 @@ class SelectList:
             return False
         parts = value.walk(prune=lambda part: isinstance(part, exp.Query))
         return any(isinstance(part, exp.Columns) and not part.args.get("unpack") for part in parts)
-
-    def _leave_out_columns(self) -> None:
-        """Warn that what COLUMNS selects is unknown; the list is incomplete then."""
-        self.script.warn("COLUMNS: which columns it selects is not known; they are left out")
-        self._is_complete = False
 
     def _star_columns(
         self, item: exp.Expr, without: Collection[tuple[str, ...]] = ()
@@ -318,11 +314,6 @@ def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
     return select_list.columns()
 
 
-def _with_text(name: str, column: ColumnProvenance) -> ColumnProvenance:
-    """Return a column of a table with its name as its text, a computed column as it is."""
-    return column.named(name) if column.origin is not None else column
-
-
 def _qualifier(node: exp.Expr) -> tuple[str, ...]:
     """Return the table in front of a column, split at its dots and in lower case; () without one."""
     return tuple(part.name.lower() for part in node.parts[:-1]) if isinstance(node, exp.Column) else ()
@@ -332,8 +323,3 @@ def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:
     """Return the items of an argument of a node, a single one as a list; [] if it is missing."""
     argument = node.args.get(name) or []
     return argument if isinstance(argument, list) else [argument]
-
-
-def _ambiguous(_: str) -> None:
-    """Return no column: several tables with unknown columns could have it."""
-    return

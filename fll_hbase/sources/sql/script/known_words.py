@@ -16,13 +16,17 @@ _SCHEDULED = {"PIPE", "TASK"}
 _QUERY_STARTS = {"SELECT", "WITH"}
 _ARGUMENT_STARTS = {_T.L_PAREN, _T.COMMA, _T.FARROW}
 _STORAGE = {"STORED", "VIRTUAL"}
+_PHRASES = {"FORMAT", "TITLE"}
 
 
 def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
-    for rewrite in (*_REWRITES, facts.rewrite):
+    for rewrite in _REWRITES:
         tokens = rewrite(tokens)
-    return tokens
+    # A long statement without a text costs nothing.
+    if any(token.token_type is _T.STRING for token in tokens):
+        tokens = _without_phrases(tokens)
+    return facts.rewrite(tokens)
 
 
 def _replace(tokens: Tokens) -> Tokens:
@@ -109,6 +113,20 @@ def _table_arguments(tokens: Tokens) -> Tokens:
         result += [*tokens[end:number], opening, *words, *tokens[number + 1 : stop], closing]
         end = stop
     return [*result, *tokens[end:]] if end else tokens
+
+
+def _without_phrases(tokens: Tokens) -> Tokens:
+    """Return tokens without Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which no other dialect has."""
+    kinds = [token.token_type for token in tokens]
+    phrases = {
+        number
+        for number in range(1, len(tokens) - 3)
+        if tokens[number + 1].text.upper() in _PHRASES
+        and kinds[number] is _T.L_PAREN
+        and kinds[number + 2 : number + 4] == [_T.STRING, _T.R_PAREN]
+    }
+    left_out = {number + offset for number in phrases for offset in range(4)}
+    return [token for number, token in enumerate(tokens) if number not in left_out]
 
 
 _REWRITES = (

@@ -227,7 +227,7 @@ class _Splitter:
         if not ends_control:
             self._blocks = max(0, self._blocks - 1)
         # Oracle's END has the name of what it ends behind it.
-        has_name = bool(following) and self._is_semicolon(self._position + 2) and not self._ends_by_word
+        has_name = bool(following) and self._word(self._position + 2) == ";" and not self._ends_by_word
         self._position += 2 if ends_control or has_name or following in _BLOCK_KINDS else 1
 
     def _condition_end(self, start: int, stop: int) -> int:
@@ -359,9 +359,6 @@ class _Splitter:
         )
         self.variables |= {self._tokens[number].text.lower() for number in firsts}
         self._declared_rows += row_cursors.read_declarations(self._tokens[start + 1 : stop])
-
-    def _is_semicolon(self, number: int) -> bool:
-        return number < len(self._tokens) and self._tokens[number].token_type is _T.SEMICOLON
 
     def _name(self, number: int) -> str:
         """Return the dotted name at a position in lower case."""

@@ -150,7 +150,7 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
         kind = "TABLE"
     target = read_target(resolver.script, node.this)
     is_temporary = is_temporary or resolver.script.tables.is_transient(target.dataset)
-    query = node.args.get("expression") or _clone_source(node)
+    query = node.args.get("expression") or (clone.this if (clone := node.args.get("clone")) else None)
     if query is None:
         _declare(resolver, node, target.dataset, is_temporary=is_temporary)
         return
@@ -216,8 +216,14 @@ def load(resolver: Resolver, node: exp.Expr) -> None:
 def copy(resolver: Resolver, node: exp.Expr) -> None:
     """Read COPY of files or a query into a table, or of a table or query into files."""
     script = resolver.script
-    sources = [_unwrap_query(source) for source in node.args.get("files") or ()]
-    files = [_file(script, source) for source in sources if not isinstance(source, exp.Query)]
+    given = node.args.get("files") or ()
+    sources = [source.this if isinstance(source.this, exp.Query) else source for source in given]
+    # A stage or file may be read as a table.
+    files = [
+        script.dataset(source) if isinstance(source, exp.Table) else script.tables.dataset(source.name)
+        for source in sources
+        if not isinstance(source, exp.Query)
+    ]
     if node.args.get("kind"):
         target = read_target(script, node.this)
         queries = [resolver.query(source) for source in sources if isinstance(source, exp.Query)]
@@ -234,16 +240,6 @@ def copy(resolver: Resolver, node: exp.Expr) -> None:
     result = resolver.query(node.this)
     for dataset in files:
         script.write(TableWrite("COPY", dataset, result.columns.items or None, result.dependencies))
-
-
-def _unwrap_query(source: exp.Expr) -> exp.Expr:
-    """Return the query in parentheses; any other node as it is."""
-    return source.this if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query) else source
-
-
-def _file(script: ScriptState, source: exp.Expr) -> Dataset:
-    """Return the dataset of a file: a literal, or a stage or file that the dialect reads as a table."""
-    return script.dataset(source) if isinstance(source, exp.Table) else script.tables.dataset(source.name)
 
 
 def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
@@ -343,12 +339,6 @@ def _declared_columns(node: exp.Expr) -> Iterator[exp.ColumnDef]:
             # PARTITIONED BY of Spark may also name columns of the list in front.
             if isinstance(column, exp.ColumnDef):
                 yield column
-
-
-def _clone_source(node: exp.Expr) -> exp.Expr | None:
-    """Return the table that a CREATE TABLE ... CLONE copies; None without CLONE."""
-    clone = node.args.get("clone")
-    return clone.this if isinstance(clone, exp.Clone) else None
 
 
 def _is_temporary(node: exp.Expr) -> bool:

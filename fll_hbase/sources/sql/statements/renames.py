@@ -106,7 +106,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
         columns = ColumnSet(tuple((name, columns.lookup(name) or UNKNOWN) for name in names))
     if not columns.is_complete:
         script.warn(f"{verb} of {source.name!r}: its columns are not known; give them in `schema`")
-    fields = [(name, column.named(name)) for name, column in columns.items] or None
+    fields = [(name, column.with_text(name)) for name, column in columns.items] or None
     return TableWrite(verb, target, fields, RowDependencies(reads=frozenset((source,))))
 
 
@@ -118,7 +118,7 @@ def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) ->
     if column is None:
         script.warn(f"RENAME of column {old!r}: {dataset.name!r} is not known to have it")
         return
-    script.write(TableWrite("RENAME", dataset, [(new, column.named(old))], RowDependencies()))
+    script.write(TableWrite("RENAME", dataset, [(new, column.with_text(old))], RowDependencies()))
     if declared is not None:
         _declare(script, dataset, [new if name.lower() == old.lower() else name for name in declared])
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql.queries.column_provenance import ColumnSet, NamedColumn, QueryResult, TableSource
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
-from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.script.script_state import TableWrite
 from fll_hbase.sources.sql.statements.write_target import Target, map_to_target
 
 
@@ -44,7 +43,8 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
 def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Resolver:
     """Return a resolver that sees the row as written, and the other tables of the statement around it."""
     script, scope = resolver.script, resolver.scope
-    existing = _existing_columns(script, write.target)
+    view = script.views.get(write.target)
+    existing = view.columns if view else script.tables.columns(write.target)
     written = _with_values(existing, write.fields or ())
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     names = {table.alias_or_name.lower(), write.target.name.lower().rpartition(".")[2]}
@@ -54,12 +54,6 @@ def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Reso
     others = [source for source in scope.sources if not names & {*source.name[-1:]}]
     around = Scope(scope.queries, parent=scope.parent, sources=others)
     return resolver.in_scope(Scope(scope.queries, parent=around, sources=sources))
-
-
-def _existing_columns(script: ScriptState, dataset: Dataset) -> ColumnSet:
-    """Return the columns of a dataset: those of its view in the script, else those of the table."""
-    view = script.views.get(dataset)
-    return view.columns if view else script.tables.columns(dataset)
 
 
 def _with_values(columns: ColumnSet, fields: Sequence[NamedColumn]) -> ColumnSet:

@@ -224,4 +224,4 @@ def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iter
         if column is None:
             script.warn(f"MERGE of all columns: {name!r} is not known to be one of the source")
         else:
-            yield name, column.named(name)
+            yield name, column.with_text(name)

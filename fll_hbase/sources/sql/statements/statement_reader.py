@@ -74,18 +74,10 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
                 script.leave_out(label, f"procedure {item.name!r} has no statements")
         case Call() if procedure := script.procedure(item.name):
             _read_body(script, procedure, called)
-        case Call():
-            _read_safely(script, item.statement, label)
-        case _:
-            _read_leaf(script, item, label)
-
-
-def _read_leaf(script: ScriptState, item: ScriptItem, label: str) -> None:
-    """Read the rows of a loop or cursor, or a single statement; ignore any other item."""
-    if isinstance(item, Rows):
-        _read_rows(script, item)
-    elif isinstance(item, Statement):
-        _read_safely(script, item, label)
+        case Call(statement=statement) | (Statement() as statement):
+            _read_safely(script, statement, label)
+        case Rows():
+            _read_rows(script, item)
 
 
 def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> None:
@@ -184,7 +176,9 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
         common_table_expressions(resolver, node)
     elif isinstance(node, exp.Command) and node.name.upper() == "ALTER" and renames.move_rows(resolver, node):
         return
-    elif not _has_no_lineage(node):
+    elif not isinstance(node, _WITHOUT_LINEAGE) and not (
+        isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_WITHOUT_LINEAGE
+    ):
         if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
             # The library reads any expression as a statement.
             name = script.facts.name or "ansi"
@@ -192,13 +186,6 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
             return
         kind = node.name if isinstance(node, exp.Command) else node.key
         script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
-
-
-def _has_no_lineage(node: exp.Expr) -> bool:
-    """Return whether a statement is of a kind that writes no field from another one, and needs no warning."""
-    if isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_WITHOUT_LINEAGE:
-        return True
-    return isinstance(node, _WITHOUT_LINEAGE)
 
 
 def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:

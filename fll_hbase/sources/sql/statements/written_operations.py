@@ -38,7 +38,9 @@ def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list
         # () is a statement known to write no field, such as DELETE.
         if fields or write.fields == ():
             target_inputs |= dict.fromkeys(builder.indirect_inputs(write.dependencies.indirect))
-        sources.setdefault(write.target, set()).update(_datasets_read(write, fields))
+        sources.setdefault(write.target, set()).update(
+            write.dependencies.reads, (field.dataset for field in _inputs(write, fields))
+        )
         description = "\n".join((write.verb, *write.dependencies.clauses))
         descriptions.setdefault(write.target, {})[description] = None
     targets = [
@@ -122,11 +124,6 @@ def _fields_read(resolved: Sequence[tuple[TableWrite, list[NamedColumn]]]) -> di
         for field in _inputs(write, fields):
             names.setdefault(field.dataset, set()).add(field.name)
     return names
-
-
-def _datasets_read(write: TableWrite, fields: Sequence[NamedColumn]) -> set[Dataset]:
-    """Return the datasets that a write reads, with or without known fields."""
-    return {*write.dependencies.reads, *(field.dataset for field in _inputs(write, fields))}
 
 
 def _inputs(write: TableWrite, fields: Sequence[NamedColumn]) -> Iterator[DatasetField]:
