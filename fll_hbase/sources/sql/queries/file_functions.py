@@ -20,7 +20,7 @@ _READERS = {
 
 _SAME_ROWS = {"appends", "changes", "query_table"}
 """Functions that give the rows of the table that is their first argument."""
-_NAMING = {"dictionary", "identifier", "table", "table_changes"}
+_NAMING = {"dictionary", "identifier", "query_table", "table", "table_changes"}
 """Functions whose first argument is the name of a table as a text."""
 _LOOKUPS = ("dictget", "joinget")
 """Starts of ClickHouse's functions that look a column of a dictionary or table up by a key."""
