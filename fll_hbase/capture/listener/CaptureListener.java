@@ -1,5 +1,6 @@
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Properties;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
@@ -13,6 +14,8 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 public final class CaptureListener extends SparkListener {
     private static final int EXECUTIONS_MAX = 100000;
     private static final String EXECUTION = "spark.sql.execution.id";
+    private static final String ROOT = "spark.sql.execution.root.id";
+    private static final String TAGS = "spark.job.tags";
 
     private final SparkContext context;
     private final PlanFile file;
@@ -20,6 +23,7 @@ public final class CaptureListener extends SparkListener {
     private final String firstLine;
     private final String metastore;
     private final boolean literals;
+    private final ProgramRows rows;
     private final Map executions = new LinkedHashMap();
     private boolean reported;
 
@@ -29,6 +33,7 @@ public final class CaptureListener extends SparkListener {
         this.literals = literals;
         this.file = new PlanFile(path, bytesMax);
         this.count = new ExecutionCount(context);
+        this.rows = new ProgramRows(context);
         JsonWriter json = new JsonWriter().open('{').key("application").open('{');
         json.member("id", context.applicationId()).member("name", context.appName());
         json.member("user", context.sparkUser()).member("version", context.version());
@@ -50,9 +55,19 @@ public final class CaptureListener extends SparkListener {
         }
     }
 
-    /** Reports the first job that writes an RDD to files: it has no plan. */
+    /** Notes which executions have jobs, and reports the first job that writes an RDD to files: it has no plan. */
     public void onJobStart(SparkListenerJobStart event) {
-        if (reported || event.properties() == null || event.properties().getProperty(EXECUTION) != null) {
+        Properties properties = event.properties();
+        if (properties != null && properties.getProperty(EXECUTION) != null) {
+            // One side of a join is collected even where its result is not written.
+            if (properties.getProperty(TAGS, "").indexOf("broadcast exchange") < 0) {
+                worked(properties.getProperty(EXECUTION));
+                worked(properties.getProperty(ROOT));
+            }
+            return;
+        }
+        rows.started(event);
+        if (reported || properties == null) {
             return;
         }
         Object[] stages = Sequences.array(event.stageInfos());
@@ -71,7 +86,7 @@ public final class CaptureListener extends SparkListener {
 
     /** Returns the line of a query, for the benchmark. */
     public String dump(QueryExecution query) {
-        return new Execution(0, 0).line(query, metastore, literals);
+        return new Execution(0, 0).line(query, metastore, literals, false);
     }
 
     /** Empties the plan file if all of it is recorded, and writes what waits; false if there is more. */
@@ -131,19 +146,33 @@ public final class CaptureListener extends SparkListener {
         if (execution == null) {
             execution = new Execution(event.executionId(), event.time());
         }
-        count.end(event.executionId());
         execution.finish(event);
         QueryExecution query = event.qe();
         boolean isAnalyzed = query != null && (!execution.failed() || Writes.isAnalyzed(query));
         boolean isWrite = isAnalyzed && Writes.isWrite(query, execution.action);
-        if (isWrite) {
-            Execution root = (Execution) executions.get(new Long(execution.root));
-            if (root != null) {
-                root.awaited = true;
-            }
+        boolean isSkipped = isWrite && !execution.failed() && SkippedWrites.isSkipped(query, execution);
+        if (!isSkipped || !count.hasDropped()) {
+            // Where events were dropped, one may have been that of the job that wrote.
+            count.end(event.executionId());
+        }
+        if (!isWrite) {
+            rows.ended(execution);
+        }
+        isWrite = isWrite && !isSkipped;
+        Execution root = (Execution) executions.get(new Long(execution.root));
+        if (root != null) {
+            root.awaited = root.awaited || isWrite;
+            root.wroteDelta = root.wroteDelta || SkippedWrites.DELTA.equals(execution.action);
         }
         if (isWrite || execution.awaited) {
-            file.append(execution.line(isWrite ? query : null, metastore, literals));
+            file.append(execution.line(isWrite ? query : null, metastore, literals, rows.isGiven()));
+        }
+    }
+
+    private void worked(String id) {
+        Execution execution = id == null ? null : (Execution) executions.get(Long.valueOf(id));
+        if (execution != null) {
+            execution.worked = true;
         }
     }
 

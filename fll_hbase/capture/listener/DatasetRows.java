@@ -3,12 +3,17 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** Lists the datasets of a plan: those that its leaves read and those that its commands change. */
 final class DatasetRows {
+    /** Leaves without a source, or with that of another node. */
+    private static final String GENERATING = " Range OneRowRelation CommandResult CTERelationRef UnionLoopRef ";
+
     private final JsonWriter json = new JsonWriter().open('[');
     private final Relations relations;
+    private final boolean isGiven;
     private int count;
 
-    DatasetRows(Relations relations) {
+    DatasetRows(Relations relations, boolean isGiven) {
         this.relations = relations;
+        this.isGiven = isGiven;
     }
 
     String finish() {
@@ -21,7 +26,7 @@ final class DatasetRows {
         JsonWriter row = new JsonWriter().open('{');
         boolean isDataset = false;
         if (kind.equals("LogicalRDD")) {
-            return addColumns("rdd", plan.output(), Reflection.path(plan, "rdd.id"));
+            return addRdd(plan.output(), Reflection.get(plan, "rdd"));
         }
         if (kind.equals("LogicalRelation")) {
             boolean isStream = Boolean.TRUE.equals(Reflection.get(plan, "isStreaming"));
@@ -36,8 +41,22 @@ final class DatasetRows {
             isDataset = relations.table(row, plan);
         } else if (kind.equals("ResolvedTable") || kind.equals("ResolvedIdentifier")) {
             isDataset = relations.table(row, plan);
+        } else if (isUnknown(plan, kind)) {
+            row.member("kind", "unknown").member("class", kind);
+            isDataset = true;
         }
         return isDataset ? add(row) : -1;
+    }
+
+    /** Tells whether the plan does not have where the rows of a leaf come from. */
+    private boolean isUnknown(LogicalPlan plan, String kind) {
+        if (Members.isCommand(plan) || kind.startsWith("Resolved") || GENERATING.indexOf(" " + kind + " ") >= 0) {
+            return false;
+        }
+        // Constants of a statement have a place in its text.
+        boolean isText = kind.equals("LocalRelation") && (!isGiven || Reflection.path(plan, "origin.sqlText") != null);
+        // A batch of a stream without new rows has an empty relation.
+        return plan.children().isEmpty() && !plan.output().isEmpty() && !isText && !plan.isStreaming();
     }
 
     /** Adds the dataset that a command changes; returns its number, or -1 where another node has it. */
@@ -49,18 +68,31 @@ final class DatasetRows {
         return new Targets(relations).write(row, plan) ? add(row) : -1;
     }
 
-    /** Adds columns that are known by their ids within the application only, of an RDD or of one to be. */
-    int addColumns(String kind, Object attributes, Object rdd) {
+    /** Adds columns that are known by their ids within the application only, of an RDD to be. */
+    int addColumns(String kind, Object attributes) {
+        return add(columns(kind, attributes));
+    }
+
+    /** Adds the columns of an RDD, and whether the program brought its rows before it had any of Spark. */
+    private int addRdd(Object attributes, Object rdd) {
+        JsonWriter row = columns("rdd", attributes);
+        Object number = Reflection.get(rdd, "id");
+        if (number instanceof Integer) {
+            row.key("rdd").number(((Integer) number).longValue());
+        }
+        if (!isGiven && ProgramRows.isBrought(rdd)) {
+            row.key("brought").flag(true);
+        }
+        return add(row);
+    }
+
+    private static JsonWriter columns(String kind, Object attributes) {
         JsonWriter row = new JsonWriter().open('{').member("kind", kind).key("ids").open('[');
         Object[] items = Sequences.array(attributes);
         for (int i = 0; i < items.length; i++) {
             row.number(((Attribute) items[i]).exprId().id());
         }
-        row.close(']');
-        if (rdd instanceof Integer) {
-            row.key("rdd").number(((Integer) rdd).longValue());
-        }
-        return add(row);
+        return row.close(']');
     }
 
     private int add(JsonWriter row) {

@@ -11,11 +11,19 @@ final class Execution {
     String action;
     /** Whether an execution below this root wrote a line, which waits for the line of the root. */
     boolean awaited;
+    /** Whether it, or an execution below it, had a job that may have written. */
+    boolean worked;
+    /** Whether an execution below it wrote files of Delta. */
+    boolean wroteDelta;
 
     Execution(long id, long start) {
         this.id = id;
         this.root = id;
         this.start = start;
+    }
+
+    long started() {
+        return start;
     }
 
     boolean failed() {
@@ -35,15 +43,18 @@ final class Execution {
         }
     }
 
-    /** Returns the line; the plan is null for an execution that only ends a group. */
-    String line(QueryExecution query, String metastore, boolean literals) {
+    /**
+     * Returns the line; the plan is null for an execution that only ends a group. Once the program was given
+     * rows, what it brings may be made of them.
+     */
+    String line(QueryExecution query, String metastore, boolean literals, boolean isGiven) {
         JsonWriter json = new JsonWriter().open('{').key("execution").open('{');
         json.key("id").number(id).key("root").number(root).key("start").number(start).key("end").number(end);
         json.member("action", action).member("error", error).close('}');
         if (query != null) {
             try {
                 Relations relations = new Relations(query.sparkSession().sessionState().catalog(), metastore);
-                PlanDump dump = new PlanDump(relations, literals);
+                PlanDump dump = new PlanDump(relations, literals, isGiven);
                 dump.addRoot(query.analyzed(), Writes.isCheckpoint(action));
                 json.key("datasets").raw(dump.datasets()).key("plan").raw(dump.plan());
             } catch (Throwable fault) {

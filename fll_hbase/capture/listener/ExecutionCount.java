@@ -27,7 +27,12 @@ final class ExecutionCount {
 
     /** Returns how many did not end as far as the listener knows; 0 if Spark dropped none of its events. */
     synchronized int missing() {
-        return dropped() == droppedBefore ? 0 : (int) Math.max(Math.max(next(), last + 1) - first - ended, 0);
+        return !hasDropped() ? 0 : (int) Math.max(Math.max(next(), last + 1) - first - ended, 0);
+    }
+
+    /** Returns whether Spark dropped any events of the listener. */
+    boolean hasDropped() {
+        return dropped() != droppedBefore;
     }
 
     /** Returns the events that did not fit into the queue, of which executions are only a part. */

@@ -34,8 +34,8 @@ final class PlanDump {
     private final Set positional = Collections.newSetFromMap(new IdentityHashMap());
     private int count;
 
-    PlanDump(Relations relations, boolean literals) {
-        this.datasets = new DatasetRows(relations);
+    PlanDump(Relations relations, boolean literals, boolean isGiven) {
+        this.datasets = new DatasetRows(relations, isGiven);
         this.names = new ColumnNames(literals);
         this.expressions = new ExpressionRows(this, identifiers, names, literals);
     }
@@ -43,10 +43,10 @@ final class PlanDump {
     /** Adds the plan of an execution; that of a checkpoint is a query whose columns later plans refer to. */
     void addRoot(LogicalPlan plan, boolean isCheckpoint) {
         if (isCheckpoint) {
-            datasets.addColumns("checkpoint", plan.output(), null);
+            datasets.addColumns("checkpoint", plan.output());
         } else if (Reflection.simpleName(plan).startsWith("WriteToMicroBatch")) {
             LogicalPlan query = (LogicalPlan) Reflection.get(plan, "query");
-            datasets.addColumns("batch", query.output(), null);
+            datasets.addColumns("batch", query.output());
         }
         addWithOutput(plan);
     }

@@ -10,6 +10,7 @@ one. `fields` and `types` are the columns that a table has in its catalog after 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ _OBJECT_STORES = re.compile(r"(s3|gs|wasbs?)[a-z]?$")
 _S3 = re.compile(r"s3[an]$")
 _PARTITION = re.compile(r"/[^/=]+=[^/]*$")
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433, "oracle": 1521}
+_DERBY_ELSEWHERE = ("memory:", "classpath:", "jar:")
 _SCHEMES = {"postgresql": "postgres", "mariadb": "mysql"}
 
 
@@ -116,10 +118,7 @@ def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> Da
     """
     from fll_hbase.sources.sql.names.dataset_naming import name_in
 
-    namespace, database = _jdbc_namespace(str(row.get("url") or ""))
-    if row.get("home") is not None:
-        # The agent gives every embedded Derby database the name of its metastore.
-        namespace = f"file:{row['home']}/metastore_db"
+    namespace, database = _jdbc_namespace(str(row.get("url") or ""), str(row.get("home") or ""))
     agent_name = f"{database}.{written}" if database else written
     if jdbc_dialect(row) is None:
         return DatasetName(namespace, agent_name)
@@ -145,11 +144,18 @@ def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
     return sorted(jdbc_table(row, parts, written=written) for parts, written in tables.items())
 
 
-def _jdbc_namespace(url: str) -> tuple[str, str]:
-    """Return namespace and database of a JDBC URL, with the default port; an unknown form has no database."""
+def _jdbc_namespace(url: str, home: str) -> tuple[str, str]:
+    """Return namespace and database of a JDBC URL, with the default port; an unknown form has no database.
+
+    A database of Derby in the process is in its directory, which is below `home` if it is relative.
+    """
     address, _, properties = url.removeprefix("jdbc:").partition(";")
     scheme, _, location = address.partition(":")
+    match = re.search(r"databaseName=([^;]+)", properties, re.IGNORECASE)
     if not location.startswith("//"):
+        if scheme == "derby" and not location.startswith(_DERBY_ELSEWHERE):
+            folder = location.removeprefix("directory:") or (match[1] if match else "")
+            return f"file:{posixpath.normpath(posixpath.join(home, folder))}", ""
         if scheme == "oracle" and "@" in location:
             host, _, database = location.rpartition("@")[2].lstrip("/").replace("/", ":").partition(":")
             port, _, service = database.partition(":")
@@ -160,5 +166,4 @@ def _jdbc_namespace(url: str) -> tuple[str, str]:
     if host and ":" not in host and scheme in _PORTS:
         host = f"{host}:{_PORTS[scheme]}"
     database = parts.path.strip("/")
-    match = re.search(r"databaseName=([^;]+)", properties, re.IGNORECASE)
     return f"{_SCHEMES.get(scheme, scheme)}://{host}", match[1] if match else database

@@ -16,7 +16,13 @@ import sqlglot
 from sqlglot import expressions as exp
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_dialect, jdbc_table
-from fll_hbase.capture.resolver.plan_lineage import NO_COLUMN, Direct, NamedColumn, NamedDirect, NamedIndirect
+from fll_hbase.capture.resolver.plan_lineage import (
+    UNKNOWN_COLUMN,
+    Direct,
+    NamedColumn,
+    NamedDirect,
+    NamedIndirect,
+)
 from fll_hbase.capture.resolver.query_tables import (
     CHARACTERS_MAX,
     UNKNOWN_DIALECT,
@@ -54,10 +60,10 @@ class QueryLineage:
     others: DatasetName | None = None
 
     def column(self, name: str) -> NamedColumn:
-        """Return the lineage of a column; without inputs if it is not known."""
+        """Return the lineage of a column; UNKNOWN_COLUMN if it is not known."""
         column = self.columns.get(name.lower())
         if column is not None or self.others is None:
-            return column or NO_COLUMN
+            return column or UNKNOWN_COLUMN
         return NamedColumn(frozenset({(self.others, name, int(Direct.IDENTITY), False)}))
 
 

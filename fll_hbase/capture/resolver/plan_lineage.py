@@ -145,10 +145,11 @@ NamedIndirect: TypeAlias = tuple[DatasetName, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NamedColumn:
-    """Lineage of a column by names of datasets and fields."""
+    """Lineage of a column by names of datasets and fields; `is_partial` if some of its inputs are unknown."""
 
     direct: frozenset[NamedDirect] = frozenset()
     indirect: frozenset[NamedIndirect] = frozenset()
+    is_partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,4 +160,4 @@ class NamedRows:
     datasets: frozenset[DatasetName] = frozenset()
 
 
-NO_COLUMN, NO_ROWS = NamedColumn(), NamedRows()
+UNKNOWN_COLUMN, NO_ROWS = NamedColumn(is_partial=True), NamedRows()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.plan_lineage import (
-    NO_COLUMN,
     NO_ROWS,
+    UNKNOWN_COLUMN,
     ColumnLineage,
     Direct,
     IndirectInput,
@@ -70,9 +70,9 @@ class RddMemory:
                     self._columns.setdefault(number, self._columns[first])
         self._forget_oldest_columns()
 
-    def column(self, number: int) -> NamedColumn:
-        """Return the lineage of the column with an id; NO_COLUMN if the id is unknown."""
-        return self._columns.get(number, (NO_COLUMN, NO_ROWS))[0]
+    def column(self, number: int) -> NamedColumn | None:
+        """Return the lineage of the column with an id; None if the id is unknown."""
+        return self._columns[number][0] if number in self._columns else None
 
     def rows(self, ids: Iterable[int]) -> NamedRows:
         """Return what influences the rows of the first known column of the ids; NO_ROWS if none is known."""
@@ -99,7 +99,10 @@ class TableMemory:
 
 
 class LineageNames:
-    """Replaces numbers of datasets by names, and columns of RDDs by what is remembered of them."""
+    """Replaces numbers of datasets by names, and columns of RDDs by what is remembered of them.
+
+    `has_unknown` is set once a column with unknown inputs was asked for.
+    """
 
     def __init__(
         self, rows: Sequence[Json], names: Sequence[Sequence[DatasetName]], memory: RddMemory
@@ -107,6 +110,7 @@ class LineageNames:
         self._rows = rows
         self._names = names
         self._memory = memory
+        self.has_unknown = False
         self._columns: dict[ColumnLineage, NamedColumn] = {}
         self._queries = {number: _query_lineage(row) for number, row in enumerate(rows) if row.get("query")}
 
@@ -135,17 +139,27 @@ class LineageNames:
         """Return the lineage of a column by names, through columns remembered from earlier plans."""
         direct: set[NamedDirect] = set()
         indirect = set(self.influences(column.indirect))
+        is_partial = False
         for (dataset, field), kind, masked in column.direct:
             remembered = self._remembered(dataset, field)
             if remembered is None:
                 direct.update((name, field, kind, masked) for name in self._names[dataset])
+                is_partial |= not self._names[dataset]
                 continue
             indirect |= remembered.indirect
+            is_partial |= remembered.is_partial
             tail = "" if dataset in self._queries else field.partition(".")[2]
             for name, source, inner, hidden in remembered.direct:
                 path = f"{source}.{tail}" if tail and inner == Direct.IDENTITY else source
                 direct.add((name, path, max(kind, inner), masked or hidden))
-        return NamedColumn(frozenset(direct), frozenset(indirect))
+        is_partial |= any(self._is_unknown(*source) for source, _ in column.indirect)
+        self.has_unknown |= is_partial
+        return NamedColumn(frozenset(direct), frozenset(indirect), is_partial)
+
+    def _is_unknown(self, dataset: int, field: str) -> bool:
+        """Return whether any of what a field of a dataset is made from has no name."""
+        remembered = self._remembered(dataset, field)
+        return not self._names[dataset] if remembered is None else remembered.is_partial
 
     def influences(self, inputs: Iterable[IndirectInput]) -> Iterable[NamedIndirect]:
         """Yield indirect inputs by name; a remembered column yields its own inputs instead."""
@@ -177,8 +191,9 @@ class LineageNames:
         ids = self._rows[dataset].get("ids")
         if ids is None:
             return None
-        position = field.partition(".")[0]
-        return self._memory.column(ids[int(position)]) if int(position) < len(ids) else NO_COLUMN
+        position = int(field.partition(".")[0])
+        column = self._memory.column(ids[position]) if position < len(ids) else None
+        return column or (NamedColumn() if self._rows[dataset].get("brought") else UNKNOWN_COLUMN)
 
 
 def _query_lineage(row: Json) -> QueryLineage:

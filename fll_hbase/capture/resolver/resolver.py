@@ -41,6 +41,17 @@ GROUPS_MAX = 1_000
 STREAMS_MAX = 1_000
 """Outputs of streams that are remembered."""
 
+_UNNAMED = frozenset({"batch", "checkpoint", "noop"})
+"""Kinds of targets that have no name and need none."""
+
+_SINKS = frozenset({"ConsoleTable", "ForeachBatchSink", "MemorySink", "NoopTable"})
+"""Sinks that store nothing; what the function of a batch writes is a write of its own."""
+
+_UNKNOWN = (
+    "columns of %s, and maybe of others, come from rows of the program, such as RDDs and collected data, or"
+    " from a source without a name; their lineage is unknown"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ResolverSettings:
@@ -60,8 +71,7 @@ class Resolver:
         self._plans: OrderedDict[bytes, ResolvedPlan] = OrderedDict()
         self._memory = RddMemory()
         self._tables = TableMemory()
-        self._is_topic_reported = False
-        self._are_paths_reported = False
+        self._reported: set[str] = set()
         self._streamed: OrderedDict[DatasetName, None] = OrderedDict()
 
     def events(self, line: bytes) -> list[Json]:
@@ -130,7 +140,7 @@ class Resolver:
         lineage = LineageNames(line.datasets, names, self._memory)
         self._remember(line.datasets, plan, lineage)
         for write in plan.writes:
-            self._warn_of_topics(line.datasets[write.target], names[write.target])
+            self._warn_of_target(line.datasets[write.target], names[write.target])
             for output in names[write.target]:
                 if plan.is_stream and self._is_without_rows(plan, output):
                     continue
@@ -149,21 +159,28 @@ class Resolver:
             self._streamed.popitem(last=False)
         return False
 
-    def _warn_of_topics(self, row: Json, names: Sequence[DatasetName]) -> None:
-        """Log once that rows go to topics that only they name."""
-        if row.get("kind") == "kafka" and not names and not self._is_topic_reported:
-            self._is_topic_reported = True
-            _log.warning(
-                "capture: rows go to topics of %s that are no constants; this lineage is not recorded",
-                row.get("servers"),
-            )
+    def _warn_of_target(self, row: Json, names: Sequence[DatasetName]) -> None:
+        """Warn of rows that go where no name leads: to topics that only they name, or to an unknown sink."""
+        target = row.get("class") or row.get("provider")
+        if names or row.get("kind") in _UNNAMED or target in _SINKS:
+            return
+        if row.get("kind") == "kafka":
+            text = "rows go to topics of %s that are no constants; this lineage is not recorded"
+            self._warn_once(text, row.get("servers"))
+        else:
+            self._warn_once("rows go to %s, which has no name; this lineage is not recorded", target)
 
     def _warn_of_paths(self, rows: Sequence[Json]) -> None:
-        """Log once that the listener left paths of a source out; a stream's files share directories."""
+        """Warn that the listener left paths of a source out; a stream's files share directories."""
         left_out = max((row.get("pathsLeftOut", 0) for row in rows if not row.get("stream")), default=0)
-        if left_out and not self._are_paths_reported:
-            self._are_paths_reported = True
-            _log.warning("capture: %d paths of a source are not recorded, which has too many", left_out)
+        if left_out:
+            self._warn_once("%d paths of a source are not recorded, which has too many", left_out)
+
+    def _warn_once(self, text: str, value: object) -> None:
+        """Log a warning with one value; of the same text, only the first one of the application."""
+        if text not in self._reported:
+            self._reported.add(text)
+            _log.warning(f"capture: {text}", value)
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
         """Resolve a plan, or return it from the cache of the last PLANS_MAX, keyed by its body."""
@@ -196,10 +213,19 @@ class Resolver:
     ) -> WriteEvent:
         """Return the event of one write; fields are None if they are unknown or only the table changes."""
         rows = lineage.rows(write.rows, plan.sources_of(write))
-        fields = {
+        inputs_of = {
             name: tuple(_field_inputs(column, plan.texts.get(column.row, ""), lineage))
             for name, column in write.columns
         }
+        # Generated are only those to which nothing leads.
+        unknown = {
+            name: ""
+            for name, column in write.columns
+            if not inputs_of[name] and lineage.column(column).is_partial
+        }
+        fields = {name: inputs for name, inputs in inputs_of.items() if name not in unknown}
+        if lineage.has_unknown:
+            self._warn_once(_UNKNOWN, output.name)
         used = {item.dataset for inputs in fields.values() for item in inputs}
         types_read = {
             name: types for number, types in plan.types.items() for name in lineage.datasets(number)
@@ -211,7 +237,7 @@ class Resolver:
             inputs=tuple(sorted(used | rows.datasets)),
             fields=None if write.is_table_change or plan.is_unknown else fields,
             rows=tuple(_indirect(rows.inputs)),
-            types=write.types,
+            types=unknown | write.types,
             types_read=types_read,
             lifecycle=write.lifecycle,
             is_stream=plan.is_stream,

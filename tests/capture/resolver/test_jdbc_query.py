@@ -112,7 +112,7 @@ def test_an_event_has_the_fields_of_the_database() -> None:
     """The query sorts by positions and has a constant, which is not recorded."""
     events = resolve(recorded("warehouse-4.3.ndjson")["feat_jdbc"])
     event = next(short(event) for event in events if "jdbc_sorted" in json.dumps(event["outputs"]))
-    assert event["inputs"] == ["file:/metastore_db STOCK"]
+    assert event["inputs"] == ["file:/warehouse/shop_db STOCK"]
     assert event["fields"] == {"product_id": ["STOCK product_id IDENTITY"]}
     assert event["rows"] == ["STOCK on_hand SORT", "STOCK product_id SORT", "STOCK store_id FILTER"]
 

@@ -19,13 +19,16 @@ VERSIONS = ("3.5", "4.3")
 PAGE = Path(__file__).parents[3] / "docs" / "spark" / "captured-lineage.md"
 
 EXPECTED = expected_outputs()
+UNKNOWN = {("feat_rdds", "/warehouse/feat/rdd_roundtrip"): {"a", "b"}}
+"""Columns that have no source for the agent, since they come from an RDD; capture says that it is unknown."""
 CAPTURED = {version: captured_outputs(f"warehouse-{version}.ndjson") for version in VERSIONS}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("output", EXPECTED, ids=" ".join)
 def test_an_output_is_exact(version: str, output: Output) -> None:
-    assert CAPTURED[version][output] == EXPECTED[output]
+    columns, edges = EXPECTED[output]
+    assert CAPTURED[version][output] == (columns - UNKNOWN.get(output, set()), edges)
 
 
 def test_the_page_has_the_figures_of_capture_and_of_the_agent() -> None:

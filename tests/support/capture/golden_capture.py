@@ -46,13 +46,23 @@ def _event(event: Json) -> Iterator[str]:
     if event["inputs"]:
         yield f"reads: {', '.join(map(_name, event['inputs']))}"
     if "columnLineage" in facets:
-        lineage = facets["columnLineage"]
-        for column, item in lineage["fields"].items():
-            yield from _inputs(f"{name}.{golden_facts.word(column)}", item["inputFields"])
-        if lineage["dataset"]:
-            yield from _inputs(f"{name}.*", lineage["dataset"])
+        yield from _lineage(name, facets)
     elif "schema" in facets:
         yield f"columns: {golden_facts.fields(facets['schema']['fields'])}"
+
+
+def _lineage(name: str, facets: Json) -> Iterator[str]:
+    """Yield the inputs of columns and rows; a column without lineage is unknown."""
+    lineage = facets["columnLineage"]
+    for column, item in lineage["fields"].items():
+        yield from _inputs(f"{name}.{golden_facts.word(column)}", item["inputFields"])
+    # A renamed column is the only one of its event.
+    is_renamed = facets.get("lifecycleStateChange", {}).get("lifecycleStateChange") == "ALTER"
+    for item in () if is_renamed else facets["schema"]["fields"]:
+        if item["name"] not in lineage["fields"]:
+            yield f"{name}.{golden_facts.word(item['name'])} <- (unknown)"
+    if lineage["dataset"]:
+        yield from _inputs(f"{name}.*", lineage["dataset"])
 
 
 def _name(dataset: Json) -> str:

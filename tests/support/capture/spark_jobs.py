@@ -1,7 +1,7 @@
 """Jobs for capture: the Spark SQL cases, and jobs with many kinds of sources and targets.
 
     python -m tests.support.capture.spark_jobs cases FILE [JARS]
-    python -m tests.support.capture.spark_jobs jobs|hive FILE [JARS]
+    python -m tests.support.capture.spark_jobs jobs|hive|unwritten FILE [JARS]
     python -m tests.support.capture.spark_jobs delta|iceberg|kafka FILE JARS
 
 record the dumps of tests/golden/capture, on the PySpark that is installed. JARS are those of
@@ -14,6 +14,7 @@ With the jar of tests/spark_agent, the agent writes its events to FILE.agent.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from fll_hbase.capture.compiler import Listener, start_listener
 from tests.support.capture.hive_jobs import HIVE_JOBS
 from tests.support.capture.kafka_jobs import KAFKA_JOBS
 from tests.support.capture.table_jobs import DELTA_TABLE_JOBS, ICEBERG_JOBS, TABLE_JOBS
+from tests.support.capture.unwritten_jobs import UNWRITTEN_JOBS
 
 _LOOPBACK = re.compile(r"127\.0\.0\.1:\d+")
 CASES = Path(__file__).parents[2] / "cases" / "spark_sql.json"
@@ -369,6 +371,8 @@ def _jobs_of(kind: str, jars: str) -> list[Job]:
     """The jobs of a kind; those of Kafka need a broker that runs."""
     if kind == "hive":
         return HIVE_JOBS
+    if kind == "unwritten":
+        return UNWRITTEN_JOBS
     if kind == "jobs":
         return [*JOBS, *TABLE_JOBS, *(DELTA_JOBS if "delta" in jars else ())]
     if kind == "delta":
@@ -378,8 +382,9 @@ def _jobs_of(kind: str, jars: str) -> list[Job]:
 
 def main(kind: str, target: str, jars: str = "") -> None:
     """Record the dumps of one kind: a line for each case or job, with its name and its lines."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     home = Path(tempfile.mkdtemp())
-    settings = _hive_settings(home) if kind == "hive" else {}
+    settings = _hive_settings(home) if kind in ("hive", "unwritten") else {}
     recorder = Recorder(open_session(home, jars, **settings), home)
     recorded = [("application", recorder.lines())]
     if kind == "cases":
