@@ -38,9 +38,11 @@ _LOCAL_SETTINGS = {
 
 # About 5,000 lines are one commit of a load (docs/decisions/0014). Filter pushdown is off by default.
 # UTC, because days and times of an export must not depend on the machine. Simplified traces of workers leave
-# out the causes of an error.
+# out the causes of an error. Java's serializer holds what it writes until a reset: by default 100 batches of
+# rejected lines, 4 MB each, in every task.
 _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
+    "spark.serializer.objectStreamReset": "1",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.session.timeZone": "UTC",

@@ -13,11 +13,13 @@ from pathlib import Path
 import click
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JError
 from pyspark import cloudpickle
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.commands.spark.job_errors import TRACE_CHARACTERS_MAX, find_cause, report_trace
+from fll_hbase.cli.commands.spark.job_errors import TRACE_CHARACTERS_MAX, find_cause, jvm_end, report_trace
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.tables import open_table
@@ -129,3 +131,27 @@ def test_a_trace_is_bounded_and_printed_where_no_file_can_be(
 def test_an_error_without_a_trace_is_its_first_line() -> None:
     assert find_cause("\n  no reason\nmore") == "no reason"
     assert find_cause("") == "no reason given"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (52, "the JVM of Spark has ended: its memory was too small; give it more by --driver-memory"),
+        (3, "the JVM of Spark has ended with exit code 3"),
+    ],
+)
+def test_a_jvm_that_ended_says_why(code: int, reason: str) -> None:
+    gateway = launch_gateway()
+    assert jvm_end(gateway) == ""
+    # The process ends within the call.
+    with pytest.raises(Py4JError):
+        gateway.jvm.Runtime.getRuntime().halt(code)
+    assert jvm_end(gateway) == reason
+    gateway.shutdown()
+
+
+def test_a_jvm_that_was_killed_says_so() -> None:
+    gateway = launch_gateway()
+    gateway.proc.kill()
+    assert jvm_end(gateway) == "the JVM of Spark has ended: it was killed by signal 9"
+    gateway.shutdown()

@@ -46,7 +46,8 @@ def load(
     bytes_max = target.settings.document_bytes_max
     documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
     runs = line_frames.group_by_run(documents, partitions=partitions)
-    outcomes = ingest_lines(runs, target).unionByName(long_lines(lines, bytes_max=bytes_max))
+    recorded = ingest_lines(runs, target, counts_faults=True)
+    outcomes = recorded.unionByName(long_lines(lines, bytes_max=bytes_max))
     # Persisted, because computing it again would record again: on disk, since rejects can be many.
     outcomes = outcomes.persist(StorageLevel.DISK_ONLY)
     try:

@@ -47,10 +47,12 @@ def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirect
 def _append_lines(rejected: DataFrame, path: str, count: int) -> None:
     """Add rejected lines to a directory as NDJSON: `file`, `line`, `faults`, and the line itself as `value`.
 
+    A row for several lines has their number as `count`, the first of them as `line`, and no value.
     In a line that is not UTF-8, `value` has U+FFFD for the invalid bytes and `bytes` the line in base64.
     Up to SORTED_MAX lines are one file, in order; more are written by all tasks, in order in each file.
     """
-    columns = rejected.select("file", "line", "faults", *text_columns(f.col("value")))
+    count_column = f.when(f.col("count") > 1, f.col("count")).alias("count")
+    columns = rejected.select("file", "line", "faults", count_column, *text_columns(f.col("value")))
     parts = columns.coalesce(1) if count <= SORTED_MAX else columns
     parts.sortWithinPartitions("file", "line").write.mode("append").json(path)
 

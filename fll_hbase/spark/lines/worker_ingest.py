@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -42,6 +43,9 @@ GC_THRESHOLDS = 100_000, 20, 20
 RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
 """Half a minute of waits, beside the timeouts of the store; then the task fails, and Spark runs it again."""
 
+EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
+"""Rejected lines of a task with equal faults that are written, and different faults that are told apart."""
+
 EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
 """Rejected lines in the error of a job that ends early, and how much of them."""
 
@@ -71,12 +75,14 @@ class Target:
     take_over: bool = False
 
 
-def ingest_lines(lines: DataFrame, target: Target) -> DataFrame:
+def ingest_lines(lines: DataFrame, target: Target, *, counts_faults: bool = False) -> DataFrame:
     """Return a lazy frame of OUTCOMES of the lines of `group_by_run`, which are recorded when it is computed.
 
-    Persist it: each time that it is computed, the lines are recorded again.
+    Persist it: each time that it is computed, the lines are recorded again. With `counts_faults`, for lines
+    that can be read again, many with equal errors are one row, as `counted_faults` makes it.
     """
-    return lines.mapInArrow(partial(_ingest_runs, target=target), OUTCOMES)
+    work = partial(_ingest_runs, target=target, counts_faults=counts_faults)
+    return lines.mapInArrow(work, OUTCOMES)
 
 
 def count_outcomes(outcomes: DataFrame) -> LineCounts:
@@ -110,10 +116,45 @@ def _worker(settings: Settings) -> _Worker:
     return _Worker(store, DocumentReader(columns=store.catalogue.field_names, name_rules=rules))
 
 
-def _ingest_runs(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+def _ingest_runs(
+    batches: Iterator[pa.RecordBatch], *, target: Target, counts_faults: bool
+) -> Iterator[pa.RecordBatch]:
     """Record, on a worker, batches of lines regrouped so that a run is in one call; yield OUTCOMES."""
     # The store recognises documents that are sent again by the documents of the same call: a run is one call.
-    return ingest_batches(batch_by_run(batches), target=target)
+    outcomes = ingest_batches(batch_by_run(batches), target=target)
+    return counted_faults(outcomes) if counts_faults else outcomes
+
+
+def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of OUTCOMES in which lines with equal faults, beyond EQUAL_FAULTS, are one row, the last.
+
+    Its `count` is that of these lines, and it has the place of the first of them, without its value. Of more
+    than FAULTS_MAX different faults every line has a row.
+    """
+    seen: Counter[tuple[str, ...]] = Counter()
+    rest: dict[tuple[str, ...], dict[str, Any]] = {}
+    for batch in batches:
+        kept = [row for row in batch.to_pylist() if not _is_counted(row, seen, rest)]
+        yield batch if len(kept) == batch.num_rows else pa.RecordBatch.from_pylist(kept, schema=_FIELDS)
+    if rest:
+        yield pa.RecordBatch.from_pylist(list(rest.values()), schema=_FIELDS)
+
+
+def _is_counted(
+    row: dict[str, Any], seen: Counter[tuple[str, ...]], rest: dict[tuple[str, ...], dict[str, Any]]
+) -> bool:
+    """Return whether a row of OUTCOMES is only counted in `rest`; counts it in `seen`, by its faults."""
+    faults = tuple(row["faults"] or ())
+    if row["outcome"] != REJECTED or (faults not in seen and len(seen) >= FAULTS_MAX):
+        return False
+    seen[faults] += 1
+    if seen[faults] <= EQUAL_FAULTS:
+        return False
+    if faults in rest:
+        rest[faults].update(count=rest[faults]["count"] + row["count"], value=None)
+    else:
+        rest[faults] = row
+    return True
 
 
 def ingest_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:

@@ -24,6 +24,7 @@ from fll_hbase.spark.jobs.load import PARQUET
 from fll_hbase.spark.lines import rejects
 from fll_hbase.spark.lines.reject_limit import RejectLimit
 from fll_hbase.spark.lines.rejects import FIRST_BYTES
+from fll_hbase.spark.lines.worker_ingest import EQUAL_FAULTS
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -352,6 +353,19 @@ def test_many_rejected_lines_are_written_by_all_tasks_in_order(
 def test_a_missing_input_is_an_error(loads: Loads, tmp_path: Path) -> None:
     with pytest.raises(AnalysisException, match="PATH_NOT_FOUND"):
         loads.load(tmp_path / "nowhere")
+
+
+def test_many_lines_with_equal_faults_are_counted(loads: Loads, tmp_path: Path) -> None:
+    file = tmp_path / "in.ndjson"
+    file.write_bytes(b"{}\n" * 5_000)
+    report = loads.load(file)
+    assert report.counts == LineCounts(rejected=5_000)
+    lines = loads.rejected()
+    assert sum(line.get("count", 1) for line in lines) == 5_000
+    counted = [line for line in lines if "count" in line]
+    assert all("value" not in line and line["faults"] == lines[0]["faults"] for line in counted)
+    assert len(lines) - len(counted) == EQUAL_FAULTS * len(counted) > 0
+    assert [line["line"] for line in lines if "count" not in line] == [*range(1, EQUAL_FAULTS + 1)]
 
 
 def test_a_run_id_of_another_program_is_rejected_unless_replaced(loads: Loads, tmp_path: Path) -> None:

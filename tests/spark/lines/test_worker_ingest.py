@@ -13,8 +13,9 @@ import pytest
 
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sources.native import document as native_document
+from fll_hbase.spark.lines import worker_ingest
 from fll_hbase.spark.lines.line_frames import TIME_MS, VALUE
-from fll_hbase.spark.lines.worker_ingest import Target, ingest_batches
+from fll_hbase.spark.lines.worker_ingest import EQUAL_FAULTS, REJECTED, Target, counted_faults, ingest_batches
 from tests.support.small_documents import document
 
 
@@ -45,3 +46,35 @@ def test_equal_operations_are_parsed_once_in_a_worker(
     ]
     assert sum(row["count"] for row in outcomes if row["outcome"] == "recorded") == 5
     assert calls["read_operations"] == 1
+
+
+def rejected(position: int, fault: str) -> dict[str, Any]:
+    place = {"file": "f", "block": 0, "position": position}
+    return {"outcome": REJECTED, "count": 1, "value": b"x", **place, "faults": [fault]}
+
+
+def counted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of outcomes after many equal faults are counted, in batches of 300."""
+    parts = [rows[first : first + 300] for first in range(0, len(rows), 300)]
+    batches = (pa.RecordBatch.from_pylist(part, schema=worker_ingest._FIELDS) for part in parts)
+    return [row for batch in counted_faults(batches) for row in batch.to_pylist()]
+
+
+def test_lines_with_equal_faults_beyond_a_thousand_are_one_row() -> None:
+    rows = [rejected(number, "missing") for number in range(5_000)]
+    rows.insert(2_000, rejected(9_000, "other"))
+    rows.append({**dict.fromkeys(rows[0]), "outcome": "recorded", "count": 7})
+    *kept, last = counted(rows)
+    assert [row["position"] for row in kept] == [*range(EQUAL_FAULTS), 9_000, None]
+    assert last == {**rejected(EQUAL_FAULTS, "missing"), "count": 4_000, "value": None}
+
+
+def test_one_line_beyond_a_thousand_stays_as_it_is() -> None:
+    rows = [rejected(number, "missing") for number in range(EQUAL_FAULTS + 1)]
+    assert counted(rows) == rows
+
+
+def test_different_faults_are_told_apart_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_ingest, "FAULTS_MAX", 1)
+    rows = [rejected(number, fault) for number in range(1_500) for fault in ("a", "b")]
+    assert Counter(row["faults"][0] for row in counted(rows)) == {"a": EQUAL_FAULTS + 1, "b": 1_500}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
-from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
+from fll_hbase.cli.commands.spark.job_errors import find_cause, jvm_end, report_trace
 from fll_hbase.cli.options import STORE_HELP, Command
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.cli.summary_file import SummaryFile, write_summary
@@ -228,6 +228,7 @@ def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> I
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
 
+    gateway: Any = spark.sparkContext._gateway
     try:
         # Inside, because stop() raises as well if the JVM has ended.
         try:
@@ -237,13 +238,14 @@ def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> I
     # An analysis error is about an input or an option, and its text says all.
     except AnalysisException as error:
         raise _job_error(find_cause(str(error))) from error
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        # Every call to a JVM that has ended raises an error of its own, which tells nothing.
+        if reason := jvm_end(gateway):
+            raise _job_error(reason) from error
         # PySpark leaves the Java trace out of the text of its own errors, and has no public way to it.
         trace = f"{traceback.format_exc()}\n{getattr(error, '_stackTrace', '')}"
         where = report_trace(trace, verbose=launch.verbose)
         raise _job_error(find_cause(str(error)), where) from error
-    except ConnectionError as error:
-        raise _job_error("the JVM of Spark has ended") from error
 
 
 def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:

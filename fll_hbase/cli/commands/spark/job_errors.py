@@ -4,18 +4,55 @@ from __future__ import annotations
 
 import re
 import tempfile
+from subprocess import Popen, TimeoutExpired
+from typing import TYPE_CHECKING
 
 import click
 
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.runtime.escape import escape_control
 
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+
 TRACE_CHARACTERS_MAX = 2**20
 """Of a longer trace the end is left out: causes repeat there."""
 
+END_SECONDS = 10.0
+"""How long a JVM that does not answer may take to end."""
+
+OUT_OF_MEMORY = 52
+"""Exit code of Spark where a thread had no memory."""
+
+_ENDED = "the JVM of Spark has ended"
 _JAVA_CAUSE = re.compile("(Caused by)?: ")
 _TRACEBACK = "Traceback (most recent call last):"
 _ERRORS_MODULE = "fll_hbase.runtime.errors."
+
+
+def jvm_end(gateway: JavaGateway) -> str:
+    """Return that the JVM behind a gateway has ended, and why if its exit code tells; "" if it answers.
+
+    Waits for its end for END_SECONDS at most.
+    """
+    from py4j.protocol import Py4JError
+
+    try:
+        gateway.jvm.System.nanoTime()
+    except (Py4JError, ConnectionError):
+        # Under spark-submit there is none: the JVM started this process, and says itself how it ended.
+        process: Popen[bytes] | None = getattr(gateway, "proc", None)
+    else:
+        return ""
+    try:
+        code = process.wait(END_SECONDS) if process else None
+    except TimeoutExpired:
+        return "the JVM of Spark does not answer"
+    if code == OUT_OF_MEMORY:
+        return f"{_ENDED}: its memory was too small; give it more by --driver-memory"
+    if code is not None and code < 0:
+        return f"{_ENDED}: it was killed by signal {-code}"
+    return _ENDED if code is None else f"{_ENDED} with exit code {code}"
 
 
 def find_cause(text: str) -> str:
