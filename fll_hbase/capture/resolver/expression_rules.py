@@ -78,8 +78,8 @@ def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
     return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
 
 
-def _array(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAY: an element has the values of all operands, and its fields those of their fields."""
+def _elements_of_all(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve ARRAY, CONCAT and FLATTEN: elements are of all operands, and fields those of their fields."""
     return with_elements(operands)
 
 
@@ -124,8 +124,10 @@ RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "ArraysZip": _zip,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
-    "CreateArray": _array,
+    "Concat": _elements_of_all,
+    "CreateArray": _elements_of_all,
     "CreateNamedStruct": _struct,
+    "Flatten": _elements_of_all,
     "GetArrayStructFields": _struct_field,
     "GetStructField": _struct_field,
     "ListAgg": _list_aggregate,

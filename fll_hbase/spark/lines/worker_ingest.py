@@ -134,8 +134,8 @@ def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     seen: Counter[tuple[str, ...]] = Counter()
     rest: dict[tuple[str, ...], dict[str, Any]] = {}
     for batch in batches:
-        kept = [row for row in batch.to_pylist() if not _is_counted(row, seen, rest)]
-        yield batch if len(kept) == batch.num_rows else pa.RecordBatch.from_pylist(kept, schema=_FIELDS)
+        written = [row for row in batch.to_pylist() if not _is_counted(row, seen, rest)]
+        yield batch if len(written) == batch.num_rows else pa.RecordBatch.from_pylist(written, schema=_FIELDS)
     if rest:
         yield pa.RecordBatch.from_pylist(list(rest.values()), schema=_FIELDS)
 

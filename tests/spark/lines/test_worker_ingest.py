@@ -49,8 +49,8 @@ def test_equal_operations_are_parsed_once_in_a_worker(
 
 
 def rejected(position: int, fault: str) -> dict[str, Any]:
-    place = {"file": "f", "block": 0, "position": position}
-    return {"outcome": REJECTED, "count": 1, "value": b"x", **place, "faults": [fault]}
+    origin = {"file": "f", "block": 0, "position": position}
+    return {"outcome": REJECTED, "count": 1, "value": b"x", **origin, "faults": [fault]}
 
 
 def counted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -64,8 +64,8 @@ def test_lines_with_equal_faults_beyond_a_thousand_are_one_row() -> None:
     rows = [rejected(number, "missing") for number in range(5_000)]
     rows.insert(2_000, rejected(9_000, "other"))
     rows.append({**dict.fromkeys(rows[0]), "outcome": "recorded", "count": 7})
-    *kept, last = counted(rows)
-    assert [row["position"] for row in kept] == [*range(EQUAL_FAULTS), 9_000, None]
+    *written, last = counted(rows)
+    assert [row["position"] for row in written] == [*range(EQUAL_FAULTS), 9_000, None]
     assert last == {**rejected(EQUAL_FAULTS, "missing"), "count": 4_000, "value": None}
 
 
@@ -74,7 +74,7 @@ def test_one_line_beyond_a_thousand_stays_as_it_is() -> None:
     assert counted(rows) == rows
 
 
-def test_different_faults_are_told_apart_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_faults_are_separate_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_ingest, "FAULTS_MAX", 1)
     rows = [rejected(number, fault) for number in range(1_500) for fault in ("a", "b")]
     assert Counter(row["faults"][0] for row in counted(rows)) == {"a": EQUAL_FAULTS + 1, "b": 1_500}
