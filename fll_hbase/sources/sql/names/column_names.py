@@ -19,9 +19,8 @@ from fll_hbase.sources.sql.dialects.facts import DialectFacts, IsTable
 
 _PREFIX = "fn__"
 _NO_FUNCTIONS = {
-    *("ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "CAST", "DISTINCT", "ELSE", "EXISTS"),
-    *("EXTRACT", "FILTER", "FROM", "GROUP", "IN", "INTERVAL", "IS", "LIKE", "NOT", "ON", "OR", "OVER", "ROW"),
-    *("SELECT", "SOME", "THEN", "TRY_CAST", "USING", "WHEN", "WHERE", "WITHIN"),
+    *("ALL", "AND", "ANY", "BY", "CAST", "EXISTS", "EXTRACT", "FILTER", "GROUP", "INTERVAL", "LIKE"),
+    *("MATERIALIZED", "OFFSET", "OR", "ROW", "SETS", "SOME", "TRY_CAST", "UNION", "WITHIN"),
     *(type_.name for type_ in exp.DType if type_.name in ("DECIMAL", "VARCHAR", "CHAR", "NUMERIC")),
 }
 """Words in front of a parenthesis that call no function, or one with a syntax of its own."""
@@ -80,10 +79,10 @@ def _prefix_functions(dialect: Dialect, text: str) -> str:
     """
     parts: list[str] = []
     end = 0
-    tokens = dialect.tokenize(text)
-    for token, following in pairwise(tokens):
-        is_call = following.token_type is TokenType.L_PAREN and token.text.upper() not in _NO_FUNCTIONS
-        if is_call and token.token_type is not TokenType.IDENTIFIER and token.text.isidentifier():
+    functions = dialect.parser_class.FUNC_TOKENS - {TokenType.IDENTIFIER}
+    for token, following in pairwise(dialect.tokenize(text)):
+        is_call = following.token_type is TokenType.L_PAREN and token.token_type in functions
+        if is_call and token.text.upper() not in _NO_FUNCTIONS and token.text.isidentifier():
             parts += (text[end : token.start], _PREFIX)
             end = token.start
     return f"{''.join(parts)}{text[end:]}"
