@@ -42,7 +42,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
 	quick lint format ruff types imports house $(addprefix tests-,$(LONG_STAGES)) $(addprefix stage-,$(LONG_STAGES)) images \
-	system system-tests system-java system-node system-page system-images system-servers capture-matrix clients faults bench lock clean
+	system system-tests system-java system-node system-page system-images system-servers system-postgres capture-matrix clients faults bench lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -81,7 +81,7 @@ $(INSTALLED): requirements.lock $(RUNNABLE)
 	@$(BIN)/pip check
 	@touch $@
 
-ALL_PACKAGES := $(PACKAGES) python java node browser servers
+ALL_PACKAGES := $(PACKAGES) python java node browser servers postgres
 
 system:
 	@$(ALL_PACKAGES)
@@ -104,6 +104,9 @@ system-images:
 
 system-servers:
 	@$(PACKAGES) python servers
+
+system-postgres:
+	@$(PACKAGES) python postgres
 
 run: $(RUNNABLE)
 	@$(BIN)/fll sample --store '$(STORE)' --if-empty
@@ -187,7 +190,8 @@ house: $(RUNNABLE)
 tests-lint: lint
 
 # Coverage doubles the time of tests, and takes five times as long in loops; what these execute the others do, too.
-UNCOVERED := $(addprefix tests/,simulation oracle attacks cases faults keys model queries/test_openlineage_export.py \
+UNCOVERED := $(addprefix tests/,simulation oracle attacks cases engines faults keys model \
+	queries/test_openlineage_export.py \
 	access/test_non_interference.py api/test_direct_routes.py api/openapi/test_openapi.py \
 	api/routes/test_lineage_wide.py capture/resolver/test_resolver_cost.py \
 	store/read/test_traversal.py store/read/test_reach.py store/read/test_run_times.py store/read/test_field_history.py \
@@ -200,14 +204,14 @@ tests-python: setup
 	$(PYTEST) --durations=30 --numprocesses 2 --dist loadfile -m 'not java and not servers and not browser and not images' \
 		--cov --cov-report=term:skip-covered $(addprefix --ignore=,$(UNCOVERED))
 
-tests-uncovered: setup
+tests-uncovered: system-postgres setup
 	$(PYTEST) --durations=30 -m 'not java' $(UNCOVERED)
 
 tests-hbase: system-java setup hbase-jars
 	$(PYTEST) --durations=30 -m java $(addprefix tests/,api attacks cli docker faults store tables)
 
 tests-spark: system-java setup $(CLASSES) $(AGENT) $(KAFKA) $(GENERATOR) hbase-jars
-	$(PYTEST) --durations=30 -m java $(addprefix tests/,openapi_generator spark spark_agent)
+	$(PYTEST) --durations=30 -m java $(addprefix tests/,engines openapi_generator spark spark_agent)
 
 # Capture starts and stops sessions of its own, and a process has one JVM.
 tests-capture: system-java setup $(CLASSES) $(AGENT) $(KAFKA)

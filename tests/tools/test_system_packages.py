@@ -74,6 +74,13 @@ def test_the_packages_of_servers_are_named(bare_path: Path) -> None:
     assert ("systemd-analyze: not found" in result.stderr) == bool(names)
 
 
+def test_the_package_of_postgres_is_named(bare_path: Path) -> None:
+    result = _check(bare_path, "postgres")
+    is_installed = any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    assert result.returncode == (0 if is_installed else 1)
+    assert ("PostgreSQL: not found" in result.stderr) != is_installed
+
+
 def test_an_old_node_is_refused(bare_path: Path) -> None:
     for name, script in {"node": "echo v18.20.4", "npm": ""}.items():
         (bare_path / name).write_text(f"#!/bin/sh\n{script}\n")
