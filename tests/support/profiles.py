@@ -17,6 +17,9 @@ EXAMPLES = {"quick": 10, "push": 20, "long": 500}
 COSTLY = {"quick": 1, "push": 2, "long": 50}[PROFILE]
 """Examples of a test that needs about a second for each."""
 
+QUERIES = {"quick": 10, "push": 40, "long": 2_000}[PROFILE]
+"""Random SELECTs that an engine judges, which needs up to half a second for each."""
+
 LEFT_OUT = {
     "quick": {"slow", "long", "java", "browser", "servers", "images"},
     "push": {"long", "images"},
