@@ -38,7 +38,15 @@ class Engine:
     series: str = ""
     """How the numbers from 1 to `{}` are a relation `{}({})`."""
     cte: str = "AS"
+    rows_of_list: str = ""
+    """How the list `{}` is a value in front of FROM that makes a row of each element."""
     has_lists: bool = True
+    has_recursion: bool = True
+    has_column_lists: bool = True
+    """`(query) AS q(a, b)`."""
+    has_quantifiers: bool = False
+    """`= ANY (query)`, `> ALL (query)`."""
+    has_qualify: bool = False
     has_lateral: bool = False
     has_grouping_sets: bool = False
     has_distinct_on: bool = False
@@ -62,6 +70,8 @@ class Engine:
 POSTGRES = Engine(
     "postgres",
     unnest="unnest({}) AS {}({})",
+    rows_of_list="unnest({})",
+    has_quantifiers=True,
     series="generate_series(1, least({}, 3)) AS {}({})",
     cte="AS NOT MATERIALIZED",
     has_lateral=True,
@@ -70,9 +80,16 @@ POSTGRES = Engine(
     has_all_of_sets=True,
     names_columns=True,
 )
-DUCKDB = replace(POSTGRES, dialect="duckdb", cte="AS", names_columns=False)
-SQLITE = Engine("sqlite", has_lists=False, has_brackets=False)
-SPARK = Engine("spark", has_grouping_sets=True, has_all_of_sets=True, has_bare_correlation=False)
+DUCKDB = replace(POSTGRES, dialect="duckdb", cte="AS", names_columns=False, has_qualify=True)
+SQLITE = Engine("sqlite", has_lists=False, has_column_lists=False, has_brackets=False)
+SPARK = Engine(
+    "spark",
+    rows_of_list="explode({})",
+    has_grouping_sets=True,
+    has_all_of_sets=True,
+    has_bare_correlation=False,
+    has_recursion=False,
+)
 
 
 @dataclass(frozen=True)
@@ -130,14 +147,33 @@ class _Builder:
 
     def query(self) -> str:
         """Return a whole query, with its WITH."""
-        common = []
-        for _ in range(self._upto(2)):
-            text, columns = self._select(1, Scope(), size=self._upto(1) + 1)
-            relation = Relation(self._names.new("c"), columns)
-            common.append(f"{relation.alias} {self._engine.cte} ({text})")
-            self._names.common.append(relation)
+        common = [self._common() for _ in range(self._upto(2))]
+        recursive = [self._recursive()] if self._engine.has_recursion and self._maybe(8) else []
         text, _ = self._set_operation(0, Scope())
-        return f"WITH {', '.join(common)} {text}" if common else text
+        head = "WITH RECURSIVE" if recursive else "WITH"
+        return f"{head} {', '.join(common + recursive)} {text}" if common or recursive else text
+
+    def _common(self) -> str:
+        """Return a query of a WITH."""
+        text, columns = self._select(1, Scope(), size=self._upto(1) + 1)
+        alias = self._names.new("c")
+        listed = ""
+        if self._maybe(3):
+            columns = tuple((self._names.new("y"), kind) for _, kind in columns)
+            listed = f"({', '.join(name for name, _ in columns)})"
+        self._names.common.append(Relation(alias, columns))
+        return f"{alias}{listed} {self._engine.cte} ({text})"
+
+    def _recursive(self) -> str:
+        """Return a recursive query, which ends: it adds 1 to numbers below 3."""
+        first, _ = self._select(2, Scope(), size=1)
+        alias, column = self._names.new("c"), self._names.new("y")
+        relation = Relation(alias, ((column, NUMBER),))
+        item, other = self._relation(DEPTH_MAX, Scope(), Scope())
+        number = self._column(Scope((other,)), NUMBER)
+        self._names.common.append(relation)
+        again = f"SELECT {alias}.{column} + 1 FROM {alias} JOIN {item} ON {number} = {alias}.{column}"
+        return f"{alias}({column}) AS ({first} UNION {again} WHERE {alias}.{column} < 3)"
 
     # What is drawn.
 
@@ -178,6 +214,10 @@ class _Builder:
         if size is None and depth > 0 and self._maybe(8):
             return self._star(local, text)
         items = [self._value(depth, scope, is_result=depth == 0 and size is None) for _ in range(count)]
+        if self._engine.rows_of_list and local.names(LIST) and self._maybe(8):
+            items[-1] = self._engine.rows_of_list.format(self._column(local, LIST))
+        elif self._engine.has_qualify and self._maybe(8):
+            text += f" QUALIFY rank() OVER (ORDER BY {self._column(local, NUMBER)}) <= {self._upto(2) + 1}"
         distinct = ""
         order = ""
         if self._maybe(6):
@@ -189,6 +229,9 @@ class _Builder:
         return self._finish(depth, f"SELECT {distinct}", items, text, order)
 
     def _star(self, local: Scope, text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+        names = [name for relation in local.relations for name, _ in relation.columns]
+        if len(set(names)) == len(names):
+            return f"SELECT * FROM {text}", tuple(c for relation in local.relations for c in relation.columns)
         relation = local.relations[self._upto(len(local.relations) - 1)]
         return f"SELECT {relation.alias}.* FROM {text}", relation.columns
 
@@ -197,6 +240,8 @@ class _Builder:
     ) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return a SELECT of groups: keys and aggregates."""
         keys = sorted({self._column(local, NUMBER) for _ in range(self._upto(2))})
+        if keys and self._maybe(4):
+            keys[0] = f"{keys[0]} + 1"
         if keys:
             listed = ", ".join(keys)
             forms = [listed]
@@ -229,8 +274,15 @@ class _Builder:
                 written.append(f"{item} AS {names[-1]}")
         columns = tuple((name, NUMBER) for name in names)
         if not order and depth > 0 and self._maybe(8) and self._engine.has_brackets:
-            positions = ", ".join(str(index + 1) for index in range(len(items)))
-            order = f" ORDER BY {positions} LIMIT {self._upto(3)}"
+            keys = [str(index + 1) for index in range(len(items))]
+            if (
+                head == "SELECT "
+                and " GROUP BY " not in text
+                and "." in items[0]
+                and _COLUMN.fullmatch(items[0])
+            ):
+                keys.insert(0, f"{items[0]} + 1")
+            order = f" ORDER BY {', '.join(keys)} LIMIT {self._upto(3)}"
         full = f"{head}{', '.join(written)} FROM {text}{order}"
         return (f"({full})" if order else full), columns
 
@@ -254,9 +306,11 @@ class _Builder:
         ]
         shared = [name for name in shared if (name, NUMBER) in relation.columns]
         if form == "USING" and shared and not local.merged:
-            name = self._pick(shared)
-            kind = self._pick(["JOIN", "LEFT JOIN", "FULL JOIN"])
-            return f"{text} {kind} {item} USING ({name})", replace(both, merged=(name,))
+            names = sorted({self._pick(shared) for _ in range(self._upto(1) + 1)})
+            kind = self._pick(["JOIN", "LEFT JOIN", "FULL JOIN", "RIGHT JOIN"])
+            if len(local.relations) == 1 and len(relation.columns) == len(shared) and self._maybe(2):
+                return f"{text} NATURAL {kind} {item}", replace(both, merged=tuple(shared))
+            return f"{text} {kind} {item} USING ({', '.join(names)})", replace(both, merged=tuple(names))
         if form == ",":
             return f"{text} CROSS JOIN {item}", both
         kind = "JOIN" if form == "USING" else form
@@ -302,6 +356,11 @@ class _Builder:
 
     def _derived(self, head: str, text: str, columns: tuple[tuple[str, str], ...]) -> tuple[str, Relation]:
         alias = self._names.new("q")
+        if self._engine.has_column_lists and self._maybe(5):
+            columns = tuple((self._names.new("z"), kind) for _, kind in columns)
+            return f"{head}({text}) AS {alias}({', '.join(name for name, _ in columns)})", Relation(
+                alias, columns
+            )
         return f"{head}({text}) AS {alias}", Relation(alias, columns)
 
     def _function(self, template: str, argument: str) -> tuple[str, Relation]:
@@ -372,6 +431,11 @@ class _Builder:
             case "in":
                 no = "NOT " if self._maybe(3) else ""
                 text, _ = self._select(depth + 1, Scope(), size=1)
+                if self._engine.has_quantifiers and self._maybe(3):
+                    return f"{self._column(scope, NUMBER)} {self._pick(['= ANY', '> ALL', '< ANY'])} ({text})"
+                if self._maybe(4):
+                    text, _ = self._select(depth + 1, Scope(), size=2)
+                    return f"({self._column(scope, NUMBER)}, {self._column(scope, NUMBER)}) IN ({text})"
                 return f"{self._column(scope, NUMBER)} {no}IN ({text})"
             case "scalar":
                 return f"{self._column(scope, NUMBER)} <= ({self._scalar(depth + 1, scope)})"

@@ -105,7 +105,9 @@ def _is_exact(query: str, plan: object) -> bool:
     execute the query judge these.
     """
     windows = [node for node in _nodes(plan) if node.get("Node Type") == "WindowAgg"]
-    is_computed = "UNION ALL" in query or ("LATERAL" in query and _OUTER_JOIN.search(query))
+    is_computed = (
+        "UNION ALL" in query or "RECURSIVE" in query or ("LATERAL" in query and _OUTER_JOIN.search(query))
+    )
     return len(windows) == query.count(" OVER (") and not is_computed
 
 
