@@ -211,7 +211,9 @@ tests-hbase: system-java setup hbase-jars
 	$(PYTEST) --durations=30 -m java $(addprefix tests/,api attacks cli docker faults store tables)
 
 tests-spark: system-java setup $(CLASSES) $(AGENT) $(KAFKA) $(GENERATOR) hbase-jars
-	$(PYTEST) --durations=30 -m java $(addprefix tests/,engines openapi_generator spark spark_agent)
+	$(PYTEST) --durations=30 -m java $(addprefix tests/,openapi_generator spark spark_agent)
+	@# Apart: the session of the tests above would be that of the engines, of one thread.
+	$(PYTEST) -m java tests/engines
 
 # Capture starts and stops sessions of its own, and a process has one JVM.
 tests-capture: system-java setup $(CLASSES) $(AGENT) $(KAFKA)

@@ -79,18 +79,36 @@ def with_elements(
 
     Fields of structs that the plan builds are known by name, other fields are paths. NULL has no fields.
     """
-    value = merge([*structs, *others], least=least, indirect=indirect)
-    structs = [item for item in structs if item.parts is not None or item.direct or item.indirect]
-    if len(structs) == 1 and value is structs[0]:
-        return value
-    shared = merge(others, least=least, indirect=indirect)
-    names = dict.fromkeys(name for item in structs for name in item.parts or ())
-    parts = {
-        name: with_elements([struct_field(item, name) for item in structs], [shared], least=least)
-        for name in names
-    }
-    rest = [fields for item in structs for fields in _other_fields(item)]
-    return ColumnLineage(value.direct, value.indirect, parts or None, rest=_shared(rest, shared, least=least))
+    return _Merge(merge(others, least=least, indirect=indirect), least).values(structs)
+
+
+class _Merge:
+    """Merges values and the fields of their structs; all are at least of a kind, and depend on `shared`."""
+
+    def __init__(self, shared: ColumnLineage, least: Direct) -> None:
+        self._shared = shared
+        self._least = least
+        # By identity, with the values, which it keeps alive: fields that share a value share the result, or
+        # structs inside of structs would take exponential time.
+        self._merged: dict[tuple[int, ...], tuple[Sequence[ColumnLineage], ColumnLineage]] = {}
+
+    def values(self, structs: Sequence[ColumnLineage]) -> ColumnLineage:
+        """Return the lineage of the values together."""
+        structs = [item for item in structs if item.parts is not None or item.direct or item.indirect]
+        key = tuple(map(id, structs))
+        if key not in self._merged:
+            self._merged[key] = structs, self._merge(structs)
+        return self._merged[key][1]
+
+    def _merge(self, structs: Sequence[ColumnLineage]) -> ColumnLineage:
+        value = merge([*structs, self._shared], least=self._least)
+        if len(structs) == 1 and value is structs[0]:
+            return value
+        names = dict.fromkeys(name for item in structs for name in item.parts or ())
+        parts = {name: self.values([struct_field(item, name) for item in structs]) for name in names}
+        others = [fields for item in structs for fields in _other_fields(item)]
+        rest = _shared(others, self._shared, least=self._least)
+        return ColumnLineage(value.direct, value.indirect, parts or None, rest=rest)
 
 
 def _other_fields(value: ColumnLineage) -> tuple[OtherFields, ...]:

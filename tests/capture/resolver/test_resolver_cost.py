@@ -220,3 +220,22 @@ def test_runs_of_a_list_are_bounded_together() -> None:
     assert len(expand([0, 1 - RUN_MAX])) == RUN_MAX
     with pytest.raises(ValueError, match="1,000,000 in all"):
         expand([0, 1 - RUN_MAX, -1])
+
+
+def structs_of_one_value(count: int) -> bytes:
+    """Structs with a value twice, each taken out of an array by an index, inside of the next."""
+    rows, value = attributes(2), 0
+    for number in range(count):
+        rows.append(["CreateNamedStruct", [value, value], None, "", {"names": ["a", "b"]}])
+        rows.append(["CreateArray", [len(rows) - 1]])
+        rows.append(["GetArrayItem", [len(rows) - 1, number % 2]])
+        value = len(rows) - 1
+    rows.append(["Alias", [value], 9, "x"])
+    last = len(rows) - 1
+    return json.dumps(plan(rows, 2, ["Project", [0], {"projectList": [last]}], output=[last])).encode()
+
+
+def test_fields_that_share_a_value_are_merged_once() -> None:
+    bodies = [structs_of_one_value(count) for count in (16, 32)]
+    once, twice = (count_calls(lambda body=body: resolve(body)) for body in bodies)  # type: ignore[misc]
+    assert twice < 4 * once
