@@ -31,6 +31,8 @@ try:
         document = f"{writer} {number} " + "x" * 5_000
         print(spool.write(document.encode()).name, flush=True)
         number += 1
+        if number == 1:
+            sys.stdin.readline()
 except SpoolError as error:
     print(error, file=sys.stderr)
 """
@@ -39,10 +41,24 @@ except SpoolError as error:
 def start_writer(path: Path, writer: str, *, files_max: int = 10**6) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path), writer, str(files_max)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def go_on(*writers: subprocess.Popen[str]) -> list[str]:
+    """Wait until each writer has written its first document, then let all go on; return these names."""
+    first = []
+    for writer in writers:
+        assert writer.stdout is not None
+        first.append(writer.stdout.readline().strip())
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    return first
 
 
 @pytest.fixture
@@ -141,21 +157,22 @@ def test_the_directory_is_listed_a_few_times_for_many_writes(tmp_path: Path) -> 
 
 def test_two_writers_at_once_lose_nothing_and_stay_within_the_limit(tmp_path: Path) -> None:
     writers = [start_writer(tmp_path / "spool", name, files_max=200) for name in ("a", "b")]
+    first = go_on(*writers)
     outputs = [writer.communicate(timeout=300) for writer in writers]
-    written = [name for output, _ in outputs for name in output.split()]
+    written = [*first, *(name for output, _ in outputs for name in output.split())]
     assert all("is full" in error for _, error in outputs)
     documents = open_spool(tmp_path / "spool", ROOMY).documents()
     assert sorted(written) == [path.name for path in documents]
     # One more than the limit: both may have seen the last free place.
     assert 200 <= len(documents) <= 201
     assert all(len(path.read_bytes()) > 5_000 for path in documents)
-    assert all(output for output, _ in outputs)
 
 
 def test_a_killed_writer_leaves_complete_documents(tmp_path: Path) -> None:
     writer = start_writer(tmp_path / "spool", "a")
+    written = go_on(writer)
     assert writer.stdout is not None
-    written = [writer.stdout.readline().strip() for _ in range(50)]
+    written += [writer.stdout.readline().strip() for _ in range(50)]
     writer.send_signal(signal.SIGKILL)
     written += writer.communicate(timeout=120)[0].split()
     documents = open_spool(tmp_path / "spool", ROOMY).documents()
