@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -44,6 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Leaks())
     if os.environ.get("CI") and not is_worker:
         config.pluginmanager.register(Tree())
+
+
+@pytest.fixture
+def public_path() -> Iterator[Path]:
+    """A directory that other users may read, which each pytest that starts forbids for those of all."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
 
 
 @pytest.hookimpl(wrapper=True)

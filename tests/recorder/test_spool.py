@@ -227,10 +227,8 @@ except LineageError as error:
 
 
 @pytest.mark.parametrize(("marked", "reason"), [(True, "read-only"), (False, "Permission denied")])
-def test_a_read_only_directory_is_refused(tmp_path: Path, marked: bool, reason: str) -> None:
-    for parent in (*tmp_path.parents[:-2], tmp_path):
-        parent.chmod(0o755)
-    directory = tmp_path / "spool"
+def test_a_read_only_directory_is_refused(public_path: Path, marked: bool, reason: str) -> None:
+    directory = public_path / "spool"
     directory.mkdir()
     if marked:
         (directory / MARKER).write_text(FORMAT)

@@ -90,10 +90,8 @@ table.write([[Put(b"row", b"d:x", b"by the service")]])
 """
 
 
-def test_a_store_that_root_makes_is_of_the_owner_of_its_folder(tmp_path: Path) -> None:
-    for parent in (*tmp_path.parents[:-2], tmp_path):
-        parent.chmod(0o755)
-    folder = tmp_path / "service"
+def test_a_store_that_root_makes_is_of_the_owner_of_its_folder(public_path: Path) -> None:
+    folder = public_path / "service"
     folder.mkdir(0o700)
     service = give_to_service(folder)
     path = folder / "cells.db"

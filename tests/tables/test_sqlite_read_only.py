@@ -49,10 +49,8 @@ def write(table: SqliteTable, value: bytes) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    for parent in (*tmp_path.parents[:-2], tmp_path):
-        parent.chmod(0o755)
-    directory = tmp_path / "shared"
+def folder(public_path: Path) -> Iterator[Path]:
+    directory = public_path / "shared"
     directory.mkdir()
     yield directory
     directory.chmod(0o755)
