@@ -87,7 +87,7 @@ def namespace_key(namespace: str) -> str:
 
 
 class DeclaredNames:
-    """Datasets of which each may be meant by a name that is spelled in another way."""
+    """Datasets that a name in another spelling may mean."""
 
     def __init__(self) -> None:
         self._datasets: dict[Name, set[Name]] = {}

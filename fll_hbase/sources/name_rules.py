@@ -38,7 +38,7 @@ def _apply(rules: Rules, name: str) -> str:
     for pattern, replacement in rules:
         logical, matches = pattern.subn(replacement, name)
         if matches:
-            # An empty name is no dataset: a rule that removes all of a name leaves it unchanged.
+            # A dataset has a name: a rule that removes all of a name leaves it unchanged.
             return logical or name
     return name
 

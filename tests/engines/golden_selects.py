@@ -118,7 +118,7 @@ def _add_named(columns: list[str], query: exp.Query, alias: str) -> None:
 
 
 def _folded(identifier: object) -> str:
-    """Return a name as PostgreSQL stores it; empty for what is no name."""
+    """Return a name as PostgreSQL stores it; "" for anything else."""
     if not isinstance(identifier, exp.Identifier):
         return ""
     return identifier.name if identifier.quoted else identifier.name.lower()

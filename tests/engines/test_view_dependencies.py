@@ -37,7 +37,7 @@ GOLDEN_EXCEPTIONS = {
     ),
 }
 
-CATALOG_EXCEPTIONS = {"pg_seclabels": "a warning: tableoid is no column that is recorded"}
+CATALOG_EXCEPTIONS = {"pg_seclabels": "a warning: tableoid is not recorded"}
 CATALOG_VIEWS_MIN = 134
 CATALOG_UNKNOWN_MAX = 33
 """Views of functions of the server: what they return is unknown, with a warning."""

@@ -64,7 +64,7 @@ class StageOperation:
     which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
     receive these fields and no others. With `open_prefix`, the operation outputs further fields, whose names
     depend on data and begin with it. With `reads_all`, its inputs are all fields at that point. `blurred` are
-    words of which those that are fields are what it changes, all fields if none is: from which, is unknown.
+    words: it changes those that are fields, all fields if none is: from which, is unknown.
     """
 
     kind: Kind

@@ -239,7 +239,9 @@ class DatasetCollector:
             self._meant[name] = declared.find(name) or name
             if self._meant[name] != name:
                 given, meant = " ".join(name), " ".join(self._meant[name])
-                item.warning(f"{given!r} is no dataset of the event; taken to be its input {meant!r}", "name")
+                item.warning(
+                    f"{given!r} is not a dataset of the event; taken to be its input {meant!r}", "name"
+                )
         return self._meant[name]
 
     def _index_of(self, name: Name) -> int:

@@ -159,7 +159,7 @@ def _error(run_facets: Part) -> str:
 
 
 def run_id(run: Part) -> str:
-    """Return the id of a run, of which a UUID is the same in any case; `?` with an error if it is invalid."""
+    """Return the id of a run, a UUID in lower case; `?` with an error if it is invalid."""
     return standard_run_id(run.required("runId", bytes_max=ID_BYTES_MAX))
 
 

@@ -44,7 +44,7 @@ RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
 """Half a minute of waits, beside the timeouts of the store; then the task fails, and Spark runs it again."""
 
 EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
-"""Rejected lines of a task with equal faults that are written, and different faults that are told apart."""
+"""Rejected lines of a task with equal faults that are written, and different faults that are counted."""
 
 EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
 """Rejected lines in the error of a job that ends early, and how much of them."""

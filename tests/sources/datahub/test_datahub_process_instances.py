@@ -1,4 +1,4 @@
-"""Runs of which DataHub's clients tell the datasets alone, in two aspects."""
+"""Runs whose datasets alone DataHub's clients send, in two aspects."""
 
 from __future__ import annotations
 

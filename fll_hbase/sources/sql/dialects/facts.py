@@ -67,7 +67,7 @@ class DialectFacts:
     if `has_values_first`, and a PIVOT behind `a CROSS JOIN b` is of both if `pivots_joins`. Columns of VALUES
     are named by `values_column`, that of a function by its alias if `names_functions`, and that of EXPLODE in
     a SELECT list by `exploded_column`, where UNNEST gives the fields of a struct if `unnests_structs`. Fields
-    of a tuple have no names but those of a cast if `numbers_fields`. `is_method` tells of two names, as in
+    of a tuple have no names but those of a cast if `numbers_fields`. `is_method` decides for two names, as in
     `a.f(...)`, whether the first is a column that is not listed.
 
     Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur

@@ -307,7 +307,7 @@ def _resolve_function(
 
 
 def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
-    """Return what a method is called of; None for `schema.function(...)`, where it is no column."""
+    """Return what a method is called of; None for `schema.function(...)`, which has no column."""
     owner = node.this
     names: list[str] = []
     while isinstance(owner, exp.Dot) and isinstance(owner.expression, exp.Identifier):

@@ -198,7 +198,7 @@ class SelectList:
         """Yield the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.
 
         `item` is the star with what is in front of it. A table or struct with unknown columns adds a warning,
-        and `columns` is no longer complete. Names in EXCEPT, REPLACE or RENAME that the star does not have
+        and then `columns` is not complete. Names in EXCEPT, REPLACE or RENAME that the star does not have
         are ignored.
         """
         excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
