@@ -16,6 +16,7 @@ _SCHEDULED = {"PIPE", "TASK"}
 _QUERY_STARTS = {"SELECT", "WITH"}
 _ARGUMENT_STARTS = {_T.L_PAREN, _T.COMMA, _T.FARROW}
 _STORAGE = {"STORED", "VIRTUAL"}
+_INTO = {_T.INTO, _T.BULK_COLLECT_INTO}
 _PHRASES = {"FORMAT", "TITLE"}
 
 
@@ -23,6 +24,8 @@ def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
     for rewrite in _REWRITES:
         tokens = rewrite(tokens)
+    # The OUTPUT … INTO of T-SQL, which is the same token, has a table.
+    tokens = tokens if facts.changes_queries else _returned(tokens)
     # A long statement without a text costs nothing.
     if any(token.token_type is _T.STRING for token in tokens):
         tokens = _without_phrases(tokens)
@@ -90,6 +93,20 @@ def _computed_columns(tokens: Tokens) -> Tokens:
         and word_at(tokens, number + 2) not in ("AS", "BY")
     }
     return [token for number, token in enumerate(tokens) if number not in left_out] if left_out else tokens
+
+
+def _returned(tokens: Tokens) -> Tokens:
+    """Return `RETURNING a, b [BULK COLLECT] INTO x, y` with all variables as one name, `x,y`."""
+    if all(token.token_type is not _T.RETURNING for token in tokens):
+        return tokens
+    outer = outer_positions(tokens)
+    start = next((n for n in outer if tokens[n].token_type is _T.RETURNING), len(tokens))
+    into = next((n for n in outer if n > start and tokens[n].token_type in _INTO), 0)
+    if not into:
+        return tokens
+    first = into + 2 if word_at(tokens, into + 1) == "STRICT" else into + 1
+    names = "".join(token.text for token in tokens[first:] if token.token_type is not _T.COLON)
+    return [*tokens[:into], keyword(_T.INTO, tokens[into]), new_token(_T.IDENTIFIER, names, tokens[into])]
 
 
 def _table_arguments(tokens: Tokens) -> Tokens:

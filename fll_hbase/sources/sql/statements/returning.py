@@ -10,25 +10,26 @@ from fll_hbase.sources.sql.queries.column_provenance import ColumnSet, NamedColu
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import TableWrite
+from fll_hbase.sources.sql.statements.variables import assign_result
 from fll_hbase.sources.sql.statements.write_target import Target, map_to_target
 
 
 def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
-    """Read the RETURNING of a statement; with INTO its rows are written into another table.
+    """Read the RETURNING of a statement; with INTO its rows are those of another table, or of a variable.
 
     `resolver` has the tables of the statement in its scope, `write` what the statement writes.
     """
     script, clause = resolver.script, node.args.get("returning")
     script.returned = QueryResult(ColumnSet(()), write.dependencies)
+    into = clause.args.get("into") if isinstance(clause, exp.Returning) else None
     # The rows of any other RETURNING go to the client.
-    if not isinstance(clause, exp.Returning) or not (
-        clause.args.get("into") or isinstance(node.parent, exp.CTE)
-    ):
+    if not isinstance(clause, exp.Returning) or not (into or isinstance(node.parent, exp.CTE)):
         return
     items: Sequence[exp.Expr] = clause.expressions
     listed: tuple[str, ...] = ()
     table: exp.Table | None = None
-    if clause.args.get("into"):
+    # Only OUTPUT of T-SQL has a table there.
+    if into and script.facts.changes_queries:
         items, listed, table = _split_target(clause.expressions)
     select_list = SelectList(_row_resolver(resolver, node, write))
     for item in items:
@@ -38,6 +39,8 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
         target = Target(script.dataset(table), listed)
         fields = map_to_target(script, target, script.returned.columns)
         script.write(TableWrite("INSERT", target.dataset, fields, script.returned.dependencies))
+    elif isinstance(into, exp.Expr):
+        assign_result(script, into.name.lower().split(","), script.returned)
 
 
 def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Resolver:

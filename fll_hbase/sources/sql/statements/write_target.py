@@ -88,9 +88,10 @@ def assignments(
 def _assigned_columns(
     resolver: Resolver, select_list: SelectList, names: Sequence[exp.Expr], value: exp.Expr
 ) -> list[ColumnProvenance]:
-    """Return the values of `(a, b) = (1, 2)`, of `(a, b) = (SELECT ...)`, or of `a = 1`."""
+    """Return the values of `(a, b) = [ROW](1, 2)`, of `(a, b) = (SELECT ...)`, or of `a = 1`."""
     value = value.unnest() if isinstance(value, exp.Paren) else value
-    if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
+    is_row = isinstance(value, exp.Anonymous) and value.name.upper() == "ROW"
+    if (is_row or isinstance(value, exp.Tuple)) and len(value.expressions) == len(names) > 1:
         return [select_list.resolve(_constant(part), "SET") for part in value.expressions]
     if len(names) > 1 and isinstance(value, QUERIES):
         result = resolver.query(value)
