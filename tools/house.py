@@ -75,7 +75,7 @@ WHOLE_SYSTEM = {
     "cases": "cases of other systems, through every layer",
     "clients": "events of real clients of OpenLineage",
     "docs": "a file for each page of docs/",
-    "engines": "what databases themselves say about queries",
+    "engines": "what databases say about queries, and laws that hold for all queries",
     "faults": "processes that are killed and stopped",
     "golden": "recorded answers and readings, whatever the module",
     "openapi_generator": "a client that another program generates",

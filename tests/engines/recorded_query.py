@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fll_hbase.model.operations import Read, Transform, Write
+from fll_hbase.model.operations import InputField, Read, Transform, Write
 from tests.support import sql_readings
 
 Column = tuple[str, str]
@@ -28,6 +28,8 @@ class RecordedQuery:
     rows: frozenset[Column]
     """Indirect inputs of all columns."""
     warnings: tuple[str, ...]
+    edges: tuple[frozenset[InputField], ...] = ()
+    """Inputs of each column and, at the end, of all rows, with their kinds."""
 
     @property
     def all_inputs(self) -> frozenset[Column]:
@@ -46,14 +48,17 @@ def record(query: str, dialect: str, schema: Schema) -> RecordedQuery:
     transforms = {operation.name: operation for operation in operations if isinstance(operation, Transform)}
     (write,) = (operation for operation in operations if isinstance(operation, Write))
     written = [item for item in write.inputs if item.origin in transforms]
+    edges = [transforms[item.origin].inputs for item in written]
+    rows = [item for item in write.inputs if item.origin in tables]
     unknown = [f"unknown relation to {origin}" for origin in write.unknown_origins or ()]
     return RecordedQuery(
         tuple(item.name for item in written),
-        tuple(_columns(tables, transforms[item.origin].inputs) for item in written),
-        _columns(tables, (item for item in write.inputs if item.origin in tables)),
+        tuple(_columns(tables, inputs) for inputs in edges),
+        _columns(tables, rows),
         (*map(str, reading.warnings), *unknown),
+        tuple(frozenset(inputs) for inputs in (*edges, rows)),
     )
 
 
-def _columns(tables: Mapping[str, str], inputs: Iterable[object]) -> frozenset[Column]:
-    return frozenset((tables[item.origin], item.name) for item in inputs)  # type: ignore[attr-defined]
+def _columns(tables: Mapping[str, str], inputs: Iterable[InputField]) -> frozenset[Column]:
+    return frozenset((tables[item.origin], item.name) for item in inputs)
