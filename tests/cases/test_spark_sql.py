@@ -10,6 +10,7 @@ import pytest
 
 from tests.cases import spark_sql
 from tests.cases.spark_sql import ALL, PLAIN, Kinds, case_id, direct, expected, indirect
+from tests.support.capture.expected_cases import ARRAYS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "sql.md").read_text(encoding="utf-8")
 
@@ -19,15 +20,6 @@ DIFFERENT = {"r03_update"}
 
 DIFFERENT_INDIRECT = {"x01_pivot", "m08_multi_insert"}
 """Cases in which more columns shape the result than expected."""
-
-ARRAYS = {
-    "g01_explode_in_select": ["ev.tags"],
-    "g03_lateral_view_outer_posexplode": ["ev.tags"],
-    "g04_explode_map": ["ev.attrs"],
-    "g06_inline": ["ev.tags"],
-    "g07_two_lateral_views": ["ev.attrs", "ev.tags"],
-}
-"""Arrays whose elements become rows; cases may count them as a filter, the page says why they are a join."""
 
 
 def as_expected(case: dict[str, Any]) -> bool:

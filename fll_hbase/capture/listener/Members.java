@@ -61,6 +61,8 @@ final class Members {
                 json.key("local").flag(true);
             } else if (names[i].equals("isByName") && Boolean.TRUE.equals(value)) {
                 json.key("byName").flag(true);
+            } else if (names[i].equals("isAll") && Boolean.TRUE.equals(value)) {
+                json.key("all").flag(true);
             } else if (names[i].equals("joinType")) {
                 json.member(names[i], Reflection.simpleName(value));
             } else if (value instanceof Long && (kind.startsWith("CTE") || kind.startsWith("UnionLoop"))) {

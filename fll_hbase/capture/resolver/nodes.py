@@ -261,15 +261,28 @@ def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionR
 
 
 def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a generator such as EXPLODE: its new columns are added, as `_generated` returns them."""
+    """Resolve a generator such as EXPLODE: its new columns are added, as `_generated` returns them.
+
+    How many rows it gives depends on its value, as on the condition of a join.
+    """
     output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
-    columns = dict(children[0].columns)
+    columns, rows = dict(children[0].columns), children[0].rows
     for generator in node.rows("generator")[:1]:
         values = _generated(expressions, generator, len(output))
         columns.update(
             (number, replace(value, row=generator)) for number, value in zip(output, values, strict=True)
         )
-    return Relation(columns, children[0].rows)
+        if not _gives_fixed_rows(expressions, generator):
+            rows |= influences([expressions.resolve(generator)], JOIN)
+    return Relation(columns, rows)
+
+
+def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
+    """Return whether a generator gives as many rows for each row as the program has values."""
+    if expressions.expression(generator).kind in ("JsonTuple", "Stack"):
+        return True
+    operands = [expressions.expression(row).kind for row in expressions.operands(generator)]
+    return operands in (["CreateArray"], ["CreateMap"])
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
@@ -304,10 +317,15 @@ def _union(node: Node, children: list[Relation], expressions: ExpressionResolver
 
 
 def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve INTERSECT and EXCEPT: values come from the left child, and the right one filters the rows."""
+    """Resolve INTERSECT and EXCEPT: both children filter the rows of the left one, which has the values.
+
+    Without ALL, equal rows are merged as by a DISTINCT.
+    """
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
-    columns = columns_by_position(output, [children[0].by_position()])
-    return Relation(columns, _all_rows(children) | influences(children[1].by_position(), FILTER))
+    left, right = (child.by_position() for child in children)
+    columns = columns_by_position(output, [left])
+    rows = _all_rows(children) | influences([*left, *right], FILTER)
+    return Relation(columns, rows if node.members.get("all") else rows | influences(left, GROUP_BY))
 
 
 _Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
