@@ -113,7 +113,7 @@ class DirectRoutes:
             environ[ROUTE] = Lineage.path
             if self._settings.audit_log:
                 note_query(environ, lineage.dataset)
-            return lambda: respond(lineage, lineage.answer(view.store, now_ms=now_ms))
+            return lambda: respond(lineage, lineage.checked_answer(view.store, now_ms=now_ms))
         if environ["REQUEST_METHOD"] == "POST" and not query:
             if path == openlineage.PATH:
                 event = self._read(view.reader, environ, None)

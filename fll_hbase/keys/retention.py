@@ -1,19 +1,24 @@
-"""Row and columns of retention requests: before which starts the runs of datasets are no longer shown.
+"""The row of retention: which runs queries show no more, and which ones purges deleted.
 
 docs/row-keys.md specifies the format.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+import xxhash
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, escape, is_hex, join_key, unescape
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.retention_policy import NEVER_MS, RetentionPolicy
 from fll_hbase.runtime.errors import CorruptRow
 
 REQUESTS_ROW = layout.PROPERTIES + b"retention"
 REQUEST = b"d:q|"
+PURGE = b"d:p|"
 
 
 class RetentionRequest(NamedTuple):
@@ -38,3 +43,38 @@ def parse_request(column: bytes) -> RetentionRequest:
         raise CorruptRow(f"{column!r} is not the column of a retention request")
     dataset = Dataset(*map(unescape, names)) if names else None
     return RetentionRequest(dataset, int(digits, 16))
+
+
+def purge_columns(policy: RetentionPolicy) -> list[bytes]:
+    """Return the columns of a purge: one for each cut-off of its policy, all with one hash of them.
+
+    Raises TooLarge.
+    """
+    cutoffs_ms = [
+        ((), policy.default_ms),
+        *(((name,), cutoff_ms) for name, cutoff_ms in policy.namespaces_ms.items()),
+        *((dataset, cutoff_ms) for dataset, cutoff_ms in policy.datasets_ms.items()),
+    ]
+    tails = sorted(join_key(*map(escape, names), b"%016x" % cutoff_ms) for names, cutoff_ms in cutoffs_ms)
+    digest = xxhash.xxh3_64_hexdigest(SEPARATOR.join(tails)).encode()
+    return [PURGE + join_key(digest, tail) for tail in tails]
+
+
+def parse_purges(columns: Iterable[bytes]) -> dict[bytes, RetentionPolicy]:
+    """Return the policy of each purge by its hash, from all columns of a row. Raises CorruptRow."""
+    cutoffs_ms: dict[bytes, dict[int, dict[tuple[str, ...], int]]] = {}
+    for column in columns:
+        if column.startswith(PURGE):
+            digest, *names, digits = column[len(PURGE) :].split(SEPARATOR)
+            if not is_hex(digits, digits=16) or len(names) > 2:
+                raise CorruptRow(f"{column!r} is not the column of a purge")
+            by_names = cutoffs_ms.setdefault(digest, {0: {}, 1: {}, 2: {}})
+            by_names[len(names)][tuple(map(unescape, names))] = int(digits, 16)
+    return {
+        digest: RetentionPolicy(
+            by_names[0].get((), NEVER_MS),
+            {name: cutoff_ms for (name,), cutoff_ms in by_names[1].items()},
+            {Dataset(*names): cutoff_ms for names, cutoff_ms in by_names[2].items()},
+        )
+        for digest, by_names in cutoffs_ms.items()
+    }

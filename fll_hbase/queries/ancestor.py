@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,7 @@ from fll_hbase.model.window import BOTH, Direction
 from fll_hbase.queries import name_json
 from fll_hbase.queries.names import DatasetName, dataset_name
 from fll_hbase.queries.parameters import About
-from fll_hbase.queries.query import Answer, Body, DatasetQuery, FieldQuery, Required, Windowed
+from fll_hbase.queries.query import Answer, Body, DatasetQuery, FieldQuery, Required, WindowBody, Windowed
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
 from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset, RelatedFields
@@ -65,7 +65,7 @@ class AncestorDatasetFields(Body, frozen=True, kw_only=True):
     fields: tuple[str, ...]
 
 
-class AncestorSummaryAnswer(Body, frozen=True, kw_only=True):
+class AncestorSummaryAnswer(WindowBody, frozen=True, kw_only=True):
     """The fields that a field comes from, and those derived from it; only the directions of the query."""
 
     incoming: tuple[AncestorDatasetFields, ...] | None = None
@@ -131,7 +131,7 @@ class AncestorPerformed(Body, frozen=True, kw_only=True):
     operations: tuple[AncestorOperation, ...]
 
 
-class AncestorOperationsAnswer(Body, frozen=True, kw_only=True):
+class AncestorOperationsAnswer(WindowBody, frozen=True, kw_only=True):
     """The operations that lead into a field, and those it leads to; only the directions of the query."""
 
     incoming: tuple[AncestorPerformed, ...] | None = None
@@ -155,7 +155,7 @@ class AncestorRelations(Body, frozen=True, kw_only=True):
     relations: tuple[AncestorRelation, ...]
 
 
-class AncestorDatasetSummaryAnswer(Body, frozen=True, kw_only=True):
+class AncestorDatasetSummaryAnswer(WindowBody, frozen=True, kw_only=True):
     """The relations of all fields of a dataset; times are in milliseconds since 1970."""
 
     direction: Literal["INCOMING", "OUTGOING", "BOTH"]
@@ -228,7 +228,9 @@ class AncestorFieldSummary(_Directed, FieldQuery[AncestorSummaryAnswer]):
             for direction in _DIRECTIONS[self.direction]
         }
         limits = _limits(related.values())
-        fields = {_WORDS[direction]: _by_dataset(result.fields) for direction, result in related.items()}
+        fields: dict[str, Any] = {
+            _WORDS[direction]: _by_dataset(result.fields) for direction, result in related.items()
+        }
         body = AncestorSummaryAnswer(**fields, truncated=bool(limits), truncated_by=limits)
         return Answer(body, window, retained_from_ms, limits)
 
@@ -252,7 +254,7 @@ class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
             for direction in _DIRECTIONS[self.direction]
         }
         limits = _limits(programs.values())
-        performed = {
+        performed: dict[str, Any] = {
             _WORDS[direction]: tuple(map(_performed, result.performed))
             for direction, result in programs.items()
         }

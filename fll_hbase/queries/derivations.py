@@ -8,7 +8,7 @@ from typing import ClassVar
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Operation, Read, inputs_of, outputs_of
 from fll_hbase.queries.pages import Paged, decode_skip_cursor, encode_cursor
-from fll_hbase.queries.query import Answer, Body, FieldQuery, WindowedWithFailed
+from fll_hbase.queries.query import Answer, Body, FieldQuery, WindowBody, WindowedWithFailed
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.json_types import Json
@@ -38,7 +38,7 @@ class Path(Body, frozen=True, kw_only=True):
     last_start: int
 
 
-class DerivationsAnswer(Body, frozen=True, kw_only=True):
+class DerivationsAnswer(WindowBody, frozen=True, kw_only=True):
     """The derivations of a field, newest first."""
 
     schema_name: ClassVar[str] = "FieldWays"

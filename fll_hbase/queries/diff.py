@@ -27,6 +27,7 @@ from fll_hbase.queries.query import (
     DatasetQuery,
     FieldQuery,
     FirstReads,
+    WindowBody,
     WindowedWithFailed,
 )
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
@@ -67,7 +68,7 @@ class Parts(Body, frozen=True, kw_only=True):
     sources: tuple[SourceName, ...]
 
 
-class DiffAnswer(Body, frozen=True, kw_only=True):
+class DiffAnswer(WindowBody, frozen=True, kw_only=True):
     """Parts of the derivations of a field in one of two windows only."""
 
     gained: Parts
@@ -88,7 +89,7 @@ class ChangedField(Body, frozen=True, kw_only=True):
     omitted: Omitted = ()
 
 
-class DatasetDiffAnswer(Body, frozen=True, kw_only=True):
+class DatasetDiffAnswer(WindowBody, frozen=True, kw_only=True):
     """The fields of a dataset whose derivations differ between two windows, by name."""
 
     fields: tuple[ChangedField, ...]

@@ -25,6 +25,7 @@ from fll_hbase.queries.query import (
     FieldQuery,
     FirstReads,
     Required,
+    WindowBody,
     WindowedWithFailed,
 )
 from fll_hbase.queries.tables import Row, TableShape
@@ -80,7 +81,7 @@ class Connection(Body, frozen=True, kw_only=True):
     influence: Influence = "direct"
 
 
-class FieldLineageAnswer(Body, frozen=True, kw_only=True):
+class FieldLineageAnswer(WindowBody, frozen=True, kw_only=True):
     """The operation graph of a field; `checksums` are those of its contents, the newest run first."""
 
     nodes: tuple[Node, ...]

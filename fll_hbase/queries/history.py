@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from fll_hbase.queries.names import RUN_NAMESPACE
 from fll_hbase.queries.parameters import About
-from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, FieldQuery, WindowedWithFailed
+from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, FieldQuery, WindowBody, WindowedWithFailed
 from fll_hbase.queries.tables import CSV, TableShape, member_rows
 from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
@@ -34,7 +34,7 @@ class Stretch(Body, frozen=True, kw_only=True):
     ]
 
 
-class HistoryAnswer(Body, frozen=True, kw_only=True):
+class HistoryAnswer(WindowBody, frozen=True, kw_only=True):
     """The stretches of a field, the newest first."""
 
     stretches: tuple[Stretch, ...]

@@ -132,6 +132,13 @@ class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
             indirect=self.indirect,
             failed=self.failed,
         )
+        datasets = {
+            end
+            for entry in result.entries
+            for end in (entry.relation.source, entry.relation.destination)
+            if end is not None
+        }
+        retained_from_ms = store.retained_with_ms(datasets, window, retained_from_ms)
         entries = tuple(map(lineage_entry, result.entries))
         return Answer(entries, window, retained_from_ms, result.truncated_by)
 

@@ -122,7 +122,8 @@ def _program_events(
     """Return a page of the runs of a query's window as events; the namespace "" is all namespaces."""
     window = query.window(now_ms)
     page = query.read_page(store, window, namespace)
-    return Answer(_events(store, page), window, truncated_by=page.truncated_by, cursor=next_cursor(page))
+    retained_from_ms = store.runs_retained_from_ms(window)
+    return Answer(_events(store, page), window, retained_from_ms, page.truncated_by, next_cursor(page))
 
 
 def _events(store: LineageStore, page: RunsPage) -> Events:

@@ -15,8 +15,8 @@ from fll_hbase.queries.parameters import About, AnyDirection
 from fll_hbase.queries.query import (
     FIELD_HELP,
     Answer,
-    Body,
     DatasetQuery,
+    WindowBody,
     WindowedWithFailed,
     directions,
     flow_word,
@@ -37,7 +37,7 @@ class Program(ProgramName, frozen=True, kw_only=True):
     last_run: str
 
 
-class ProgramsAnswer(Body, frozen=True, kw_only=True):
+class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
     """The programs of the runs of a window, that of the newest run first."""
 
     programs: tuple[Program, ...]

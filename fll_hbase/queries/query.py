@@ -17,7 +17,7 @@ from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import About, FlowDirection, Parameter, Time, parameters, time_text
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime import damage
-from fll_hbase.runtime.errors import FieldError, InvalidQuery
+from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.window_query import WindowQuery
 
@@ -36,6 +36,18 @@ Failed = msgspec.Meta(description="With `failed=true`: true if failed and aborte
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """A JSON object of an answer; members that have their default are left out."""
+
+
+class WindowBody(Body, frozen=True, kw_only=True):
+    """A JSON object of an answer about a window, which `checked_answer` says since when it is complete."""
+
+    retained_from: Annotated[
+        int | None,
+        msgspec.Meta(
+            description="Runs that started before it, in milliseconds since 1970, may have been deleted;"
+            " left out if the window begins later"
+        ),
+    ] = None
 
 
 class Fault(Body, frozen=True, kw_only=True):
@@ -96,6 +108,9 @@ class Query(ABC, Generic[BodyT]):
     is_immutable: ClassVar[bool] = False
     """Whether an answer never changes, so that caches may keep it."""
 
+    is_of_runs: ClassVar[bool] = False
+    """Whether retention, which deletes runs, may have deleted what the query is about."""
+
     table: ClassVar[TableShape] = NO_TABLE
     """The answer as a table."""
 
@@ -107,16 +122,32 @@ class Query(ABC, Generic[BodyT]):
         """Return the answer of a store. Raises LineageError."""
 
     def checked_answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
-        """Return `answer`, which says so if it left out damaged rows. Raises LineageError."""
+        """Return `answer`, which says in its body what was deleted, and if damaged rows were left out.
+
+        Raises LineageError.
+        """
         with damage.noting() as damaged:
-            answer = self.answer(store, now_ms=now_ms)
-        if not damaged:
-            return answer
-        bounds = tuple(sorted({*answer.truncated_by, damage.DAMAGED}))
+            try:
+                answer = self.answer(store, now_ms=now_ms)
+            except NotFound as error:
+                raise self._not_found(error, store) from error
         body: Any = answer.body
+        if answer.retained_from_ms is not None and isinstance(body, WindowBody):
+            body = msgspec.structs.replace(body, retained_from=answer.retained_from_ms)
+        if not damaged:
+            return replace(answer, body=body)
+        bounds = tuple(sorted({*answer.truncated_by, damage.DAMAGED}))
         if hasattr(body, "truncated_by"):
             body = msgspec.structs.replace(body, truncated=True, truncated_by=bounds)
         return replace(answer, body=body, truncated_by=bounds)
+
+    def _not_found(self, error: NotFound, store: LineageStore) -> NotFound:
+        """Return an error of `answer` that also says which runs were deleted, where these may have had it."""
+        deleted_ms = store.runs_retained_from_ms(Window(0, 1)) if self.is_of_runs else None
+        if deleted_ms is None:
+            return error
+        time = time_window.iso_text(deleted_ms)
+        return NotFound(f"{error}. Runs that started before {time} may have been deleted, and their names")
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return what the query reads first, which a batch reads for all of its queries together."""
@@ -188,6 +219,8 @@ class Changeable(Query[BodyT]):
 class DatasetQuery(Query[BodyT]):
     """A query about one dataset."""
 
+    is_of_runs: ClassVar[bool] = True
+
     namespace: str
     name: str
 
@@ -212,6 +245,8 @@ class FieldQuery(DatasetQuery[BodyT]):
 @dataclass(frozen=True, kw_only=True)
 class Windowed:
     """A window on the start of runs, `start` included, `end` excluded."""
+
+    is_of_runs: ClassVar[bool] = True
 
     start: Annotated[Time, About("Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`")] = (
         time_window.DEFAULT_START

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json, reach_formats
 from fll_hbase.queries.names import (
@@ -28,6 +28,7 @@ from fll_hbase.queries.query import (
     Body,
     FieldQuery,
     FirstReads,
+    WindowBody,
     WindowedWithFailed,
     directions,
     flow_word,
@@ -89,7 +90,7 @@ class UnknownRelation(Body, frozen=True, kw_only=True):
     direction: FlowDirection | None = None
 
 
-class ReachAnswer(Body, frozen=True, kw_only=True):
+class ReachAnswer(WindowBody, frozen=True, kw_only=True):
     """The fields within reach of one field, and the edges between them, in the direction of the data."""
 
     nodes: tuple[ReachNode, ...]
@@ -144,6 +145,8 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
             counts=self.counts,
         )
         body = read_reach(store, walk, directions(self.direction))
+        reached = (Dataset(node.namespace, node.name) for node in body.nodes if not node.hidden)
+        retained_from_ms = store.retained_with_ms(reached, window, retained_from_ms)
         return Answer(body, window, retained_from_ms, body.truncated_by)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:

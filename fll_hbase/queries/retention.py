@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import msgspec
-
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.names import FieldName, ProgramName
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
-from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowedWithFailed
+from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowBody, WindowedWithFailed
 from fll_hbase.queries.reports import retention_page
 from fll_hbase.queries.reports.html_report import HTML
 from fll_hbase.queries.tables import CSV, Row, TableShape
@@ -57,16 +55,12 @@ class ReportWindow(Body, frozen=True, kw_only=True):
     end: int
 
 
-class RetentionReportAnswer(Body, frozen=True, kw_only=True):
+class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
     """Where data is older than a policy allows, by field."""
 
     policy: Policy
     window: ReportWindow
     fields: tuple[ExpiredField, ...]
-    retained_from: Annotated[
-        int | None,
-        msgspec.Meta(description="Runs before it may have been purged; only if it is after the start"),
-    ] = None
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
@@ -143,7 +137,6 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
             policy=policy_body(report.policy),
             window=ReportWindow(start=report.window.start_ms, end=report.window.stop_ms),
             fields=tuple(map(_expired_field, report.fields)),
-            retained_from=retained_from_ms,
             truncated=bool(report.truncated_by),
             truncated_by=report.truncated_by,
         )

@@ -15,7 +15,17 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.pages import Paged, decode_runs_cursor, encode_cursor
 from fll_hbase.queries.parameters import About, AnyDirection, RunState
 from fll_hbase.queries.programs import direction_word
-from fll_hbase.queries.query import FIELD_HELP, Answer, Body, BodyT, DatasetQuery, Query, Required, Windowed
+from fll_hbase.queries.query import (
+    FIELD_HELP,
+    Answer,
+    Body,
+    BodyT,
+    DatasetQuery,
+    Query,
+    Required,
+    WindowBody,
+    Windowed,
+)
 from fll_hbase.queries.tables import TableShape, member_rows
 from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.json_types import Json
@@ -74,13 +84,13 @@ class ListedRun(RunOfProgram, frozen=True, kw_only=True):
     direction: AnyDirection
 
 
-class RunsAnswer(Body, frozen=True, kw_only=True):
+class RunsAnswer(WindowBody, frozen=True, kw_only=True):
     """A page of the runs of a dataset."""
 
     runs: tuple[ListedRun, ...]
 
 
-class NamespaceRunsAnswer(Body, frozen=True, kw_only=True):
+class NamespaceRunsAnswer(WindowBody, frozen=True, kw_only=True):
     """A page of the runs of programs; `truncated` only if a limit left out others."""
 
     runs: tuple[RunOfProgram, ...]
@@ -215,7 +225,8 @@ def _program_runs(
         truncated=bool(page.truncated_by),
         truncated_by=page.truncated_by,
     )
-    return Answer(body, window, truncated_by=page.truncated_by, cursor=next_cursor(page))
+    retained_from_ms = store.runs_retained_from_ms(window)
+    return Answer(body, window, retained_from_ms, page.truncated_by, next_cursor(page))
 
 
 def next_cursor(page: RunsPage) -> str:
@@ -261,7 +272,7 @@ class RunBucket(Body, frozen=True, kw_only=True):
     failed: int
 
 
-class RunCountsAnswer(Body, frozen=True, kw_only=True):
+class RunCountsAnswer(WindowBody, frozen=True, kw_only=True):
     """Counts of the runs of a window, the oldest part first."""
 
     buckets: tuple[RunBucket, ...]

@@ -24,6 +24,7 @@ from fll_hbase.queries.query import (
     FieldQuery,
     FirstReads,
     Query,
+    WindowBody,
     Windowed,
 )
 from fll_hbase.queries.tables import Row, TableShape, member_rows
@@ -73,7 +74,7 @@ class TagBody(Body, frozen=True, kw_only=True):
     description: Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX)] = ""
 
 
-class FieldTagsAnswer(Body, frozen=True, kw_only=True):
+class FieldTagsAnswer(WindowBody, frozen=True, kw_only=True):
     """A page of the tags of a field; it has `truncated` if inherited ones are included."""
 
     schema_name: ClassVar[str] = "FieldTagList"

@@ -130,6 +130,15 @@ def short_seconds(milliseconds: int) -> int | float:
     return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
 
 
+def iso_text(milliseconds: int) -> str:
+    """Return a time in milliseconds since 1970 as ISO 8601 in UTC; as a number beyond the year 9999."""
+    try:
+        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(milliseconds)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
 def _milliseconds(seconds: Fraction) -> int:
     """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
     # Up, because starts are whole milliseconds: one before `start` is excluded, one before `end` included.

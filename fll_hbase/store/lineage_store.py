@@ -187,6 +187,20 @@ class LineageStore:
         """Return a dataset's retention horizon (ms) if the window begins before it, else None."""
         return self._horizons.retained_from_ms(dataset, window)
 
+    def retained_with_ms(
+        self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
+    ) -> int | None:
+        """Return the latest of a horizon and those of what else an answer has, as `retained_from_ms`."""
+        return self._horizons.retained_with_ms(datasets, window, retained_from_ms)
+
+    def runs_retained_from_ms(self, window: Window) -> int | None:
+        """Return the latest horizon of any dataset (ms) if the window begins before it, else None."""
+        return self._horizons.of_runs_ms(window, self.may_read)
+
+    def may_read(self, namespace: str) -> bool:
+        """Return True: names of every namespace may be read; a view of a store decides by rights."""
+        return True
+
     @counted
     def run(self, run: str, namespace: str = "") -> RunDetails:
         """Return the committed state of one run by its id, of a program of `namespace` unless "".

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 from fll_hbase.keys import layout, ranges
-from fll_hbase.keys.retention import REQUESTS_ROW, RetentionRequest, request_column
+from fll_hbase.keys.retention import PURGE, REQUESTS_ROW, RetentionRequest, purge_columns, request_column
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.window import Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, in_row
@@ -91,17 +92,29 @@ class RetentionRequests:
         return Affected(total)
 
 
+def put_purge(table: Table, policy: RetentionPolicy) -> None:
+    """Store, durably, by which policy runs are about to be deleted, so that answers say what they lack."""
+    table.write([[Put(REQUESTS_ROW, column, b"") for column in purge_columns(policy)]])
+
+
 def remove_superseded(table: Table, *, until_ms: int) -> None:
-    """Delete requests put at `until_ms` or before that a later one of the same dataset covers."""
+    """Delete requests put at `until_ms` or before that a later one of the same dataset covers.
+
+    All purges become one, which has the latest cut-offs.
+    """
     row = table.get(REQUESTS_ROW)
     horizons = decode_horizons(row)
-    superseded = [
-        CellKey(REQUESTS_ROW, request_column(RetentionRequest(dataset, before_ms)))
+    superseded = {
+        request_column(RetentionRequest(dataset, before_ms))
         for dataset, before_ms in requests_in(row)
         if before_ms < (horizons.datasets_ms[dataset] if dataset else horizons.default_ms)
-    ]
+    }
+    if len(horizons.purges) > 1:
+        merged = reduce(RetentionPolicy.merged, horizons.purges)
+        put_purge(table, merged)
+        superseded |= {column for column in row if column.startswith(PURGE)} - {*purge_columns(merged)}
     if superseded:
-        table.delete(superseded, until_ms=until_ms)
+        table.delete([CellKey(REQUESTS_ROW, column) for column in sorted(superseded)], until_ms=until_ms)
 
 
 def _run_start_ms(key: bytes, value: bytes) -> int:

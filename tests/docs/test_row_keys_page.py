@@ -14,6 +14,7 @@ from fll_hbase.model import checksum, lineage
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
@@ -54,6 +55,7 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "request_column": lambda before_ms, *names: _key(
         retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before_ms))
     ),
+    "purge_columns": lambda all_ms, ns, ms: tuple(retention.purge_columns(RetentionPolicy(all_ms, {ns: ms}))),
     "run_index_row": lambda ns, start, *run: _key(
         layout.run_index_prefix(ns), layout.run_index_tail(start, *run)
     ),

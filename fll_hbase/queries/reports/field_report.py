@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries.derivations import Path, derivation_path
 from fll_hbase.queries.field_lineage import Connection, Node, Operation, field_lineage
@@ -18,7 +18,15 @@ from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_n
 from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.programs import Program, programs_answer
-from fll_hbase.queries.query import Answer, Body, BodyT, FieldQuery, FirstReads, WindowedWithFailed
+from fll_hbase.queries.query import (
+    Answer,
+    Body,
+    BodyT,
+    FieldQuery,
+    FirstReads,
+    WindowBody,
+    WindowedWithFailed,
+)
 from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
 from fll_hbase.queries.reports import html_report, report_csv
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
@@ -110,6 +118,11 @@ class ReachedFields:
         return {*self.reach.truncated_by, *self._direct.truncated_by}
 
     @property
+    def datasets(self) -> Iterable[Dataset]:
+        """The datasets of the fields."""
+        return {field.dataset for field in self.reach.hops}
+
+    @property
     def unknown(self) -> tuple[UnknownRelation, ...]:
         """The pairs of datasets that are related without known fields."""
         return tuple(unknown_relations(self.reach))
@@ -147,13 +160,12 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
     return spans
 
 
-class ConsumptionAnswer(Body, frozen=True, kw_only=True):
+class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
     """Programs and runs that read a field, and fields made from it; later pages have the runs alone."""
 
     report: Literal["consumption"]
     field: FieldName
     runs: tuple[ListedRun, ...]
-    retained_from: int | None = None
     programs: tuple[Program, ...] | None = None
     derived: tuple[ReachedField, ...] | None = None
     dropped: bool | None = None
@@ -202,17 +214,17 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
             truncated=False,
             more_runs=bool(page.next_after),
         )
-        if self.cursor is not None:
-            return Answer(body, window, cursor=next_cursor(page))
         retained_from_ms = store.retained_from_ms(self.dataset, window)
+        if self.cursor is not None:
+            return Answer(body, window, retained_from_ms, cursor=next_cursor(page))
         reached = self.reached(store, window, Direction.FORWARD)
+        retained_from_ms = store.retained_with_ms(reached.datasets, window, retained_from_ms)
         programs = store.programs(
             self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=self.failed
         )
         truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
         body = msgspec.structs.replace(
             body,
-            retained_from=retained_from_ms,
             programs=programs_answer(programs).programs,
             derived=reached.listed(reached.reach.paths.keys() - {self.dataset_field}),
             dropped=self.dataset_field in reached.reach.dropped,
@@ -244,7 +256,7 @@ class Graph(Body, frozen=True, kw_only=True):
     checksums: tuple[str, ...]
 
 
-class ProvenanceAnswer(Body, frozen=True, kw_only=True):
+class ProvenanceAnswer(WindowBody, frozen=True, kw_only=True):
     """The sources of a field, its operations in order, and the stretches of runs with the same ones."""
 
     report: Literal["provenance"]
@@ -256,7 +268,6 @@ class ProvenanceAnswer(Body, frozen=True, kw_only=True):
     detailed: Graph
     simple: Graph
     stretches: tuple[Stretch, ...]
-    retained_from: int | None = None
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
@@ -287,7 +298,9 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         simple = store.field_lineage(field, window, simple=True, failed=failed)
         derivations = store.field_derivations(field, window, failed=failed)
         history = store.history(field, window, failed=failed)
-        retained_from_ms = store.retained_from_ms(self.dataset, window)
+        retained_from_ms = store.retained_with_ms(
+            reached.datasets, window, store.retained_from_ms(self.dataset, window)
+        )
         upstream = reached.reach.paths.keys() - {field}
         sources = _ultimate_sources(reached.reach, upstream)
         parts = (detailed, simple, derivations, history)
@@ -302,7 +315,6 @@ class Provenance(FieldReport[ProvenanceAnswer]):
             detailed=_graph(detailed),
             simple=_graph(simple),
             stretches=tuple(map(stretch, history.stretches)),
-            retained_from=retained_from_ms,
             truncated=bool(truncated_by),
             truncated_by=truncated_by,
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from fll_hbase.queries import name_json
-from fll_hbase.queries.reports.report_csv import OPERATIONS, Part, format_ms, parts
+from fll_hbase.queries.reports.report_csv import OPERATIONS, Part, parts
+from fll_hbase.queries.time_window import iso_text
 from fll_hbase.runtime.json_types import Json
 
 HTML = "text/html"
@@ -60,13 +61,13 @@ def facts(
     """Yield the window of a report, its retention horizon and `others`, as a list of names and texts."""
     items = {
         **(others or {}),
-        "Runs that started from": format_ms(start_ms),
-        "until, not included": format_ms(stop_ms),
-        "Report of": format_ms(now_ms),
+        "Runs that started from": iso_text(start_ms),
+        "until, not included": iso_text(stop_ms),
+        "Report of": iso_text(now_ms),
         "Deleted runs": "none known in this window",
     }
     if "retainedFrom" in body:
-        items["Deleted runs"] = f"possibly those before {format_ms(body['retainedFrom'])}"
+        items["Deleted runs"] = f"possibly those before {iso_text(body['retainedFrom'])}"
     yield "<dl>\n"
     for name, value in items.items():
         yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from fll_hbase.queries import name_json
+from fll_hbase.queries.time_window import iso_text
 from fll_hbase.runtime import csv_text
 from fll_hbase.runtime.json_types import Json
 
@@ -85,17 +85,8 @@ def to_csv(body: Json, member: str, *, causal: bool) -> str:
     return csv_text.to_csv(part.columns, part.rows(body))
 
 
-def format_ms(milliseconds: int) -> str:
-    """Return a time in milliseconds since 1970 as ISO 8601 in UTC; as a number beyond the year 9999."""
-    try:
-        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return str(milliseconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
-
-
 def _text(column: str, value: object) -> str:
     """Return a value as the text of a cell: True is `true`, False "", times of known columns are ISO 8601."""
     if isinstance(value, bool):
         return "true" if value else ""
-    return format_ms(value) if column in _TIMES and isinstance(value, int) else str(value)
+    return iso_text(value) if column in _TIMES and isinstance(value, int) else str(value)

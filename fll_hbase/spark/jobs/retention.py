@@ -55,7 +55,7 @@ from fll_hbase.store.maintenance.retention import (
     RetentionReport,
 )
 from fll_hbase.store.read.requested_horizons import read_horizons
-from fll_hbase.store.retention_requests import remove_superseded
+from fll_hbase.store.retention_requests import put_purge, remove_superseded
 from fll_hbase.tables import CellKey, Table
 
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
@@ -84,6 +84,8 @@ def apply_retention(
         policy = read_horizons(table).merged_with(policy)
         # Before the purge: a table without references counts as marked.
         former_ranges = garbage_collection.former_index_ranges(table)
+        if not dry_run and policy != RetentionPolicy():
+            put_purge(table, policy)
     runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
     # The horizon of the collection is computed after the purge, which deletes what it no longer protects.
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)

@@ -22,7 +22,7 @@ from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.store.read.requested_horizons import read_horizons
-from fll_hbase.store.retention_requests import remove_superseded
+from fll_hbase.store.retention_requests import put_purge, remove_superseded
 from fll_hbase.tables import Row, Table
 
 RUNS = "runs"
@@ -107,6 +107,7 @@ def apply_retention(
         return _preview(counted, policy, until_ms=until_ms, started=started)
     runs = NONE_REMOVED
     if policy != RetentionPolicy():
+        put_purge(table, policy)
         runs = garbage_collection.purge(counted, policy, until_ms=until_ms, grace_ms=grace_ms, clock=clock)
         # After the purge, which deletes what it no longer protects.
         until_ms = garbage_collection.safe_until_ms(clock(), grace_ms)

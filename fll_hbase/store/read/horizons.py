@@ -1,10 +1,14 @@
-"""Retention horizons of datasets, cached: runs that started before may have been deleted."""
+"""Retention horizons of datasets, cached: runs that started before may have been deleted.
+
+They are those of the row of retention, and for purges of earlier releases marks in catalogue rows.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -22,13 +26,21 @@ LIFETIME_MS = 60_000
 """How long a horizon is cached. Retention moves horizons once a day; a catalogue row may be wide."""
 
 
+class _Marks(NamedTuple):
+    """The latest mark in the catalogue rows of a dataset, its names, and until when both are cached."""
+
+    latest_ms: int
+    names: tuple[Dataset, ...]
+    until_ms: int
+
+
 class HorizonReader(Reader):
     """Reads the horizons of datasets. Threads may share it; `clock` returns milliseconds since 1970."""
 
     def __init__(self, components: StoreComponents, *, clock: Callable[[], int]) -> None:
         super().__init__(components)
         self._clock = clock
-        self._cache: LRUCache[Dataset, tuple[int, int]] = LRUCache(HORIZONS_MAX)
+        self._cache: LRUCache[Dataset, _Marks] = LRUCache(HORIZONS_MAX)
         self._lock = threading.Lock()
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
@@ -38,32 +50,55 @@ class HorizonReader(Reader):
         """
         if window.empty:
             return None
-        horizon_ms = self.load([dataset])[dataset]
-        return horizon_ms if window.start_ms < horizon_ms else None
+        return _if_later(self.load([dataset])[dataset], window)
+
+    def retained_with_ms(
+        self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
+    ) -> int | None:
+        """Return the latest of a horizon that `retained_from_ms` has returned and those of more datasets.
+
+        None if the window begins later. Reads nothing, and so knows of purges of this release alone.
+        """
+        known = self._requests.last_read()
+        latest_ms = max(map(known.deleted_before_ms, {*datasets}), default=0)
+        return _if_later(max(latest_ms, retained_from_ms or 0), window)
+
+    def of_runs_ms(self, window: Window, may_read: Callable[[str], bool]) -> int | None:
+        """Return the latest horizon of any readable dataset, as `retained_from_ms`: runs have all of them."""
+        return _if_later(self._requests.current().latest_ms(may_read), window)
 
     def load(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
         """Return the horizons of datasets, 0 without one; those that are not cached are read in two calls."""
         now_ms = self._clock()
         with self._lock:
-            cached = {dataset: self._cache.get(dataset, (0, 0)) for dataset in datasets}
-        horizons = {dataset: horizon_ms for dataset, (horizon_ms, until) in cached.items() if now_ms < until}
-        missing = [dataset for dataset in cached if dataset not in horizons]
-        read = self._read(missing) if missing else {}
+            cached = {dataset: self._cache.get(dataset) for dataset in datasets}
+        marks = {dataset: item for dataset, item in cached.items() if item and now_ms < item.until_ms}
+        missing = [dataset for dataset in cached if dataset not in marks]
+        read = self._read(missing, until_ms=now_ms + LIFETIME_MS) if missing else {}
         with self._lock:
-            self._cache.update({dataset: (ms, now_ms + LIFETIME_MS) for dataset, ms in read.items()})
-        requested = self._requests.current()
-        return {dataset: max(ms, requested.horizon_ms(dataset)) for dataset, ms in (horizons | read).items()}
-
-    def _read(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the latest horizon of each dataset under all its names, 0 without one."""
-        aliases = self._catalogue.aliases(datasets)
-        keys = {
-            dataset: [layout.dataset_row(name) for name in (dataset, *aliases.get(dataset, ()))]
-            for dataset in datasets
+            self._cache.update(read)
+        known = self._requests.current()
+        return {
+            dataset: max(item.latest_ms, *map(known.deleted_before_ms, item.names))
+            for dataset, item in (marks | read).items()
         }
-        rows = self._table.rows(list(dict.fromkeys(chain(*keys.values()))), columns=(layout.LIGHT,))
+
+    def _read(self, datasets: Collection[Dataset], *, until_ms: int) -> dict[Dataset, _Marks]:
+        """Return the marks of each dataset under all its names."""
+        aliases = self._catalogue.aliases(datasets)
+        names = {dataset: (dataset, *aliases.get(dataset, ())) for dataset in datasets}
+        keys = dict.fromkeys(map(layout.dataset_row, chain(*names.values())))
+        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
         latest = {key: _latest(key, row) for key, row in rows.items()}
-        return {dataset: max(latest.get(key, 0) for key in names) for dataset, names in keys.items()}
+        return {
+            dataset: _Marks(max(latest.get(layout.dataset_row(name), 0) for name in listed), listed, until_ms)
+            for dataset, listed in names.items()
+        }
+
+
+def _if_later(horizon_ms: int, window: Window) -> int | None:
+    """Return a horizon if a window begins before it, else None."""
+    return horizon_ms if window.start_ms < horizon_ms else None
 
 
 def _latest(key: bytes, row: Row) -> int:

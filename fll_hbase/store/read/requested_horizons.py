@@ -1,4 +1,4 @@
-"""Horizons that retention requests set: queries show no run that started before."""
+"""Horizons of retention requests, before which queries show no run, and of purges, which deleted runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fll_hbase.keys.retention import REQUEST, REQUESTS_ROW, RetentionRequest, parse_request
+from fll_hbase.keys.retention import (
+    REQUEST,
+    REQUESTS_ROW,
+    RetentionRequest,
+    parse_purges,
+    parse_request,
+)
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import NEVER_MS, RetentionPolicy
 from fll_hbase.model.window import Window
@@ -20,27 +26,40 @@ LIFETIME_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Horizons:
-    """The latest requested time of all datasets, and of single ones, in milliseconds since 1970."""
+    """The latest requested time of all datasets, and of single ones, in milliseconds since 1970.
+
+    `purges` are the policies by which runs were deleted.
+    """
 
     default_ms: int = NEVER_MS
     datasets_ms: Mapping[Dataset, int] = field(default_factory=dict)
+    purges: tuple[RetentionPolicy, ...] = ()
 
     def horizon_ms(self, dataset: Dataset) -> int:
         """Return the time before which runs of a dataset are not shown; 0 without a request."""
         return max(self.default_ms, self.datasets_ms.get(dataset, NEVER_MS))
 
+    def deleted_before_ms(self, dataset: Dataset) -> int:
+        """Return the time before which runs of a dataset are not shown, or may have been deleted; else 0."""
+        return max(self.horizon_ms(dataset), *(purge.cutoff_ms(dataset) for purge in self.purges), NEVER_MS)
+
+    def latest_ms(self, may_read: Callable[[str], bool]) -> int:
+        """Return the time before which runs of any readable dataset may have been deleted; else 0."""
+        cutoffs_ms = [self.default_ms]
+        for purge in self.purges:
+            cutoffs_ms.append(purge.default_ms)
+            cutoffs_ms += [ms for name, ms in purge.namespaces_ms.items() if may_read(name)]
+            cutoffs_ms += [ms for dataset, ms in purge.datasets_ms.items() if may_read(dataset.namespace)]
+        return max(cutoffs_ms)
+
     def merged_with(self, policy: RetentionPolicy) -> RetentionPolicy:
-        """Return a policy whose cut-offs are the later ones of `policy` and of these times."""
-        datasets = self.datasets_ms.keys() | policy.datasets_ms.keys()
-        return RetentionPolicy(
-            max(policy.default_ms, self.default_ms),
-            {name: max(cutoff_ms, self.default_ms) for name, cutoff_ms in policy.namespaces_ms.items()},
-            {dataset: max(policy.cutoff_ms(dataset), self.horizon_ms(dataset)) for dataset in datasets},
-        )
+        """Return a policy whose cut-offs are the later ones of `policy` and of the requested times."""
+        datasets_ms = {dataset: self.horizon_ms(dataset) for dataset in self.datasets_ms}
+        return policy.merged(RetentionPolicy(self.default_ms, {}, datasets_ms))
 
 
 def decode_horizons(row: Row) -> Horizons:
-    """Return the latest requests in the row of retention requests. Raises CorruptRow, which names the row."""
+    """Return the latest requests and all purges in the row of retention. Raises CorruptRow."""
     default_ms = NEVER_MS
     datasets_ms: dict[Dataset, int] = {}
     with in_row(REQUESTS_ROW):
@@ -51,7 +70,8 @@ def decode_horizons(row: Row) -> Horizons:
                 datasets_ms[request.dataset] = max(
                     datasets_ms.get(request.dataset, NEVER_MS), request.before_ms
                 )
-    return Horizons(default_ms, datasets_ms)
+        purges = tuple(parse_purges(row).values())
+    return Horizons(default_ms, datasets_ms, purges)
 
 
 def requests_in(columns: Iterable[bytes]) -> list[RetentionRequest]:
@@ -86,6 +106,11 @@ class RequestedHorizons:
             with self._lock:
                 self._read = horizons, now_ms + LIFETIME_MS
         return horizons
+
+    def last_read(self) -> Horizons:
+        """Return the horizons as last read, for the end of a query that began with `current`."""
+        with self._lock:
+            return self._read[0]
 
     def forget(self) -> None:
         """Have the next query read the row again: this process has written it."""

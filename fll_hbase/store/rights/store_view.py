@@ -204,7 +204,7 @@ class StoreView(LineageStore):
         self._base = base
         self._events_of_base = base.components.events
         self._rights = RecordingRights(principal)
-        may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
+        may_read = self._may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
         self._visible = VisibleTable(
             base.table,
             may_read=may_read,
@@ -261,6 +261,10 @@ class StoreView(LineageStore):
             in_use = isinstance(check, RunIdConflict) or conflict is not None
             listed.append(run_id_in_use(run.run.run) if in_use else None)
         return listed
+
+    def may_read(self, namespace: str) -> bool:
+        """Return whether the principal may read what is in a namespace."""
+        return self._may_read(namespace)
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
         """Put metadata of the datasets that the principal may describe; leave out others silently."""

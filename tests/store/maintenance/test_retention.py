@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.keys import calendars
-from fll_hbase.keys.retention import RetentionRequest, parse_request, request_column
+from fll_hbase.keys.retention import (
+    RetentionRequest,
+    parse_purges,
+    parse_request,
+    purge_columns,
+    request_column,
+)
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
@@ -19,6 +25,7 @@ from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import FORMER_INDEXES, apply_retention
 from fll_hbase.store.read.requested_horizons import Horizons
+from fll_hbase.store.retention_requests import put_purge
 from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.audit_runner import findings
@@ -54,12 +61,19 @@ def test_it_deletes_what_the_rules_say_as_a_dry_run_reports(
     table, _ = recorded(history)
     expected, _ = recorded(history)
     swept(expected, policy)
+    if policy != RetentionPolicy():
+        put_purge(expected, policy)
     dry = applied(table, policy, dry_run=True)
     assert not any(dry.waiting.values())
     report = applied(table, policy)
     assert (report.counts, report.bytes) == (dry.counts, dry.bytes)
     assert list(cells(table)) == list(cells(expected))
     assert sum(report.counts.values()) or set(cells(table)) >= set(cells(recorded(history)[0]))
+
+
+@given(policy=HORIZONS)
+def test_columns_of_a_purge_have_its_policy(policy: RetentionPolicy) -> None:
+    assert list(parse_purges(purge_columns(policy)).values()) == [policy]
 
 
 @given(history=HISTORIES, policy=HORIZONS)
