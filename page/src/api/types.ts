@@ -43,6 +43,8 @@ export interface components {
             fields: string[];
         };
         AncestorDatasetSummary: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             /** @enum {string} */
             direction: "INCOMING" | "OUTGOING" | "BOTH";
             "start-ts": number;
@@ -77,6 +79,8 @@ export interface components {
             outputs: components["schemas"]["AncestorOutputs"];
         };
         AncestorOperations: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             incoming?: components["schemas"]["AncestorPerformed"][];
             outgoing?: components["schemas"]["AncestorPerformed"][];
             truncated: boolean;
@@ -109,6 +113,8 @@ export interface components {
             relations: components["schemas"]["AncestorRelation"][];
         };
         AncestorSummary: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             incoming?: components["schemas"]["AncestorDatasetFields"][];
             outgoing?: components["schemas"]["AncestorDatasetFields"][];
             truncated: boolean;
@@ -192,11 +198,12 @@ export interface components {
             influence?: "direct" | "indirect";
         };
         Consumption: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             /** @enum {string} */
             report: "consumption";
             field: components["schemas"]["ReachField"];
             runs: components["schemas"]["ListedRun"][];
-            retainedFrom?: number;
             programs?: components["schemas"]["Program"][];
             derived?: components["schemas"]["ReachedField"][];
             dropped?: boolean;
@@ -211,6 +218,8 @@ export interface components {
             operations: components["schemas"]["RecordedOperation"][];
         };
         DatasetDiff: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             fields: components["schemas"]["ChangedField"][];
             truncated: boolean;
             truncatedBy?: string[];
@@ -221,6 +230,8 @@ export interface components {
             sources: components["schemas"]["Source"][];
         };
         Diff: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             gained: components["schemas"]["DerivationParts"];
             lost: components["schemas"]["DerivationParts"];
             /** @description Operations and edges in both windows */
@@ -311,6 +322,8 @@ export interface components {
             tags: string[];
         };
         FieldLineage: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             nodes: components["schemas"]["Node"][];
             operations: components["schemas"]["Operation"][];
             connections: components["schemas"]["Connection"][];
@@ -333,6 +346,8 @@ export interface components {
             path?: components["schemas"]["TaggedField"][];
         };
         FieldTagList: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             tags: components["schemas"]["FieldTag"][];
             /** @description False if the principal may not put and remove tags; else left out */
             changeable?: boolean;
@@ -340,6 +355,8 @@ export interface components {
             truncatedBy?: string[];
         };
         FieldWays: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             fieldName: string;
             startTimeInSeconds: number;
             endTimeInSeconds: number;
@@ -357,6 +374,8 @@ export interface components {
             checksums: string[];
         };
         History: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             stretches: components["schemas"]["Stretch"][];
             /** @description Runs before the first stretch that wrote the dataset without the field */
             missingBefore: number;
@@ -403,6 +422,8 @@ export interface components {
             direction: "both" | "backward" | "forward";
         };
         NamespaceRuns: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             runs: components["schemas"]["RunOfProgram"][];
             truncated?: boolean;
             truncatedBy?: string[];
@@ -831,11 +852,15 @@ export interface components {
             lastRun: string;
         };
         Programs: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             programs: components["schemas"]["Program"][];
             truncated: boolean;
             truncatedBy?: string[];
         };
         Provenance: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             /** @enum {string} */
             report: "provenance";
             field: components["schemas"]["ReachField"];
@@ -846,11 +871,12 @@ export interface components {
             detailed: components["schemas"]["Graph"];
             simple: components["schemas"]["Graph"];
             stretches: components["schemas"]["Stretch"][];
-            retainedFrom?: number;
             truncated: boolean;
             truncatedBy?: string[];
         };
         Reach: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             nodes: components["schemas"]["ReachNode"][];
             edges: components["schemas"]["ReachEdge"][];
             truncated: boolean;
@@ -956,11 +982,11 @@ export interface components {
             results: components["schemas"]["Result"][];
         };
         RetentionReport: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             policy: components["schemas"]["Policy"];
             window: components["schemas"]["ReportWindow"];
             fields: components["schemas"]["ExpiredField"][];
-            /** @description Runs before it may have been purged; only if it is after the start */
-            retainedFrom?: number;
             truncated: boolean;
             truncatedBy?: string[];
         };
@@ -971,6 +997,8 @@ export interface components {
             failed: number;
         };
         RunCounts: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             buckets: components["schemas"]["RunBucket"][];
             truncated: boolean;
             truncatedBy?: string[];
@@ -1035,6 +1063,8 @@ export interface components {
             operations: components["schemas"]["RecordedOperation"][];
         };
         Runs: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
             runs: components["schemas"]["ListedRun"][];
         };
         Source: {
