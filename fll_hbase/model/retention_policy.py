@@ -24,7 +24,7 @@ class RetentionPolicy:
 
     def cutoff_ms(self, dataset: Dataset) -> int:
         """Return the cut-off of a dataset: its own, else that of its namespace, else the default."""
-        return self.datasets_ms.get(dataset, self._of_namespace_ms(dataset.namespace))
+        return self.datasets_ms.get(dataset, self._namespace_cutoff_ms(dataset.namespace))
 
     def merged(self, other: RetentionPolicy) -> RetentionPolicy:
         """Return the policy with the later cut-off of both for every dataset."""
@@ -32,10 +32,10 @@ class RetentionPolicy:
         datasets = self.datasets_ms.keys() | other.datasets_ms.keys()
         return RetentionPolicy(
             max(self.default_ms, other.default_ms),
-            {name: max(self._of_namespace_ms(name), other._of_namespace_ms(name)) for name in names},
+            {name: max(self._namespace_cutoff_ms(name), other._namespace_cutoff_ms(name)) for name in names},
             {dataset: max(self.cutoff_ms(dataset), other.cutoff_ms(dataset)) for dataset in datasets},
         )
 
-    def _of_namespace_ms(self, namespace: str) -> int:
+    def _namespace_cutoff_ms(self, namespace: str) -> int:
         """Return the cut-off of the datasets of a namespace that have none of their own."""
         return self.namespaces_ms.get(namespace, self.default_ms)

@@ -108,7 +108,7 @@ class Query(ABC, Generic[BodyT]):
     is_immutable: ClassVar[bool] = False
     """Whether an answer never changes, so that caches may keep it."""
 
-    is_of_runs: ClassVar[bool] = False
+    concerns_runs: ClassVar[bool] = False
     """Whether retention, which deletes runs, may have deleted what the query is about."""
 
     table: ClassVar[TableShape] = NO_TABLE
@@ -143,7 +143,7 @@ class Query(ABC, Generic[BodyT]):
 
     def _not_found(self, error: NotFound, store: LineageStore) -> NotFound:
         """Return an error of `answer` that also says which runs were deleted, where these may have had it."""
-        deleted_ms = store.runs_retained_from_ms(Window(0, 1)) if self.is_of_runs else None
+        deleted_ms = store.runs_retained_from_ms(Window(0, 1)) if self.concerns_runs else None
         if deleted_ms is None:
             return error
         time = time_window.iso_text(deleted_ms)
@@ -219,7 +219,7 @@ class Changeable(Query[BodyT]):
 class DatasetQuery(Query[BodyT]):
     """A query about one dataset."""
 
-    is_of_runs: ClassVar[bool] = True
+    concerns_runs: ClassVar[bool] = True
 
     namespace: str
     name: str
@@ -246,7 +246,7 @@ class FieldQuery(DatasetQuery[BodyT]):
 class Windowed:
     """A window on the start of runs, `start` included, `end` excluded."""
 
-    is_of_runs: ClassVar[bool] = True
+    concerns_runs: ClassVar[bool] = True
 
     start: Annotated[Time, About("Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`")] = (
         time_window.DEFAULT_START

@@ -87,7 +87,7 @@ class Run(Query[RunDetails]):
     path: ClassVar[str] = "/v3/runs/{run}"
     result: ClassVar[str] = "Includes the run's OpenLineage events, if any"
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 409, 503)
-    is_of_runs: ClassVar[bool] = True
+    concerns_runs: ClassVar[bool] = True
 
     run: str
 
@@ -107,7 +107,7 @@ class RunOfNamespace(Query[RunDetails]):
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/runs/{run}"
     result: ClassVar[str] = Run.result
-    is_of_runs: ClassVar[bool] = True
+    concerns_runs: ClassVar[bool] = True
 
     namespace: str
     run: str

@@ -195,7 +195,7 @@ class LineageStore:
 
     def runs_retained_from_ms(self, window: Window) -> int | None:
         """Return the latest horizon of any dataset (ms) if the window begins before it, else None."""
-        return self._horizons.of_runs_ms(window, self.may_read)
+        return self._horizons.any_retained_from_ms(window, self.may_read)
 
     def may_read(self, namespace: str) -> bool:
         """Return True: names of every namespace may be read; a view of a store decides by rights."""

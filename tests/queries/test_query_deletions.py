@@ -89,7 +89,7 @@ def purge(table: Table, policy: RetentionPolicy) -> None:
     apply_retention(table, policy, grace_ms=-3_600_000, dry_run=False, report=lambda *_: None)
 
 
-def made(history_of_runs: list[RecordedRun]) -> LineageStore:
+def store_with(history_of_runs: list[RecordedRun]) -> LineageStore:
     _, store = recorded(history_of_runs)
     dataset = DATASETS[0]
     if store.catalogue.has_dataset(dataset):
@@ -113,26 +113,28 @@ def answered(store: LineageStore, query: Query[Any]) -> tuple[Any, int | None]:
 
 
 @given(history_of_runs=HISTORIES, policies=st.lists(HORIZONS, min_size=1, max_size=3), query=queries())
-def test_a_purge_is_said(
+def test_an_answer_says_what_a_purge_deleted(
     history_of_runs: list[RecordedRun], policies: list[RetentionPolicy], query: Query[Any]
 ) -> None:
-    store = made(history_of_runs)
-    before, said = answered(store, query)
-    assert said is None
+    store = store_with(history_of_runs)
+    complete, since_ms = answered(store, query)
+    assert since_ms is None
     for policy in policies:
         purge(store.table, policy)
-    after, said = answered(LineageStore(store.table), query)
-    event("equal" if after == before else "said")
-    assert after == before or said is not None
+    remaining, since_ms = answered(LineageStore(store.table), query)
+    event("equal" if remaining == complete else "less")
+    assert remaining == complete or since_ms is not None
 
 
 @given(history_of_runs=HISTORIES, before_ms=st.sampled_from(STARTS_MS), query=queries())
-def test_a_request_is_said(history_of_runs: list[RecordedRun], before_ms: int, query: Query[Any]) -> None:
-    store = made(history_of_runs)
-    before, _ = answered(store, query)
+def test_an_answer_says_what_a_request_removed(
+    history_of_runs: list[RecordedRun], before_ms: int, query: Query[Any]
+) -> None:
+    store = store_with(history_of_runs)
+    complete, _ = answered(store, query)
     store.retention.put(RetentionRequest(None, before_ms))
-    after, said = answered(store, query)
-    assert after == before or said == before_ms
+    remaining, since_ms = answered(store, query)
+    assert remaining == complete or since_ms == before_ms
 
 
 A, B, C = DATASETS
@@ -146,18 +148,18 @@ FAR = {
 
 
 @pytest.mark.parametrize("name", FAR)
-def test_a_purge_behind_the_first_dataset_is_said(name: str) -> None:
+def test_a_purge_behind_the_first_dataset_counts(name: str) -> None:
     query, purged = FAR[name]
     steps = [
         RecordedRun(program_run(number), content) for number, content in enumerate((CONTENTS[0], CONTENTS[3]))
     ]
-    store = made(steps)
-    before, said = answered(store, query)
-    assert said is None
+    store = store_with(steps)
+    complete, since_ms = answered(store, query)
+    assert since_ms is None
     purge(store.table, RetentionPolicy(datasets_ms=dict.fromkeys(purged, STARTS_MS[2])))
-    after, said = answered(LineageStore(store.table), query)
-    assert after != before
-    assert said == STARTS_MS[2]
+    remaining, since_ms = answered(LineageStore(store.table), query)
+    assert remaining != complete
+    assert since_ms == STARTS_MS[2]
 
 
 def program_run(number: int) -> ProgramRun:
@@ -165,7 +167,7 @@ def program_run(number: int) -> ProgramRun:
 
 
 def test_purges_become_one_with_the_later_cut_offs() -> None:
-    store = made([])
+    store = store_with([])
     policies = (
         RetentionPolicy(7),
         RetentionPolicy(9, {"n": 3}, {A: 0}),
@@ -179,6 +181,6 @@ def test_purges_become_one_with_the_later_cut_offs() -> None:
 
 
 def test_no_purge_is_noted_without_a_cut_off() -> None:
-    store = made([])
+    store = store_with([])
     purge(store.table, RetentionPolicy())
     assert store.components.requests.current().purges == ()

@@ -59,11 +59,11 @@ class HorizonReader(Reader):
 
         None if the window begins later. Reads nothing, and so knows of purges of this release alone.
         """
-        known = self._requests.last_read()
-        latest_ms = max(map(known.deleted_before_ms, {*datasets}), default=0)
+        horizons = self._requests.last_read()
+        latest_ms = max(map(horizons.deleted_before_ms, {*datasets}), default=0)
         return _if_later(max(latest_ms, retained_from_ms or 0), window)
 
-    def of_runs_ms(self, window: Window, may_read: Callable[[str], bool]) -> int | None:
+    def any_retained_from_ms(self, window: Window, may_read: Callable[[str], bool]) -> int | None:
         """Return the latest horizon of any readable dataset, as `retained_from_ms`: runs have all of them."""
         return _if_later(self._requests.current().latest_ms(may_read), window)
 
@@ -77,9 +77,9 @@ class HorizonReader(Reader):
         read = self._read(missing, until_ms=now_ms + LIFETIME_MS) if missing else {}
         with self._lock:
             self._cache.update(read)
-        known = self._requests.current()
+        horizons = self._requests.current()
         return {
-            dataset: max(item.latest_ms, *map(known.deleted_before_ms, item.names))
+            dataset: max(item.latest_ms, *map(horizons.deleted_before_ms, item.names))
             for dataset, item in (marks | read).items()
         }
 
