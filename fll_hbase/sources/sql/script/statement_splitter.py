@@ -49,6 +49,12 @@ _PARAMETER_MODES = {"IN", "OUT", "INOUT", "OUTPUT", "VARIADIC"}
 _SQL_LANGUAGES = {"", "SQL", "PLPGSQL"}
 _CALLS = {"CALL", "EXEC", "EXECUTE"}
 _RUN_FOR_ALL = {"DELETE", "INSERT", "MERGE", "UPDATE"}
+_EXTERNAL = {"EXTERNAL", "LANGUAGE"}
+"""Words behind the AS of a routine whose body is elsewhere."""
+_NO_DECLARATIONS = {
+    *("ALTER", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "MERGE", "SELECT", "TRUNCATE", "UPDATE", "WITH")
+}
+"""First words that no declaration has."""
 _FORALL_MAX = 60
 """Tokens of FORALL in front of the statement that it runs for each element."""
 
@@ -122,6 +128,11 @@ class _Splitter:
         # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
         self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
         self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
+        self._statements = [
+            number
+            for number in range(1, len(tokens))
+            if tokens[number - 1].token_type is _T.SEMICOLON and self._word(number) in _NO_DECLARATIONS
+        ]
 
     def split(self) -> list[ScriptPart]:
         """Return all parts in order."""
@@ -159,7 +170,7 @@ class _Splitter:
         elif (
             word == "DECLARE"
             and self._facts.has_declare_section
-            and (begin := _next_position(self._begins, start, stop)) < stop
+            and (begin := self._declarations_end(start, stop)) < stop
         ):
             self._declare(start, begin)
             self._position = begin
@@ -295,9 +306,13 @@ class _Splitter:
                 if self._blocks == blocks and self._word(self._position) == "BEGIN":
                     self._part(stop)
                 break
-            if self._facts.has_bare_calls and self._word(number) in ("AS", "IS"):
+            if (
+                self._facts.has_bare_calls
+                and self._word(number) in ("AS", "IS")
+                and self._word(number + 1) not in _EXTERNAL
+                and (begin := self._declarations_end(number, stop)) < stop
+            ):
                 # Declarations begin without a word of their own.
-                begin = _next_position(self._begins, number, stop)
                 self._declare(number, begin)
                 number = begin
                 continue
@@ -349,6 +364,14 @@ class _Splitter:
                 names[f"{mark}{self._text(number + len(mark)).lower()}"] = None
                 expects_name = False
         return names
+
+    def _declarations_end(self, start: int, stop: int) -> int:
+        """Return the position of BEGIN behind declarations; `stop` if a statement or none is behind them."""
+        begin = _next_position(self._begins, start, stop)
+        others = (
+            _next_position(positions, start, stop) for positions in (self._statements, self._separators)
+        )
+        return begin if begin < min(others) else stop
 
     def _declare(self, start: int, stop: int) -> None:
         """Read the declarations between DECLARE and BEGIN: the first word of each is a variable."""
