@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -19,6 +20,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     QueryResult,
     RowDependencies,
     TableSource,
+    as_indirect,
     merge_columns,
     merge_dependencies,
     rows_of,
@@ -163,9 +165,10 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
 
 
 def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
-    """Return the value of a USING key: of both sides for FULL, of the right for RIGHT, else of the left."""
+    """Return the value of a USING key: COALESCE of both for FULL, the right for RIGHT, else the left."""
     if join_side == "FULL":
-        return merge_columns([left, right])
+        both = merge_columns([left, right])
+        return replace(both, indirect=both.indirect | as_indirect(left, "conditional"))
     # The key of an outer join comes from the side that has all rows.
     return right if join_side == "RIGHT" else left
 
