@@ -62,7 +62,7 @@ STATEMENTS = (
     "SELECT * FROM (SELECT k, v FROM r) PIVOT (sum(v) AS total FOR k IN (1, 2))",
     "SELECT id, transform(filter(xs, x -> x > k), x -> x + v) AS ys FROM r",
     "SELECT id, map(k, v) AS m, named_struct('a', k, 'b', v).b AS b, nvl2(k, v, id) AS n FROM r",
-    "SELECT id, if(k > 1, v, id) AS i, decode(k, 1, v, id) AS d, nullif(k, v) AS n, greatest(k, v) AS g FROM r",
+    "SELECT id, if(k > 1, v, id) AS i, decode(k, 1, v, id) AS d, nullif(k, v) AS n FROM r",
     "SELECT id, lag(v, 1) OVER (PARTITION BY k ORDER BY id) AS l, row_number() OVER (ORDER BY v) AS n FROM r",
     "SELECT id, k FROM r EXCEPT SELECT id, k FROM s",
     "SELECT id FROM r INTERSECT ALL SELECT id FROM s",
