@@ -109,9 +109,9 @@ class PolicyByName(Changeable[Policy]):
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
         """Put the policy that the body describes. Raises UnreadableDocument, NotFound."""
-        body = tag_bodies.read_policy(raw, name=self.policy)
-        stored, is_new = store.policies.put(body.policy)
-        return policy_body(stored, body.warnings), is_new
+        policy, warnings = tag_bodies.read_policy(raw, name=self.policy)
+        stored, is_new = store.policies.put(policy)
+        return policy_body(stored, warnings), is_new
 
     def remove(self, store: LineageStore) -> None:
         """Remove the policy. Raises NotFound and AmbiguousName."""

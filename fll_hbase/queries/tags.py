@@ -161,9 +161,9 @@ class TagOfField(FieldQuery[Tag], Changeable[Tag]):
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Tag, bool]:
         """Give the field the tag, with the note in the body. Raises UnreadableDocument, NotFound."""
-        body = tag_bodies.read_note(raw)
-        stored, is_new = store.tags.put(self.dataset_field, self.tag, body.note)
-        return tag_body(stored, body.warnings), is_new
+        note, warnings = tag_bodies.read_note(raw)
+        stored, is_new = store.tags.put(self.dataset_field, self.tag, note)
+        return tag_body(stored, warnings), is_new
 
     def remove(self, store: LineageStore) -> None:
         """Remove the tag from the field. Raises NotFound if the field does not have it."""

@@ -98,16 +98,10 @@ def check_containers(raw: bytes) -> None:
     """Raise TooLarge for more objects and arrays than a text of this length may have; it need not be JSON."""
     containers_max = max(CONTAINERS_MAX, len(raw) // BYTES_PER_CONTAINER_MIN)
     # Most texts are shorter, and of most others the plain count, with what is in strings, is small enough.
-    if len(raw) <= containers_max or _count_brackets(raw) <= containers_max:
+    if len(raw) <= containers_max or raw.count(b"{") + raw.count(b"[") <= containers_max:
         return
     if _count_containers(raw) > containers_max:
         raise TooLarge(f"the JSON has more than {containers_max:,} objects and arrays; send it in parts")
-
-
-def _count_brackets(raw: bytes) -> int:
-    """Count `{` and `[`, also those in strings."""
-    parts = (raw[begin : begin + _CHUNK_BYTES] for begin in range(0, len(raw), _CHUNK_BYTES))
-    return sum(part.count(b"{") + part.count(b"[") for part in parts)
 
 
 def _count_containers(raw: bytes) -> int:

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import AgePolicy, MaxAge, TagNote, parse_max_age
-from fll_hbase.runtime.errors import FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 _NO_AGE = MaxAge("", 0)
 
 
-class NoteBody(NamedTuple):
-    """The note of a tag, and a warning for each unknown member."""
+def read_note(raw: bytes) -> tuple[TagNote, tuple[FieldError, ...]]:
+    """Return the note in the body of a tag, and a warning for each unknown member.
 
-    note: TagNote
-    warnings: tuple[FieldError, ...]
-
-
-class PolicyBody(NamedTuple):
-    """A policy without its time, and a warning for each unknown member."""
-
-    policy: AgePolicy
-    warnings: tuple[FieldError, ...]
-
-
-def read_note(raw: bytes) -> NoteBody:
-    """Read the body of a tag. Raises UnreadableDocument with every error."""
+    Raises UnreadableDocument with every error.
+    """
     body = Part(Validator(), strict_json.parse(raw)).with_members("by", "description")
     note = TagNote(
         by=body.optional("by", bytes_max=ID_BYTES_MAX),
         description=body.optional("description", bytes_max=NAME_BYTES_MAX),
     )
-    return NoteBody(note, _warnings(body))
+    return note, _warnings(body)
 
 
-def read_policy(raw: bytes, *, name: str) -> PolicyBody:
-    """Read the body of the policy with a name. Raises UnreadableDocument with every error."""
+def read_policy(raw: bytes, *, name: str) -> tuple[AgePolicy, tuple[FieldError, ...]]:
+    """Return the policy with a name, without its time, and a warning for each unknown member of its body.
+
+    Raises UnreadableDocument with every error.
+    """
     body = Part(Validator(), strict_json.parse(raw))
     body.with_members("name", "maxAge", "tag", "field", "description")
     if body.get("name", name) != name:
@@ -53,7 +43,7 @@ def read_policy(raw: bytes, *, name: str) -> PolicyBody:
         description=body.optional("description", bytes_max=NAME_BYTES_MAX),
         at_ms=0,
     )
-    return PolicyBody(policy, _warnings(body))
+    return policy, _warnings(body)
 
 
 def _max_age(body: Part) -> MaxAge:
@@ -82,6 +72,5 @@ def _field(part: Part) -> DatasetField:
 
 def _warnings(body: Part) -> tuple[FieldError, ...]:
     """Return the warnings about a body. Raises UnreadableDocument if there are errors."""
-    if body.validator.errors:
-        raise UnreadableDocument(body.validator.errors)
+    body.validator.check()
     return tuple(body.validator.warnings)

@@ -26,6 +26,7 @@ LISTS_PER_LOOK = 8
 _MEMBER_MAX = 64
 
 _NO_MEMBERS: dict[str, Any] = {}
+_TYPES = {bool: "a boolean", int: "a number", float: "a fraction", str: "a string", list: "an array"}
 _T = TypeVar("_T")
 
 
@@ -52,6 +53,11 @@ class Validator:
         self.errors.append(FieldError(path, detail))
         # The rest of such a document is not worth reading: it may have millions of errors.
         if self.errors.is_full:
+            raise UnreadableDocument(self.errors)
+
+    def check(self) -> None:
+        """Raise UnreadableDocument with all errors so far, if there are any."""
+        if self.errors:
             raise UnreadableDocument(self.errors)
 
     def warning(self, path: str, detail: str) -> None:
@@ -98,20 +104,16 @@ class Validator:
             self.error(path, f"must be a string, is {_json_type(value)}")
         elif not value:
             self.error(path, "must not be empty")
-        elif self._is_utf8(value, path):
-            if bytes_max is None or len(value.encode()) <= bytes_max:
+        else:
+            try:
+                size_bytes = len(value.encode())
+            except UnicodeEncodeError:
+                self.error(path, HALF)
+                return "?"
+            if bytes_max is None or size_bytes <= bytes_max:
                 return value
             self.error(path, f"is longer than {bytes_max} bytes")
         return "?"
-
-    def _is_utf8(self, text: str, path: str) -> bool:
-        """Return whether a text can be encoded; add an error at `path` if it has a lone surrogate."""
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            self.error(path, HALF)
-            return False
-        return True
 
 
 class Part:
@@ -311,17 +313,4 @@ def child_path(path: str, name: object) -> str:
 
 def _json_type(value: object) -> str:
     """Return what errors call the type of a JSON value, with an article: `a string`; `null`."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int():
-            return "a number"
-        case float():
-            return "a fraction"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-    return "an object"
+    return "null" if value is None else _TYPES.get(type(value), "an object")

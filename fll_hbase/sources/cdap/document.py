@@ -8,16 +8,15 @@ name the stages.
 from __future__ import annotations
 
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import Operation
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources.cdap.dag import find_errors, stage_order
 from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
-from fll_hbase.sources.cdap.pipeline_config import Pipeline, read_pipeline
+from fll_hbase.sources.cdap.pipeline_config import read_pipeline
 from fll_hbase.sources.cdap.propagate import propagate
-from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
-from fll_hbase.sources.validation import Part, Validator
+from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
+from fll_hbase.sources.validation import Part
 
 
 def read_document(document: object, *, namespace: str | None) -> Reading:
@@ -27,44 +26,29 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
     pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error of shape,
     else InvalidLineage with every error of the pipeline, else TooLarge.
     """
-    validator = Validator()
-    top = Part(validator, document).with_members("run", "config", "arguments", "namespace")
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(top, namespace)
-    run = read_run(top, namespace)
+    top, namespace = read_head(document, namespace, "run", "config", "arguments", "namespace")
+    validator, run = top.validator, read_run(top, namespace)
     macros = Macros(_read_arguments(top.optional_object("arguments")))
     if "config" not in top:
         raise UnreadableDocument([*validator.errors, FieldError("config", "missing")])
     pipeline = read_pipeline(top.member("config"), namespace=namespace, macros=macros)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    validator.check()
     if errors := ErrorList(find_errors(pipeline)):
         # What is missing may have been in a part that could not be read.
         errors.extend(validator.warnings)
         raise InvalidLineage(errors)
-    operations, warnings = _flatten(pipeline)
-    validator.warnings.extend(warnings)
-    # Not lenient: flattening adds implied READs and WRITEs, and `find_errors` refuses a config without ends.
-    info = lineage.build_lineage(operations)
-    return Reading(run, ReadOperations(info, ()), tuple(validator.warnings))
-
-
-def _flatten(pipeline: Pipeline) -> tuple[list[Operation], ErrorList]:
-    """Return the operations of a pipeline without errors, and warnings; raises TooLarge."""
     state = FlattenState(stage_order(pipeline))
     for stage in deadline.watched(state.order.stages):
         propagate(state, stage)
-    return state.operations(), state.warnings
+    validator.warnings.extend(state.warnings)
+    # Not lenient: flattening adds implied READs and WRITEs, and `find_errors` refuses a config without ends.
+    info = lineage.build_lineage(state.operations())
+    return Reading(run, ReadOperations(info, ()), tuple(validator.warnings))
 
 
 def _read_arguments(arguments: Part) -> dict[str, str]:
     """Return the texts, maybe empty, of the run's arguments by name; warn of others and leave them out."""
-
-    def read(item: tuple[str, Part]) -> tuple[str, str] | None:
-        """Return name and text of an argument; None, with a warning, if it is not a string."""
-        name, part = item
-        value = "" if part.value == "" else part.readable(Part.name)
-        return None if value is None else (name, value)
-
-    return dict(filter(None, map(read, arguments.member_parts())))
+    texts = {
+        name: "" if part.value == "" else part.readable(Part.name) for name, part in arguments.member_parts()
+    }
+    return {name: text for name, text in texts.items() if text is not None}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import FieldError, UnreadableDocument
+from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.artifact import (
     CATALOG,
@@ -21,11 +21,11 @@ from fll_hbase.sources.dbt.artifact import (
     read_artifact,
     read_catalog,
 )
-from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
+from fll_hbase.sources.dbt.manifest import BUILT, read_manifest
 from fll_hbase.sources.dbt.model_lineage import Project, build_tables
-from fll_hbase.sources.dbt.node_runs import build_runs, count_warning, read_invocation
+from fll_hbase.sources.dbt.node_runs import build_runs, read_invocation, warn_of_counts
 from fll_hbase.sources.dbt.run_results import RunResults, read_run_results
-from fll_hbase.sources.native.document import read_namespace
+from fll_hbase.sources.native.document import read_head
 from fll_hbase.sources.sql.dialects import STANDARD_SQL
 from fll_hbase.sources.sql.dialects.schemes import dialect_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
@@ -47,17 +47,6 @@ class ParsedArtifacts:
     warnings: tuple[FieldError, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """Parsed artifacts of a document: `namespace` is that of the runs; `catalog` has columns by unique id."""
-
-    namespace: str
-    dataset_namespace: str
-    manifest: Manifest
-    catalog: dict[str, tuple[Field, ...]]
-    run_results: RunResults | None
-
-
 def read(
     document: object, *, namespace: str | None, columns: sql.FieldLookup, now_ms: int
 ) -> ParsedArtifacts:
@@ -68,49 +57,30 @@ def read(
     UnreadableDocument with every error. For a model whose SQL cannot be parsed there is a warning, and its
     column lineage is unknown.
     """
-    validator = Validator()
-    artifacts = _read_document(validator, document, namespace)
-    manifest = artifacts.manifest
-    project = Project(
-        nodes=manifest.nodes,
-        namespace=artifacts.dataset_namespace,
-        dialect=_dialect(validator, manifest.adapter),
-        tables=build_tables(
-            manifest.nodes, artifacts.catalog, namespace=artifacts.dataset_namespace, columns=columns
-        ),
-    )
-    invocation = read_invocation(validator, manifest, artifacts.run_results, now_ms=now_ms)
-    # As a tuple: the generator adds errors to `validator`, which is checked next.
-    runs = tuple(build_runs(validator, project, manifest, invocation, namespace=artifacts.namespace))
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
-    metadata = tuple(_metadata(project, artifacts.catalog))
-    return ParsedArtifacts(runs, metadata, tuple(validator.warnings))
-
-
-def _read_document(validator: Validator, document: object, namespace: str | None) -> _Document:
-    """Parse all artifacts of a document. Raises UnreadableDocument with every error of every artifact."""
-    top = Part(validator, document).with_members(*MEMBERS)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(top, namespace)
+    top, namespace = read_head(document, namespace, *MEMBERS)
+    validator = top.validator
     manifest = read_manifest(read_artifact(top, MANIFEST))
     catalog: dict[str, tuple[Field, ...]] = {}
     if top.get(CATALOG.member) is not None:
         # A catalog only adds columns and types: without it the runs are the same.
-        columns = top.member(CATALOG.member).readable(lambda _: read_catalog(read_artifact(top, CATALOG)))
-        catalog = columns or {}
+        listed = top.member(CATALOG.member).readable(lambda _: read_catalog(read_artifact(top, CATALOG)))
+        catalog = listed or {}
     run_results: RunResults | None = None
     if top.get(RUN_RESULTS.member) is not None:
         run_results = read_run_results(read_artifact(top, RUN_RESULTS), BUILT)
     dataset_namespace = _dataset_namespace(top, manifest.adapter, namespace)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    validator.check()
     if not catalog:
         validator.warning(CATALOG.member, NO_CATALOG)
-    if manifest.ignored:
-        validator.warnings.append(count_warning(MANIFEST.member, "ignored", manifest.ignored))
-    return _Document(namespace, dataset_namespace, manifest, catalog, run_results)
+    warn_of_counts(validator, MANIFEST.member, "ignored", manifest.ignored)
+    dialect = _dialect(validator, manifest.adapter)
+    tables = build_tables(manifest.nodes, catalog, namespace=dataset_namespace, columns=columns)
+    project = Project(manifest.nodes, dataset_namespace, dialect, tables)
+    invocation = read_invocation(validator, manifest, run_results, now_ms=now_ms)
+    # As a tuple: the generator adds errors to `validator`, which is checked next.
+    runs = tuple(build_runs(validator, project, manifest, invocation, namespace=namespace))
+    validator.check()
+    return ParsedArtifacts(runs, tuple(_metadata(project, catalog)), tuple(validator.warnings))
 
 
 def _dataset_namespace(top: Part, adapter: str, namespace: str) -> str:

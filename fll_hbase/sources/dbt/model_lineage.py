@@ -113,7 +113,9 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
                 node.path if is_seed else path, f"{error}; its columns and their inputs are unknown"
             )
         else:
-            return replace(operations, warnings=tuple(_warnings(operations, path)))
+            warnings = (item.detail for item in operations.warnings if SNAPSHOT_QUERY not in item.detail)
+            advised = (FieldError(path, _SQL_ADVICE.sub("", detail)) for detail in warnings)
+            return replace(operations, warnings=tuple(advised))
     return ReadOperations(lineage.build_lineage_lenient(_opaque_operations(project, node)), (reason,))
 
 
@@ -141,13 +143,6 @@ def _query_operations(project: Project, node: Node, code: str) -> ReadOperations
             "", "the snapshot's key or time is not understood: dbt's own columns are left out"
         )
         return replace(operations, warnings=(*operations.warnings, reason))
-
-
-def _warnings(operations: ReadOperations, path: str) -> Iterator[FieldError]:
-    """Yield the warnings about the SQL, without those about SNAPSHOT_QUERY and advice for SQL documents."""
-    for warning in operations.warnings:
-        if SNAPSHOT_QUERY not in warning.detail:
-            yield FieldError(path, _SQL_ADVICE.sub("", warning.detail))
 
 
 def _seed_operations(project: Project, node: Node) -> list[Operation]:

@@ -9,11 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.dbt.artifact import MANIFEST, RUN_RESULTS
 from fll_hbase.sources.dbt.manifest import Manifest, Node
 from fll_hbase.sources.dbt.model_lineage import Project, node_operations
-from fll_hbase.sources.dbt.run_results import NodeResult, RunResults
+from fll_hbase.sources.dbt.run_results import BUILDS_NOTHING, NodeResult, RunResults
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator, child_path
 
 TYPE = "DBT"
@@ -21,12 +20,17 @@ TYPE = "DBT"
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from."""
+    """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from.
+
+    `written_ms` is when that was written, else the last start of a node, else when the manifest was written;
+    0 if none is known.
+    """
 
     id: str
     path: str
     command: str
     results: dict[str, NodeResult]
+    written_ms: int
 
 
 def read_invocation(
@@ -42,26 +46,17 @@ def read_invocation(
     if not without_time:
         return invocation
     # A node that failed before it was compiled has no time of its own.
-    known_ms = _written_ms(manifest, run_results, invocation)
-    if not known_ms:
+    if not invocation.written_ms:
         detail = f"no time can be read: {len(without_time)} runs start when the document arrived"
         validator.warning(child_path(invocation.path, "results"), detail)
-    dated = {result.unique_id: replace(result, start_ms=known_ms or now_ms) for result in without_time}
+    start_ms = invocation.written_ms or now_ms
+    dated = {result.unique_id: replace(result, start_ms=start_ms) for result in without_time}
     return replace(invocation, results=invocation.results | dated)
-
-
-def _written_ms(manifest: Manifest, run_results: RunResults | None, invocation: Invocation) -> int:
-    """Return when the artifacts were written, else the last start of a node; 0 if neither is known."""
-    written = manifest.artifact.generated_at_ms
-    if run_results is None or invocation.path == MANIFEST.member:
-        return written
-    last_start = max((result.start_ms for result in invocation.results.values()), default=0)
-    return run_results.artifact.generated_at_ms or last_start or written
 
 
 def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
     """Return the invocation, whose starts may be 0; warn of results that do not fit the manifest."""
-    if run_results is None or not run_results.builds:
+    if run_results is None or run_results.command in BUILDS_NOTHING:
         if run_results is not None:
             detail = (
                 f"`dbt {run_results.command}` builds nothing: taken as built when the manifest was written"
@@ -72,6 +67,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
             path=MANIFEST.member,
             command="",
             results=_compiled(validator, manifest),
+            written_ms=manifest.artifact.generated_at_ms,
         )
     # `dbt docs generate` without `--no-compile` overwrites the manifest of the build.
     if run_results.artifact.invocation_id != manifest.artifact.invocation_id:
@@ -81,14 +77,15 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
         if result.unique_id not in manifest.nodes:
             detail = f"{result.unique_id!r} is no node of the manifest that can be read; left out"
             validator.warning(result.path, detail)
-    if run_results.passed_over:
-        warning = count_warning(RUN_RESULTS.member, "not built", run_results.passed_over)
-        validator.warnings.append(warning)
+    warn_of_counts(validator, RUN_RESULTS.member, "not built", run_results.passed_over)
+    last_start_ms = max((result.start_ms for result in run_results.results.values()), default=0)
+    written_ms = run_results.artifact.generated_at_ms or last_start_ms or manifest.artifact.generated_at_ms
     return Invocation(
         id=run_results.artifact.invocation_id,
         path=RUN_RESULTS.member,
         command=run_results.command,
         results=run_results.results,
+        written_ms=written_ms,
     )
 
 
@@ -166,15 +163,14 @@ def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]
     built = [node for node in manifest.nodes.values() if node.is_built]
     compiled = [node for node in built if node.code or node.type == "seed"]
     not_compiled = Counter(node.type for node in built if not node.code and node.type != "seed")
-    if not_compiled:
-        path = child_path(MANIFEST.member, "nodes")
-        validator.warnings.append(count_warning(path, "without compiled code", not_compiled))
+    warn_of_counts(validator, child_path(MANIFEST.member, "nodes"), "without compiled code", not_compiled)
     return {
         node.unique_id: NodeResult(node.unique_id, node.path, State.COMPLETE, 0, "", "") for node in compiled
     }
 
 
-def count_warning(path: str, reason: str, counts: Counter[str]) -> FieldError:
-    """Return a warning with counts: `ignored, so not recorded: exposure 1, test 3`."""
-    listed = ", ".join(f"{word} {number}" for word, number in sorted(counts.items()))
-    return FieldError(path, f"{reason}, so not recorded: {listed}")
+def warn_of_counts(validator: Validator, path: str, reason: str, counts: Counter[str]) -> None:
+    """Warn of what is left out, if anything: `ignored, so not recorded: exposure 1, test 3`."""
+    if counts:
+        listed = ", ".join(f"{word} {number}" for word, number in sorted(counts.items()))
+        validator.warning(path, f"{reason}, so not recorded: {listed}")

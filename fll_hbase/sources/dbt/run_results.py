@@ -10,7 +10,7 @@ from fll_hbase.sources.dbt.artifact import Artifact
 from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import Part
 
-_BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})
+BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})
 """Commands that write run results but only compile; `docs generate` is called `generate` there."""
 
 _STATES = {
@@ -45,11 +45,6 @@ class RunResults:
     results: dict[str, NodeResult]
     passed_over: Counter[str]
 
-    @property
-    def builds(self) -> bool:
-        """Whether the command builds nodes."""
-        return self.command not in _BUILDS_NOTHING
-
 
 def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
     """Parse the results of nodes of `types`, with errors in their places.
@@ -71,20 +66,15 @@ def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
         elif unique_id in results:
             item.warning(f"{unique_id!r} has a result already: {results[unique_id].path}; left out")
         else:
-            results[unique_id] = _read_result(item)
+            results[unique_id] = NodeResult(
+                unique_id=unique_id,
+                path=item.path,
+                state=_STATES[status],
+                start_ms=_start_ms(item),
+                message=item.text("message"),
+                code=item.text("compiled_code"),
+            )
     return RunResults(artifact, args.text("which"), results, passed_over)
-
-
-def _read_result(result: Part) -> NodeResult:
-    """Return the result of a node whose status is one of _STATES."""
-    return NodeResult(
-        unique_id=result.get("unique_id"),
-        path=result.path,
-        state=_STATES[result.get("status")],
-        start_ms=_start_ms(result),
-        message=result.text("message"),
-        code=result.text("compiled_code"),
-    )
 
 
 def _start_ms(result: Part) -> int:

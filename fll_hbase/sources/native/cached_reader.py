@@ -121,8 +121,7 @@ class CachedDocumentReader:
         cached, is_recorded = self._cache.find(key)
         if cached is not None:
             rest = _parse_rest(_without(raw, data))
-            # Strict parsing of the rest finds duplicate members, which msgspec accepts (decision 5).
-            if _is_rest(rest):
+            if rest is not None:
                 reading = document.read(rest, namespace=namespace, operations=cached)
                 return reading if is_recorded else self._to_remember(key, reading)
         parsed = strict_json.parse(raw)
@@ -160,17 +159,17 @@ def _without(raw: bytes, data: bytes) -> bytes:
 
 
 def _parse_rest(raw: bytes) -> object:
-    """Parse a document with a placeholder; None if it is not JSON: positions of errors would be wrong."""
+    """Parse a document whose placeholder replaced the member `operations`, not equal bytes elsewhere.
+
+    None if it is none, or not JSON: positions of errors would be wrong.
+    """
     try:
-        return strict_json.parse(raw)
+        # Strict: it finds duplicate members, which msgspec accepts (decision 5).
+        parsed = strict_json.parse(raw)
     except UnreadableDocument:
         return None
-
-
-def _is_rest(parsed: object) -> bool:
-    """Return whether the placeholder replaced the member `operations`, not equal bytes elsewhere."""
     if not isinstance(parsed, dict) or "destination" in parsed:
-        return False
+        return None
     placeholder = parsed.get("operations")
     # `False == 0` in Python, so the type is compared, too.
-    return type(placeholder) is int and placeholder == _PLACEHOLDER
+    return parsed if type(placeholder) is int and placeholder == _PLACEHOLDER else None

@@ -5,10 +5,10 @@ The forms are those of the REST contract; `/openapi.json` describes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 from fll_hbase.model import lineage
@@ -17,10 +17,16 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import (
+    ERRORS_COUNTED_MAX,
+    ErrorList,
+    FieldError,
+    InvalidLineage,
+    UnreadableDocument,
+)
 from fll_hbase.sources.native import name_based_form
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
-from fll_hbase.sources.native.unknown_origins import refuse_unknown_origins
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
@@ -74,11 +80,8 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     if they are already parsed. Raises UnreadableDocument with every error of shape, else InvalidLineage with
     every error of lineage, else TooLarge.
     """
-    validator = Validator()
-    top = Part(validator, document).with_members("run", "operations", "namespace", "destination")
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(top, namespace)
+    top, namespace = read_head(document, namespace, "run", "operations", "namespace", "destination")
+    validator = top.validator
     run = read_run(top, namespace)
     if validator.errors:
         # The document is refused without its lineage, which takes longer to build than all else.
@@ -96,9 +99,8 @@ def read_operations(
     """Build the lineage of the members `operations` and `destination`; raises like `read`."""
     validator = Validator()
     operations, invalid = _parse_operations(Part(validator, members), namespace)
-    if validator.errors:
-        # Lineage is checked in well-formed operations only: placeholders would cause false errors.
-        raise UnreadableDocument(validator.errors)
+    # Lineage is checked in well-formed operations only: placeholders would cause false errors.
+    validator.check()
     if invalid:
         raise InvalidLineage(chain(invalid, lineage.find_errors(operations)))
     info = build(operations)
@@ -120,17 +122,53 @@ def _parse_operations(top: Part, namespace: str) -> tuple[list[Operation], Error
     if "destination" in top:
         return name_based_form.read(top, items, namespace)
     values = top.get("operations")
-    refuse_unknown_origins(values if isinstance(values, list) else [])
+    _refuse_unknown_origins(values if isinstance(values, list) else [])
     return [_operation(item, namespace) for item in items], ErrorList()
 
 
-def read_namespace(top: Part, namespace: str | None) -> str:
-    """Return the program's namespace, from the URL or document; add an error if they differ."""
+def _refuse_unknown_origins(items: list[Any]) -> None:
+    """Raise InvalidLineage if so many inputs have unknown origins that further errors are not counted.
+
+    Building the operations of half a million inputs takes seconds, and this document is refused anyway. As
+    where reading stops at so many errors of shape, what comes after them is not looked at.
+    """
+    # Up to the first that is no object, since errors of shape are found by reading the operations.
+    operations = list(takewhile(lambda item: isinstance(item, dict), items))
+    if sum(len(_sent_inputs(operation)) for operation in operations) >= ERRORS_COUNTED_MAX:
+        names = (item.get("name") for item in items if isinstance(item, dict))
+        errors = ErrorList(_unknown_origins(operations, {name for name in names if isinstance(name, str)}))
+        if errors.is_full:
+            raise InvalidLineage(errors)
+
+
+def _unknown_origins(operations: list[dict[str, Any]], names: set[str]) -> Iterator[FieldError]:
+    """Yield an error for each input, by its path, whose origin is a text that is not among `names`."""
+    for number, operation in enumerate(deadline.watched(operations)):
+        for index, given in enumerate(_sent_inputs(operation)):
+            origin = given.get("origin") if isinstance(given, dict) else None
+            if isinstance(origin, str) and origin not in names:
+                yield lineage.unknown_origin(f"operations.{number}.inputs.{index}", origin)
+
+
+def _sent_inputs(operation: dict[str, Any]) -> list[Any]:
+    """Return the inputs of an operation as sent, unchecked; [] if they are no list."""
+    inputs = operation.get("inputs")
+    return inputs if isinstance(inputs, list) else []
+
+
+def read_head(document: object, namespace: str | None, *members: str) -> tuple[Part, str]:
+    """Return a document with a validator of its own, and its namespace; warn of other members than these.
+
+    The namespace is from the URL, or if that is None, from the document; an error is added if they differ.
+    Raises UnreadableDocument for what is no object.
+    """
+    top = Part(Validator(), document).with_members(*members)
+    top.validator.check()
     if namespace is None:
-        return top.required("namespace", bytes_max=ID_BYTES_MAX)
+        return top, top.required("namespace", bytes_max=ID_BYTES_MAX)
     if "namespace" in top and top.get("namespace") != namespace:
         top.error(f"must be {namespace!r}, as in the URL, or be left out", "namespace")
-    return top.validator.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
+    return top, top.validator.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
 
 
 def read_run(top: Part, namespace: str) -> ProgramRun:

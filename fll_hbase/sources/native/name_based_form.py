@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
@@ -49,12 +49,6 @@ class _Flow:
         self.invalid.append(FieldError(path, f"no earlier operation outputs {name!r}"))
         return []
 
-    def add_outputs(self, origin: str, outputs: tuple[Field, ...]) -> None:
-        """Make `origin` the latest operation that outputs these fields, and the fields alive."""
-        for output in outputs:
-            self.origins[output.name] = origin
-            self.alive[output.name] = None
-
 
 def _add(flow: _Flow, item: Part, namespace: str) -> None:
     """Add an operation to the flow: a READ if its only input is a source, else a TRANSFORM."""
@@ -65,45 +59,37 @@ def _add(flow: _Flow, item: Part, namespace: str) -> None:
     description = item.optional("description")
     outputs = tuple(map(read_field, item.items("outputs")))
     # Inputs are resolved before the outputs are added: an operation may read and output the same name.
-    operation_inputs = _read_inputs(flow, item.items("inputs"), namespace)
+    sources, fields, inputs = _read_inputs(flow, item.items("inputs"), namespace)
     # Names may repeat in this form, while origins refer to operations by name.
     name = flow.names.assign(own_name)
     # A READ has one source and no inputs; any other mix becomes a READ per source before a TRANSFORM.
-    if len(operation_inputs.sources) == 1 and not operation_inputs.fields:
-        flow.operations.append(Read(name, description, *operation_inputs.sources[0], outputs))
+    if len(sources) == 1 and not fields:
+        flow.operations.append(Read(name, description, *sources[0], outputs))
     else:
-        _check_size(own_name, len(operation_inputs.sources), len(outputs))
-        inputs = list(operation_inputs.inputs)
-        for source in operation_inputs.sources:
+        if len(sources) * len(outputs) > SOURCE_FIELDS_MAX:
+            size = f"{len(sources)} sources with {len(outputs)} outputs each"
+            limit = f"the limit is {SOURCE_FIELDS_MAX} fields; split it"
+            raise TooLarge(f"operation {own_name!r} has {size}, {limit}")
+        for source in sources:
             read_name = flow.names.assign(f"{name}.read")
             flow.operations.append(Read(read_name, description, *source, outputs))
             inputs += [InputField(read_name, output.name) for output in outputs]
         flow.operations.append(Transform(name, description, tuple(inputs), outputs))
     if not outputs:
-        for dropped in operation_inputs.fields:
+        for dropped in fields:
             flow.alive.pop(dropped, None)
-    flow.add_outputs(name, outputs)
+    for output in outputs:
+        flow.origins[output.name] = name
+        flow.alive[output.name] = None
 
 
-def _check_size(name: str, sources: int, outputs: int) -> None:
-    """Raise TooLarge for an operation whose sources, each with all outputs, have too many fields."""
-    if sources * outputs > SOURCE_FIELDS_MAX:
-        size = f"{sources} sources with {outputs} outputs each"
-        raise TooLarge(f"operation {name!r} has {size}, the limit is {SOURCE_FIELDS_MAX} fields; split it")
-
-
-@dataclass(slots=True)
-class _OperationInputs:
-    """The inputs of one operation: sources to read, and fields by name and by origin."""
-
-    sources: list[tuple[Dataset, str]] = field(default_factory=list)
-    fields: list[str] = field(default_factory=list)
-    inputs: list[InputField] = field(default_factory=list)
-
-
-def _read_inputs(flow: _Flow, items: Iterable[Part], namespace: str) -> _OperationInputs:
-    """Read the inputs of an operation: sources, and fields that earlier operations output."""
-    operation_inputs = _OperationInputs()
+def _read_inputs(
+    flow: _Flow, items: Iterable[Part], namespace: str
+) -> tuple[list[tuple[Dataset, str]], list[str], list[InputField]]:
+    """Return the inputs of an operation: sources, and fields, by name and as outputs of operations."""
+    sources: list[tuple[Dataset, str]] = []
+    fields: list[str] = []
+    inputs: list[InputField] = []
     for item in items:
         item.with_members("source", "field")
         if not item.is_object:
@@ -111,12 +97,11 @@ def _read_inputs(flow: _Flow, items: Iterable[Part], namespace: str) -> _Operati
         if ("source" in item) == ("field" in item):
             item.error("must have either a source or a field")
         elif "source" in item:
-            operation_inputs.sources.append(read_dataset(item, "source", namespace))
+            sources.append(read_dataset(item, "source", namespace))
         else:
-            name = read_field(item.member("field")).name
-            operation_inputs.fields.append(name)
-            operation_inputs.inputs += flow.resolve_input(name, item.path)
-    return operation_inputs
+            fields.append(read_field(item.member("field")).name)
+            inputs += flow.resolve_input(fields[-1], item.path)
+    return sources, fields, inputs
 
 
 def _write_inputs(flow: _Flow, destination: Part) -> tuple[InputField, ...]:

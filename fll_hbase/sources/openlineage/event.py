@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
-from fll_hbase.model.run_events import DatasetMention, EventLineage, EventRunFacts, EventType, IncomingEvent
+from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, IncomingEvent
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
@@ -67,8 +67,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     """
     validator = Validator()
     top = Part(validator, document).as_object()
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    validator.check()
     time_ms = read_time_ms(top, "eventTime")
     producer = top.text("producer")
     datasets = DatasetCollector(rules or NameRules(), producer=producer, namespace=_job_namespace(top))
@@ -79,7 +78,9 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     elif "dataset" in top:
         parsed = _dataset_event(top, datasets, time_ms)
     elif "job" in top:
-        parsed = _job_event(top, datasets, time_ms)
+        part = _event_lineage(top, datasets, "")
+        # Without datasets the event describes the job only, and there is nothing to record.
+        parsed = part, _static_event(part, time_ms, datasets) if part.mentions else None
     else:
         top.error("none of run, job and dataset: an event tells of one of them")
     if validator.errors or parsed is None:
@@ -119,15 +120,6 @@ def _run_event(top: Part, datasets: DatasetCollector, time_ms: int) -> tuple[Eve
     return part, run_events.make_event(run, time_ms, kind, part, facts)
 
 
-def _job_event(
-    top: Part, datasets: DatasetCollector, time_ms: int
-) -> tuple[EventLineage, IncomingEvent | None]:
-    """Return the lineage of a job, and its event; the event is None if the job names no datasets."""
-    part = _event_lineage(top, datasets, "")
-    # Without datasets the event describes the job only, and there is nothing to record.
-    return part, _static_event(part, time_ms, datasets) if part.mentions else None
-
-
 def _dataset_event(
     top: Part, datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
@@ -151,7 +143,9 @@ def _input_statements(
     """Yield an event of a DATASET run for each input whose own lineage an event of `run` states."""
     for collector in datasets.input_statements():
         mentions, names = collector.mentions(), collector.dataset_names()
-        if collector.first is None or not _has_lineage(mentions):
+        # Without other datasets or inputs it relates what it writes to nothing.
+        has_inputs = any(mention.columns or mention.dataset_inputs for mention in mentions)
+        if collector.first is None or (len(mentions) == 1 and not has_inputs):
             continue
         namespace, name = collector.first
         part = EventLineage(namespace, name, DATASET, names, mentions)
@@ -166,11 +160,6 @@ def _input_statements(
         )
 
 
-def _has_lineage(mentions: Sequence[DatasetMention]) -> bool:
-    """Return whether a statement, by its mentions of datasets, relates what it writes to anything."""
-    return len(mentions) > 1 or any(mention.columns or mention.dataset_inputs for mention in mentions)
-
-
 def _event_lineage(top: Part, datasets: DatasetCollector, operations: str) -> EventLineage:
     """Collect the datasets of an event; return its lineage, completed by the columns of its SQL."""
     job = top.member("job").as_object()
@@ -182,9 +171,9 @@ def _event_lineage(top: Part, datasets: DatasetCollector, operations: str) -> Ev
             datasets.add(item, written=written)
     for entry in facets.lineage_entries(job_facets):
         datasets.add_entry(entry)
-    type_ = facets.integration(job_facets)
+    type_ = facets.facet(job_facets, "jobType").text("integration")
     mentions, names = datasets.mentions(), datasets.dataset_names()
-    statement = facets.sql(job_facets)
+    statement = facets.facet(job_facets, "sql").text("query")
     if statement and not operations:
         mentions, fault = sql_facet.with_derived_columns(
             mentions, names, statement, datasets.ordered_fields()

@@ -13,7 +13,7 @@ from fll_hbase.model.runs import ProgramRun, encode_details
 from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources import derived_columns
 from fll_hbase.sources.derived_columns import TooManyColumns
-from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
+from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
@@ -24,7 +24,7 @@ from fll_hbase.sources.sql.queries.query_results import open_resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements.statement_reader import read_statements
 from fll_hbase.sources.sql.statements.written_operations import build_operations
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 
 NO_WRITE = "no statement writes a field of a table"
 SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
@@ -52,15 +52,11 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     `namespace` is that of the URL; without one the document must have its own. Raises UnreadableDocument for
     a document of another shape or for text that is not SQL, TooLarge, InvalidLineage if nothing is written.
     """
-    validator = Validator()
-    top = Part(validator, document).with_members(*_MEMBERS)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
-    namespace = read_namespace(top, namespace)
+    top, namespace = read_head(document, namespace, *_MEMBERS)
     run = read_run(top, namespace)
     if isinstance(top.get("dialect"), str):
         # Clients write `Snowflake` and `PostgreSQL`, too.
-        top = Part(validator, {**top.members, "dialect": top.get("dialect").lower()})
+        top = Part(top.validator, {**top.members, "dialect": top.get("dialect").lower()})
     dialect = top.choice("dialect", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
     dialect = DIALECT_ALIASES.get(dialect, dialect)
     naming = _read_naming(top, namespace, dialect)
@@ -113,37 +109,31 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     """
     with long_scripts.turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)
-        operations = _read_query(state, target, verb)
+        query = _only_query(state.script)
+        state.begin(query)
+        state.fold_columns(query.tree)
+        try:
+            result = open_resolver(state).query(query.tree)
+        # The parser bounds parentheses only; other nesting can exceed Python's stack.
+        except RecursionError as error:
+            raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            # The parser accepts more than any grammar: a tree without a required part is like bad SQL.
+            detail = f"has a form that is not understood: {error}"
+            raise UnreadableDocument([FieldError("sql", detail)]) from error
+        schema = tables.schema(target)
+        spelling = {field.name.lower(): field for field in schema.fields} if schema else {}
+        fields = [(spelling.get(name.lower(), Field(name)), column) for name, column in result.columns.items]
+        columns = [(field.name, column) for field, column in fields]
+        is_known = bool(columns) or result.columns.is_complete
+        state.write(TableWrite(verb, target, columns if is_known else None, result.dependencies))
+        operations = _to_lineage(state)
+        # Declared columns are those of a catalog or contract, which take precedence over the query's.
+        if result.columns.is_positional and not (schema and schema.declared):
+            tables.declare(target, [field for field, _ in fields])
         # The query may list as many as it has tokens.
-        part.keep(state.retained - len(_only_query(state.script).tokens))
+        part.keep(state.retained - len(query.tokens))
         return operations
-
-
-def _read_query(state: ScriptState, target: Dataset, verb: str) -> ReadOperations:
-    """Read the query of a script as `read_query` does."""
-    tables, query = state.tables, _only_query(state.script)
-    state.begin(query)
-    state.fold_columns(query.tree)
-    try:
-        result = open_resolver(state).query(query.tree)
-    # The parser bounds parentheses only; other nesting can exceed Python's stack.
-    except RecursionError as error:
-        raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        # The parser accepts more than any grammar; a tree without a required part is refused like bad SQL.
-        detail = f"has a form that is not understood: {error}"
-        raise UnreadableDocument([FieldError("sql", detail)]) from error
-    schema = tables.schema(target)
-    spelling = {field.name.lower(): field for field in schema.fields} if schema else {}
-    fields = [(spelling.get(name.lower(), Field(name)), column) for name, column in result.columns.items]
-    columns = [(field.name, column) for field, column in fields]
-    is_known = bool(columns) or result.columns.is_complete
-    state.write(TableWrite(verb, target, columns if is_known else None, result.dependencies))
-    operations = _to_lineage(state)
-    # Declared columns are those of a catalog or contract, which take precedence over the query's.
-    if result.columns.is_positional and not (schema and schema.declared):
-        tables.declare(target, [field for field, _ in fields])
-    return operations
 
 
 def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
