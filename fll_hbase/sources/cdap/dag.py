@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fll_hbase.model import topology
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.cdap.pipeline_config import Pipeline, Role, Stage
-from fll_hbase.sources.cdap.stage_operations import Kind
+from fll_hbase.sources.cdap.stage_operations import Kind, StageOperation
 from fll_hbase.sources.validation import child_path
 
 
@@ -28,8 +28,10 @@ def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
     Errors are a repeated name of a stage, or of an operation in a stage; a connection from or to an unknown
     stage; a cycle; and no stage that reads, or none that writes. A stage without connections is valid.
     """
-    yield from _repeated_names(pipeline)
-    yield from _repeated_operations(pipeline)
+    yield from _repeated_names(pipeline.stages, "a pipeline")
+    for stage in pipeline.stages:
+        unique = (operation for operation in deadline.watched(stage.operations) if operation.has_unique_name)
+        yield from _repeated_names(unique, "a stage")
     yield from _unknown_stages(pipeline)
     yield from _cycles(pipeline)
     yield from _missing_ends(pipeline)
@@ -65,25 +67,14 @@ def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
     return origins
 
 
-def _repeated_names(pipeline: Pipeline) -> Iterator[FieldError]:
-    """Yield an error for each stage that has the name of an earlier one, at its `name`."""
+def _repeated_names(parts: Iterable[Stage | StageOperation], holder: str) -> Iterator[FieldError]:
+    """Yield an error for each part of `holder` that has the name of an earlier one, at its `name`."""
     first: dict[str, str] = {}
-    for stage in pipeline.stages:
-        path = first.setdefault(stage.name, stage.path)
-        if path != stage.path:
-            detail = f"{stage.name!r} is also the name of {path}; names are unique in a pipeline"
-            yield FieldError(child_path(stage.path, "name"), detail)
-
-
-def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
-    for stage in pipeline.stages:
-        first: dict[str, str] = {}
-        for operation in deadline.watched(stage.operations):
-            if operation.has_unique_name:
-                path = first.setdefault(operation.name, operation.path)
-                if path != operation.path:
-                    detail = f"{operation.name!r} is also the name of {path}; names are unique in a stage"
-                    yield FieldError(child_path(operation.path, "name"), detail)
+    for part in parts:
+        path = first.setdefault(part.name, part.path)
+        if path != part.path:
+            detail = f"{part.name!r} is also the name of {path}; names are unique in {holder}"
+            yield FieldError(child_path(part.path, "name"), detail)
 
 
 def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:

@@ -63,9 +63,9 @@ class FieldFlow:
         self.origins[name] = origins
         self.present[name] = None
 
-    def all_origins(self) -> Origins:
-        """Return the known origins of all present fields, in the order of these; duplicates are kept."""
-        return tuple(origin for name in self.present for origin in self.origins.get(name, ()))
+    def origins_of(self, names: Iterable[str]) -> Origins:
+        """Return the known origins of fields, in the order of their names; duplicates are kept."""
+        return tuple(origin for name in names for origin in self.origins.get(name, ()))
 
 
 def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
@@ -99,35 +99,11 @@ def _merge_origins(flows: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]
     return first | {name: tuple(origins) for name, origins in several.items()}
 
 
-@dataclass(slots=True)
-class WorkLimit:
-    """Limits what a config may expand to, since a short one can imply a great many inputs and copies."""
-
-    inputs_left: int = IMPLIED_INPUTS_MAX
-    copies_left: int = COPIED_FIELDS_MAX
-
-    def count_inputs(self, count: int) -> None:
-        """Count implied inputs; raises TooLarge beyond the limit."""
-        self.inputs_left -= count
-        if self.inputs_left < 0:
-            raise TooLarge(
-                "sinks and stages without operations have too many inputs that no operation names: more than "
-                f"{IMPLIED_INPUTS_MAX} beyond those of schemas; give them operations, or record the pipeline "
-                "in parts"
-            )
-
-    def count_copies(self, count: int) -> None:
-        """Count copied fields; raises TooLarge beyond the limit."""
-        self.copies_left -= count
-        if self.copies_left < 0:
-            raise TooLarge(
-                f"the stages hand on more than {COPIED_FIELDS_MAX} fields; give stages a schema, or record "
-                "the pipeline in parts"
-            )
-
-
 class FlattenState:
-    """Operations so far, and the fields on their way to stages that are still to come."""
+    """Operations so far, and the fields on their way to stages that are still to come.
+
+    It limits what a config may expand to: a short one can imply a great many inputs and copies.
+    """
 
     def __init__(self, order: StageOrder) -> None:
         """Start without operations; the limit of implied inputs grows with the fields that stages declare."""
@@ -137,7 +113,8 @@ class FlattenState:
         fields += sum(len(operation.outputs) for stage in order.stages for operation in stage.operations)
         self.order = order
         self.warnings = ErrorList()
-        self.limit = WorkLimit(IMPLIED_INPUTS_MAX + fields)
+        self._inputs_left = IMPLIED_INPUTS_MAX + fields
+        self._copies_left = COPIED_FIELDS_MAX
         self._operations: list[Operation] = []
         self._reads_behind: dict[str, tuple[str, ...]] = {}
         self._open_writes: set[str] = set()
@@ -146,6 +123,25 @@ class FlattenState:
         self._flows: dict[str, FieldFlow] = {}
         self._consumers = {name: len(following) for name, following in order.following.items()}
         self._merged: dict[tuple[str, ...], FieldFlow] = {}
+
+    def count_inputs(self, count: int) -> None:
+        """Count implied inputs; raises TooLarge beyond the limit."""
+        self._inputs_left -= count
+        if self._inputs_left < 0:
+            raise TooLarge(
+                "sinks and stages without operations have too many inputs that no operation names: more than "
+                f"{IMPLIED_INPUTS_MAX} beyond those of schemas; give them operations, or record the pipeline "
+                "in parts"
+            )
+
+    def _count_copies(self, count: int) -> None:
+        """Count copied fields; raises TooLarge beyond the limit."""
+        self._copies_left -= count
+        if self._copies_left < 0:
+            raise TooLarge(
+                f"the stages hand on more than {COPIED_FIELDS_MAX} fields; give stages a schema, or record "
+                "the pipeline in parts"
+            )
 
     def unique_name(self, stage: str, name: str) -> str:
         """Reserve and return `stage.name`, or `stage.name#2` and so on if that name is reserved already."""
@@ -168,7 +164,7 @@ class FlattenState:
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
         """Request a field of READs whose fields are not known."""
-        self.limit.count_inputs(len(reads))
+        self.count_inputs(len(reads))
         for read in reads:
             self._requested[read][name] = None
         return tuple(InputField(read, name) for read in reads)
@@ -187,13 +183,13 @@ class FlattenState:
         With `merge` each field that comes from several stages gets a merging operation.
         """
         if len(flows) > 1:
-            self.limit.count_copies(sum(map(len, flows.values())))
+            self._count_copies(sum(map(len, flows.values())))
             return self._merged_flow(flows) if merge else merge_flows(flows.values())
         for name, flow in flows.items():
             # The last stage that gets the fields may change them in place.
             if self._consumers[name] == 1 or self._only_writes(stage):
                 return flow
-            self.limit.count_copies(len(flow))
+            self._count_copies(len(flow))
             return flow.copy()
         return FieldFlow()
 
@@ -238,7 +234,7 @@ class FlattenState:
         ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]
         for name in ambiguous[: max(0, MERGES_MAX - len(self._operations))]:
             origins = flow.origins[name]
-            self.limit.count_inputs(len(origins))
+            self.count_inputs(len(origins))
             unique = self.unique_name(short, f"merge.{name}")
             self.add_operation(Transform(unique, f"Merged stages: {short}", origins, (Field(name),)))
             flow.add_field(name, (InputField(unique, name),))

@@ -109,11 +109,8 @@ class _ConfigReader:
         # Without it it is not known whether the stage reads or writes: it is refused, not left out.
         plugin_type = plugin.optional("type") or part.optional("type")
         dataset, description = self._read_dataset(part, properties, name)
-        role, schema, query = (
-            _role(plugin_type, plugin.get("name")),
-            self._read_schema(part, properties),
-            None,
-        )
+        role, query = _role(plugin_type, plugin.get("name")), None
+        schema = self._read_schema(part, properties)
         if role in (Role.SOURCE, Role.SINK) and "endPoint" not in part and "referenceName" not in properties:
             dataset, query = self._named_by_plugin(plugin, properties, dataset, schema)
             query = query if role is Role.SOURCE else None

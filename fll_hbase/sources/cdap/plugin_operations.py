@@ -33,7 +33,8 @@ def implied_operations(plugin: str, properties: Mapping[str, str], path: str) ->
     # A plugin without any of its properties does nothing that is known.
     if plugin not in _PLUGINS or not any(properties.values()):
         return ()
-    return tuple(_PLUGINS[plugin](Properties(properties, path)))
+    read, _ = _PLUGINS[plugin]
+    return tuple(read(Properties(properties, path)))
 
 
 def _projection(properties: Properties) -> Iterator[StageOperation]:
@@ -194,11 +195,10 @@ def _xml_parser(properties: Properties) -> Iterator[StageOperation]:
 
 def _xml_to_json(properties: Properties) -> Iterator[StageOperation]:
     """Yield the conversion of `inputField` to `outputField`. Raises NotImplied without either property."""
-    if not properties.text("inputField") or not properties.text("outputField"):
+    source, target = properties.text("inputField"), properties.text("outputField")
+    if not source or not target:
         raise NotImplied("without `inputField` and `outputField`")
-    yield properties.transform(
-        "convert", [StageInput(properties.text("inputField"))], [Field(properties.text("outputField"))]
-    )
+    yield properties.transform("convert", [StageInput(source)], [Field(target)])
 
 
 def _value_mapper(properties: Properties) -> Iterator[StageOperation]:
@@ -209,71 +209,43 @@ def _value_mapper(properties: Properties) -> Iterator[StageOperation]:
 
 def _error_collector(properties: Properties) -> Iterator[StageOperation]:
     """Yield an operation without inputs for each of the fields of message, code and stage that has a name."""
-    for name in ("messageField", "codeField", "stageField"):
-        if properties.text(name):
-            yield properties.transform("collect", [], [Field(properties.text(name))])
+    for name in filter(None, map(properties.text, properties.texts)):
+        yield properties.transform("collect", [], [Field(name)])
 
 
-def _in_place(*names: str) -> Callable[[Properties], Iterator[StageOperation]]:
-    """Return the reader of a plugin that changes the fields in properties such as `a:HEX,b:HEX`."""
-
-    def read(properties: Properties) -> Iterator[StageOperation]:
-        """Yield an operation for each field listed in the properties `names` of the plugin."""
-        for name in names:
-            for item in properties.names(name):
-                yield properties.in_place(name, item.partition(":")[0].strip())
-
-    return read
+def _in_place(properties: Properties) -> Iterator[StageOperation]:
+    """Yield an operation for each field that a property such as `a:HEX,b:HEX` lists: it changes the field."""
+    for name in properties.texts:
+        for item in properties.names(name):
+            yield properties.in_place(name, item.partition(":")[0].strip())
 
 
-_PLUGINS: dict[str, Callable[[Properties], Iterator[StageOperation]]] = {
-    "CSVParser": _parser,
-    "Compressor": _in_place("compressor"),
-    "Decoder": _in_place("decode"),
-    "Decompressor": _in_place("decompressor"),
-    "Decryptor": _in_place("decryptFields"),
-    "Distinct": _distinct,
-    "Encoder": _in_place("encode"),
-    "Encryptor": _in_place("encryptFields"),
-    "ErrorCollector": _error_collector,
-    "GroupByAggregate": _group_by,
-    "Hasher": _in_place("fields"),
-    "JSONParser": _parser,
-    "Joiner": _joiner,
-    "LogParser": _parser,
-    "Normalize": _normalize,
-    "Projection": _projection,
-    "RowDenormalizer": _denormalize,
-    "ValueMapper": _value_mapper,
-    "Wrangler": recipe_operations,
-    "XMLParser": _xml_parser,
-    "XMLToJSON": _xml_to_json,
-}
-
-PROPERTIES = {
-    "CSVParser": ("field",),
-    "Compressor": ("compressor",),
-    "Decoder": ("decode",),
-    "Decompressor": ("decompressor",),
-    "Decryptor": ("decryptFields",),
-    "Distinct": ("fields",),
-    "Encoder": ("encode",),
-    "Encryptor": ("encryptFields",),
-    "ErrorCollector": ("messageField", "codeField", "stageField"),
-    "GroupByAggregate": ("groupByFields", "aggregates"),
-    "Hasher": ("fields",),
-    "JSONParser": ("field",),
-    "Joiner": ("selectedFields", "joinKeys", "conditionType", "conditionExpression", "inputAliases"),
-    "LogParser": ("inputName",),
-    "Normalize": ("fieldMapping", "fieldNormalizing"),
-    "Projection": ("drop", "keep", "convert", "rename"),
+_PLUGINS: dict[str, tuple[Callable[[Properties], Iterator[StageOperation]], str]] = {
+    "CSVParser": (_parser, "field"),
+    "Compressor": (_in_place, "compressor"),
+    "Decoder": (_in_place, "decode"),
+    "Decompressor": (_in_place, "decompressor"),
+    "Decryptor": (_in_place, "decryptFields"),
+    "Distinct": (_distinct, "fields"),
+    "Encoder": (_in_place, "encode"),
+    "Encryptor": (_in_place, "encryptFields"),
+    "ErrorCollector": (_error_collector, "messageField codeField stageField"),
+    "GroupByAggregate": (_group_by, "groupByFields aggregates"),
+    "Hasher": (_in_place, "fields"),
+    "JSONParser": (_parser, "field"),
+    "Joiner": (_joiner, "selectedFields joinKeys conditionType conditionExpression inputAliases"),
+    "LogParser": (_parser, "inputName"),
+    "Normalize": (_normalize, "fieldMapping fieldNormalizing"),
+    "Projection": (_projection, "drop keep convert rename"),
     "RowDenormalizer": (
-        *("keyField", "nameField", "fieldName", "valueField", "fieldValue"),
-        *("outputFields", "fieldAliases"),
+        _denormalize,
+        "keyField nameField fieldName valueField fieldValue outputFields fieldAliases",
     ),
-    "ValueMapper": ("mapping",),
-    "Wrangler": ("directives", "field"),
-    "XMLParser": ("input", "fieldTypeMapping"),
-    "XMLToJSON": ("inputField", "outputField"),
+    "ValueMapper": (_value_mapper, "mapping"),
+    "Wrangler": (recipe_operations, "directives field"),
+    "XMLParser": (_xml_parser, "input fieldTypeMapping"),
+    "XMLToJSON": (_xml_to_json, "inputField outputField"),
 }
+
+PROPERTIES = {plugin: tuple(names.split()) for plugin, (_, names) in _PLUGINS.items()}
 """The properties that are read, by plugin."""

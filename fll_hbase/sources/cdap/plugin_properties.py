@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources.cdap.stage_operations import (
@@ -40,15 +41,18 @@ class NotImplied(Exception):
 
 
 class Properties:
-    """Properties of a plugin at a JSON path of its stage."""
+    """Properties of a plugin at a JSON path of its stage; `texts` are those that are read, "" if missing."""
 
     def __init__(self, properties: Mapping[str, str], path: str) -> None:
-        self._properties = properties
+        self.texts = properties
         self._path = path
+        self._operation = partial(
+            StageOperation, Kind.TRANSFORM, description="", path=path, has_unique_name=False
+        )
 
     def text(self, name: str) -> str:
         """Return a property without the blanks around it, "" if it is missing."""
-        return self._properties.get(name, "").strip()
+        return self.texts.get(name, "").strip()
 
     def names(self, name: str) -> list[str]:
         """Return the non-empty items, stripped of blanks, of a list separated by commas; [] if missing."""
@@ -78,16 +82,8 @@ class Properties:
     ) -> StageOperation:
         """Return an operation; with `drops`, no later operation or stage receives its inputs."""
         dropped = tuple(item.name for item in inputs) if drops else ()
-        return StageOperation(
-            Kind.TRANSFORM,
-            name,
-            "",
-            self._path,
-            tuple(inputs),
-            tuple(outputs),
-            dropped,
-            has_unique_name=False,
-            open_prefix=open_prefix,
+        return self._operation(
+            name, inputs=tuple(inputs), outputs=tuple(outputs), dropped=dropped, open_prefix=open_prefix
         )
 
     def in_place(self, name: str, field: str, type_name: str = "") -> StageOperation:
@@ -104,13 +100,11 @@ class Properties:
 
     def keep(self, names: Sequence[str]) -> StageOperation:
         """Return an operation that drops all fields but these."""
-        return StageOperation(
-            Kind.TRANSFORM, KEEP, "", self._path, retained=tuple(names), has_unique_name=False
-        )
+        return self._operation(KEEP, retained=tuple(names))
 
     def change_names(self, name: str, change: NameChange) -> StageOperation:
         """Return an operation, called `name`, that renames all fields by one rule."""
-        return StageOperation(Kind.TRANSFORM, name, "", self._path, name_change=change, has_unique_name=False)
+        return self._operation(name, name_change=change)
 
 
 def expression_names(expression: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from fll_hbase.model.dataset_spelling import FieldNames
 from fll_hbase.model.datasets import Field
@@ -139,7 +140,12 @@ class StagePropagation:
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
             self._add_query(stage.query) if stage.query else self._add_implied_read()
-        self._check()
+        # Before the operations are applied, since it needs the fields as they enter.
+        self._lint = lint(stage.operations, is_available=self._inputs.is_available)
+        for name, producers in self._lint.redundant_outputs.items():
+            self._warn(
+                f"{name!r} is made by {_list(producers)}, and made again before any operation takes it"
+            )
         for operation in deadline.watched(stage.operations):
             self._apply(operation)
         if not stage.operations and stage.role in (Role.OTHER, Role.JOINER) and not self._inputs.is_first:
@@ -167,15 +173,6 @@ class StagePropagation:
             operations = ()
             self._state.warn(f"{stage.path}.plugin.properties", f"{error}: {NOT_KNOWN}")
         self._stage = replace(stage, operations=operations)
-
-    def _check(self) -> None:
-        """Lint the stage's operations; warn of outputs that are made twice before use."""
-        # Before the operations are applied, since it needs the fields as they enter.
-        self._lint = lint(self._stage.operations, is_available=self._inputs.is_available)
-        for name, producers in self._lint.redundant_outputs.items():
-            self._warn(
-                f"{name!r} is made by {_list(producers)}, and made again before any operation takes it"
-            )
 
     def _apply(self, operation: StageOperation) -> None:
         """Add an operation of the stage to the run and to the fields that flow on."""
@@ -265,15 +262,18 @@ class StagePropagation:
         listed = {*names, *(path for name in names for path in flow.records.get(name, ()))}
         remaining = [name for name in flow.present if name in listed]
         dropped = [name for name in flow.present if name not in listed]
-        if inputs := tuple(origin for name in dropped for origin in flow.origins.get(name, ())):
-            self._state.limit.count_inputs(len(inputs))
-            drop = Transform(self._unique_name(operation.name), operation.description, inputs, ())
-            self._state.add_operation(drop)
+        self._add_drop(operation.name, operation.description, dropped)
         for name in names if not flow.is_complete else ():
             flow.origins.setdefault(name, self._inputs.origins(name))
             remaining.append(name)
         flow.present, flow.is_complete = dict.fromkeys(remaining), True
         self._touched.update(dropped)
+
+    def _add_drop(self, name: str, description: str, dropped: Iterable[str]) -> None:
+        """Add a TRANSFORM that drops fields, unless none of them has a known origin."""
+        if inputs := self.flow.origins_of(dropped):
+            self._state.count_inputs(len(inputs))
+            self._state.add_operation(Transform(self._unique_name(name), description, inputs, ()))
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
         """Add outputs to the present fields, with `operation` as origin, or without an origin for ""."""
@@ -324,10 +324,10 @@ class StagePropagation:
         # Equal names in and out: the likeliest meaning is that nothing changes.
         elif flow.present.keys() == schema.types.keys():
             self._warn("declares no operations, and its schema is what reaches it: taken to pass unchanged")
-        elif inputs := flow.all_origins():
+        elif inputs := flow.origins_of(flow.present):
             self._warn("declares no operations: each field of its schema is taken to be made of all it gets")
             # All fields that reach the stage, again in each such stage: a short config can imply very many.
-            self._state.limit.count_inputs(len(inputs))
+            self._state.count_inputs(len(inputs))
             self._touched.update(flow.present)
             transform = Transform(self._unique_name("Transform"), "", inputs, _fields(schema))
             self._add_outputs(self._state.add_operation(transform), transform.outputs)
@@ -337,8 +337,8 @@ class StagePropagation:
         stage, flow = self._stage, self.flow
         names = stage.schema.types if stage.schema else flow.present
         origins = {name: self._inputs.schema_origins(name) for name in deadline.watched(names)}
-        inputs = tuple(origin for field_origins in origins.values() for origin in field_origins)
-        self._state.limit.count_inputs(len(inputs))
+        inputs = tuple(chain.from_iterable(origins.values()))
+        self._state.count_inputs(len(inputs))
         if missing := [name for name, field_origins in origins.items() if not field_origins]:
             self._warn(f"of what it writes, {_list(missing)} comes from no operation that is known; left out")
         if not stage.schema and not flow.is_complete:
@@ -351,10 +351,7 @@ class StagePropagation:
         flow = self.flow
         # Operations that touched a field account for it themselves.
         dropped = [name for name in flow.present if name not in schema.types and name not in self._touched]
-        if inputs := tuple(origin for name in dropped for origin in flow.origins.get(name, ())):
-            self._state.limit.count_inputs(len(inputs))
-            drop = Transform(self._unique_name("drop"), "Not in the schema of the stage", inputs, ())
-            self._state.add_operation(drop)
+        self._add_drop("drop", "Not in the schema of the stage", dropped)
         origins = {name: self._inputs.schema_origins(name) for name in deadline.watched(schema.types)}
         unknown = [name for name in origins if not origins[name] and name not in flow.present]
         if unknown and self._inputs.is_first and len(flow.reads) == 1:

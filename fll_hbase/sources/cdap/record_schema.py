@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from fll_hbase.runtime import deadline
@@ -112,7 +113,10 @@ class _Expansion:
         """Add a field, or its records' fields; a record in itself is a plain field. Raises InvalidSchema."""
         if not isinstance(member, dict) or "type" not in member:
             raise InvalidSchema(f"a field of {parent or 'the top'!r} has no name or no type")
-        path = f"{parent}/{_field_name(member)}" if parent else _field_name(member)
+        name = member.get("name")
+        if not isinstance(name, str) or not name:
+            raise InvalidSchema("a field has no name")
+        path = f"{parent}/{name}" if parent else name
         if len(path.encode()) > NAME_BYTES_MAX:
             raise InvalidSchema(f"the name of a field is longer than {NAME_BYTES_MAX} bytes")
         # A record inside itself is a plain field there.
@@ -130,7 +134,7 @@ class _Expansion:
                 f"its records name each other, which makes more than {self.fields_max} fields"
             )
         # An operation may name a record and mean all fields inside it.
-        for ancestor in _ancestor_paths(path):
+        for ancestor in accumulate(path.split("/")[:-1], "{}/{}".format):
             if ancestor in self.records:
                 self.records[ancestor][path] = None
 
@@ -146,22 +150,9 @@ class _Expansion:
                     yield from self._records_of(branch, depth + 1)
             case dict() if schema.get("type") == "record":
                 yield schema
-            case {"type": "array", "items": inner} | {"type": "map", "values": inner}:
+            case (
+                {"type": "array", "items": inner}
+                | {"type": "map", "values": inner}
+                | {"type": dict() | list() as inner}
+            ):
                 yield from self._records_of(inner, depth + 1)
-            case {"type": dict() | list() as inner}:
-                yield from self._records_of(inner, depth + 1)
-
-
-def _field_name(member: dict[str, Any]) -> str:
-    name = member.get("name")
-    if not isinstance(name, str) or not name:
-        raise InvalidSchema("a field has no name")
-    return name
-
-
-def _ancestor_paths(path: str) -> Iterator[str]:
-    """Yield the part of a path before each `/`, the shortest first; none for a path without `/`."""
-    slash = path.find("/")
-    while slash != -1:
-        yield path[:slash]
-        slash = path.find("/", slash + 1)
