@@ -19,18 +19,13 @@ from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation
 NAMED_FIELDS_MAX = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedOperations:
-    """Operations, and the confidence of each TRANSFORM that is below 1.0, by name."""
+def build_operations(
+    edges: AspectLineage, *, dataset: Dataset
+) -> tuple[tuple[Operation, ...], dict[str, float]]:
+    """Return the operations of aspect lineage, and the confidence of each TRANSFORM below 1.0, by name.
 
-    operations: tuple[Operation, ...]
-    confidences: dict[str, float]
-
-
-def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> ParsedOperations:
-    """Build the operations of aspect lineage; `dataset` is the owner of the aspect, None for a job.
-
-    A field that keeps its name, without a named operation, is an input of the WRITE directly from the READ.
+    `dataset` is the owner of the aspect, NOWHERE for a job. A field that keeps its name, without a named
+    operation, is an input of the WRITE directly from the READ.
     """
     flow = _Flow(dataset)
     derivations = [entry for entry in edges.derivations if entry.downstreams]
@@ -55,7 +50,7 @@ def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> Parsed
         )
         for dataset_written in deadline.watched(sorted(destinations))
     ]
-    return ParsedOperations((*reads, *flow.transforms, *writes), flow.confidences)
+    return (*reads, *flow.transforms, *writes), flow.confidences
 
 
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
@@ -92,7 +87,7 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
 class _Flow:
     """Collects derivations and builds TRANSFORMs and write inputs."""
 
-    dataset: Dataset | None
+    dataset: Dataset
     names: UniqueNames = field(default_factory=UniqueNames)
     reads: dict[Dataset, str] = field(default_factory=dict)
     transforms: list[Transform] = field(default_factory=list)
@@ -137,7 +132,7 @@ def _is_copy(derivation: Derivation) -> bool:
     return plain and len(derivation.downstreams) == 1 and bool(derivation.upstreams) and len(names) == 1
 
 
-def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset | None) -> str:
+def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset) -> str:
     """Summarise derived fields: names, with their dataset if it is not the program's."""
     names = [
         downstream.name if downstream.dataset == dataset else f"{downstream.dataset}.{downstream.name}"

@@ -6,7 +6,6 @@ The path of one edge is `/upstreams/<urn>`, that of all edges `/upstreams`, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -33,19 +32,13 @@ _BARE = ("inputDatasets", "outputDatasets")
 _NONE = "NONE"
 
 
-@dataclass(frozen=True, slots=True)
-class PatchResult:
-    """The added edges as an aspect, and the number of requested removals."""
+def apply_patch(part: Part) -> tuple[Part, int]:
+    """Apply a patch (a list, or an object's `patch`) to an empty aspect.
 
-    aspect: dict[str, Any]
-    removals: int
-
-
-def apply_patch(part: Part) -> PatchResult:
-    """Apply a patch (a list, or an object's `patch`) to an empty aspect; removals are only counted."""
+    Returns the added edges as an aspect, and the number of requested removals.
+    """
     if not isinstance(part.value, (dict, list)):
         part.error("must be a list of patch operations, or an object with a `patch`")
-        return PatchResult({}, 0)
     aspect: dict[str, Any] = {}
     removals = 0
     for item in part.items("patch", required=True) if part.is_object else part.listed():
@@ -57,11 +50,14 @@ def apply_patch(part: Part) -> PatchResult:
             item.readable(partial(_add_edges, aspect, operation))
         # Removed lineage was valid until now, and queries of earlier windows still return it.
         removals += operation.kind in _REMOVES
-    return PatchResult(aspect, removals)
+    return Part(part.validator, aspect, part.path), removals
 
 
 class _Operation(NamedTuple):
-    """A patch operation: its kind, the steps of its path, and its value."""
+    """A patch operation: its kind, the unescaped steps of its path, and its value.
+
+    Without steps, the path is that of the whole document.
+    """
 
     kind: str
     steps: list[str]
@@ -74,13 +70,9 @@ def _operation(item: Part) -> _Operation:
     # The path of the whole document is empty, which `required` would refuse.
     path = data.optional("path") if "path" in data else data.required("path")
     kind = data.choice("op", (*_ADDS, "remove", "test"), "")
-    return _Operation(kind, _steps(path), data.get("value"))
-
-
-def _steps(path: str) -> list[str]:
-    """Return the unescaped steps of a JSON pointer; [] for the empty path, that of the whole document."""
     # RFC 6901 requires this order: otherwise `~01` would become a slash.
-    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+    return _Operation(kind, steps, data.get("value"))
 
 
 def _add_edges(aspect: dict[str, Any], operation: _Operation, item: Part) -> None:

@@ -14,7 +14,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub import schema_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
 from fll_hbase.sources.datahub.proposal import without_nulls
-from fll_hbase.sources.datahub.urn_lookup import read_dataset, read_dataset_member, read_field
+from fll_hbase.sources.datahub.urns import read_dataset, read_dataset_member, read_field
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 _FIELD_URN = "urn:li:schemaField:"
@@ -33,24 +33,17 @@ def upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
         destinations=frozenset([dataset] if sources or derivations else []),
         derivations=derivations,
         queries=_queries(upstreams, derivations),
-        newest_ms=_newest_ms([upstream.members for upstream in upstreams]),
+        newest_ms=_newest_ms([members for _, members in upstreams]),
     )
 
 
-class _Upstream(NamedTuple):
-    """The dataset of an upstream, and its members."""
-
-    dataset: Dataset
-    members: Part
-
-
-def _readable_upstreams(data: Part) -> list[_Upstream]:
+def _readable_upstreams(data: Part) -> list[tuple[Dataset, Part]]:
     """Return the upstreams whose dataset can be read, each with its members; warn of the others."""
 
-    def read(item: Part) -> _Upstream:
+    def read(item: Part) -> tuple[Dataset, Part]:
         """Return an upstream; adds errors for an invalid dataset."""
         members = without_nulls(item)
-        return _Upstream(read_dataset_member(members, "dataset"), members)
+        return read_dataset_member(members, "dataset"), members
 
     return list(readable(data.optional_items("upstreams"), read))
 
@@ -102,7 +95,7 @@ def fine_grain_upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage
         destinations=frozenset([dataset] if sources else []),
         derivations=merge_entries(pairs),
         constraints=frozenset(constraints),
-        newest_ms=_newest_ms([upstream.members for upstream in upstreams]),
+        newest_ms=_newest_ms([members for _, members in upstreams]),
     )
 
 
@@ -227,9 +220,9 @@ def _path(pair: Part, name: str) -> str:
     return pair.validator.name(field_name, pair.path_of(name), bytes_max=NAME_BYTES_MAX)
 
 
-def _queries(upstreams: list[_Upstream], derivations: tuple[Derivation, ...]) -> frozenset[str]:
+def _queries(upstreams: list[tuple[Dataset, Part]], derivations: tuple[Derivation, ...]) -> frozenset[str]:
     """Return the urns of the queries that upstreams and derivations name."""
-    queries = [upstream.members.text("query") for upstream in upstreams]
+    queries = [members.text("query") for _, members in upstreams]
     return frozenset([*filter(None, queries), *(each_of.query for each_of in derivations if each_of.query)])
 
 

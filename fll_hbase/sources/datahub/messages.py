@@ -38,7 +38,7 @@ from fll_hbase.sources.datahub.lineage_aspects import (
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, respell
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
-from fll_hbase.sources.datahub.urn_lookup import NOWHERE, read_dataset
+from fll_hbase.sources.datahub.urns import NOWHERE, read_dataset
 from fll_hbase.sources.sql import FieldLookup
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
@@ -80,7 +80,13 @@ def read(
         gathered.add(proposal)
     if validator.errors or (validator.refused and not gathered.counted):
         raise UnreadableDocument([*validator.errors, *validator.refused, *validator.warnings])
-    return gathered.ingested()
+    return ParsedMessage(
+        tuple(gathered.runs.values()),
+        tuple(gathered.schemas),
+        gathered.counted,
+        tuple(validator.warnings),
+        tuple(validator.refused),
+    )
 
 
 @dataclass(slots=True)
@@ -110,16 +116,6 @@ class _MessageCollector:
         if self.checks.refuse(errors_before=errors_before):
             return
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
-
-    def ingested(self) -> ParsedMessage:
-        """Return everything collected so far as the parsed message."""
-        return ParsedMessage(
-            tuple(self.runs.values()),
-            tuple(self.schemas),
-            self.counted,
-            tuple(self.checks.warnings),
-            tuple(self.checks.refused),
-        )
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
         """Record a lineage aspect as a run, unless it has errors; count its removals; return the outcome."""
@@ -179,12 +175,12 @@ class _MessageCollector:
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: AspectLineage) -> RecordedRun:
         """Return the run of an aspect, whose id is a digest of urn, lineage and start."""
-        parsed = build_operations(edges, dataset=program.dataset)
-        info = lineage.build_lineage_lenient(parsed.operations)
+        operations, confidences = build_operations(edges, dataset=program.dataset)
+        info = lineage.build_lineage_lenient(operations)
         # 0 is unset: DataHub's classes write it for a missing stamp.
         start_ms = edges.newest_ms or proposal.observed_ms or self.now_ms
         details = runs.encode_details(
-            aspect=proposal.aspect, confidence=parsed.confidences, queries=sorted(edges.queries)
+            aspect=proposal.aspect, confidence=confidences, queries=sorted(edges.queries)
         )
         # The id covers urn, lineage and start: a proposal sent again is a duplicate, whatever its order.
         data = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
@@ -215,10 +211,7 @@ class _MessageCollector:
 
 def _upserted(proposal: Proposal) -> tuple[Part, int]:
     """Return the aspect that a proposal states, for a patch what it adds, and the number of its removals."""
-    if proposal.change != PATCH:
-        return proposal.value, 0
-    patch = apply_patch(proposal.value)
-    return Part(proposal.value.validator, patch.aspect, proposal.value.path), patch.removals
+    return apply_patch(proposal.value) if proposal.change == PATCH else (proposal.value, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +240,6 @@ def _job(validator: Validator, proposal: Proposal) -> _Program:
     return _Program(job.namespace, job.flow)
 
 
-def _mentioned_fields(_: Part, dataset: Dataset) -> DatasetMetadata:
-    """Return metadata that states only that the dataset exists."""
-    # The key repeats the urn: only the existence of the dataset is new.
-    return DatasetMetadata(dataset)
-
-
 JOB_ASPECT = "dataJobInputOutput"
 _INSTANCE_ASPECTS = {"dataProcessInstanceInput": "input", "dataProcessInstanceOutput": "output"}
 _LINEAGE_ASPECTS: dict[str, Callable[[Part, Dataset], AspectLineage]] = {
@@ -265,5 +252,6 @@ _DESCRIBING: dict[str, Callable[[Part, Dataset], DatasetMetadata]] = {
     "schemaMetadata": metadata_aspects.schema,
     "editableSchemaMetadata": metadata_aspects.edited_schema,
     "datasetProperties": metadata_aspects.description,
-    "datasetKey": _mentioned_fields,
+    # The key repeats the urn: only the existence of the dataset is new.
+    "datasetKey": lambda _, dataset: DatasetMetadata(dataset),
 }

@@ -18,8 +18,8 @@ from fll_hbase.sources.validation import Part
 # The output names databases and tables, but no platform.
 PLATFORM = "hive"
 ASPECT = "fineGrainUpstreamLineage"
-_Written: TypeAlias = dict[str, dict[str, dict[str, Any]]]
-"""Upstreams by the urn of the written table, then by that of the table read."""
+_Upstreams: TypeAlias = dict[str, dict[str, Any]]
+"""Upstreams of a written table by the urns of the tables read."""
 
 _PARTS = ("DatabaseName", "SchemaName", "TableName")
 
@@ -34,21 +34,26 @@ def is_query_parser_output(document: object) -> bool:
 def proposals(document: Part) -> Iterator[Proposal]:
     """Yield a `fineGrainUpstreamLineage` proposal per written table, sorted by urn; warn of other items."""
     # Pairs of one table may be apart in the list; grouped, they are one run.
-    written: _Written = {}
+    written: dict[str, _Upstreams] = {}
     for item in [document] if _is_pair(document.value) else document.listed():
         if not _is_pair(item.value):
             item.warning("must be a list of a `Left` or `Right` and of what it is made of; left out")
             continue
-        pair_written = item.readable(_read_pair)
-        if pair_written is not None:
-            _merge_pair(written, pair_written)
+        pair = item.readable(_read_pair)
+        if pair is None:
+            continue
+        merged = written.setdefault(pair[0], {})
+        for dataset, members in pair[1].items():
+            upstream = merged.setdefault(dataset, _empty_upstream())
+            for name, items in members.items():
+                upstream[name] += items
     for urn, upstreams in sorted(written.items()):
         value = {"upstreams": [{"dataset": dataset, **upstreams[dataset]} for dataset in sorted(upstreams)]}
         yield Proposal(urn, ASPECT, UPSERT, Part(document.validator, value), "", 0)
 
 
-def _read_pair(pair: Part) -> _Written:
-    """Return the upstreams of a pair by the urn of the written table; adds errors for missing names."""
+def _read_pair(pair: Part) -> tuple[str, _Upstreams]:
+    """Return the urn of the written table of a pair, and its upstreams; adds errors for missing names."""
     left, right = pair.listed()
     is_table = "Left" in left
     target = without_nulls(left.member("Left" if is_table else "Right"))
@@ -66,17 +71,7 @@ def _read_pair(pair: Part) -> _Written:
             source["constraints"].append(name)
         else:
             source["fields"].append({"sourceField": name, "targetField": target.required("fqcnColumnName")})
-    return {urn: upstreams}
-
-
-def _merge_pair(written: _Written, pair_written: _Written) -> None:
-    """Add the upstreams of one pair to `written`, those of all pairs, in place."""
-    for urn, upstreams in pair_written.items():
-        for dataset, members in upstreams.items():
-            upstream = written.setdefault(urn, {}).setdefault(dataset, _empty_upstream())
-            for name, items in members.items():
-                upstream[name] += items
-        written.setdefault(urn, {})
+    return urn, upstreams
 
 
 def _empty_upstream() -> dict[str, Any]:

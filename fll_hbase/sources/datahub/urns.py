@@ -1,4 +1,4 @@
-"""DataHub urns to datasets and back.
+"""DataHub urns to datasets and back; invalid urns in aspects become errors with their path.
 
 `urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`. Another
 environment than PROD is part of the namespace, `hive:DEV`. A platform instance is the first part of a name.
@@ -9,11 +9,15 @@ is split: `urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:cha
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.sources.datahub import schema_paths
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 
+NOWHERE = Dataset("?", "?")
 PROD = "PROD"
 URN_BYTES_MAX = 2**16
 """Longer than any urn of allowed names: reading one of megabytes would take a fifth of a second."""
@@ -30,6 +34,7 @@ _ENVIRONMENT = re.compile(r"(.+):([A-Za-z0-9_]+)", re.DOTALL)
 _CODES = {",": "2C", "(": "28", ")": "29", "␟": "E2%90%9F"}
 _CHARACTERS = {code: character for character, code in _CODES.items()}
 _ENCODED = re.compile(r"%((?:25)*)(2C|28|29|E2%90%9F)")
+_T = TypeVar("_T")
 
 
 class FieldUrn(NamedTuple):
@@ -141,3 +146,50 @@ def _end_of_urn(text: str) -> int:
         if character == "," and depth <= 0:
             return item_path
     return -1
+
+
+def read_dataset(urn: Part) -> Dataset:
+    """Return the dataset of a urn; an invalid one adds an error and returns NOWHERE."""
+    dataset = _parse_urn(urn, parse_dataset)
+    if dataset is None:
+        return NOWHERE
+    _check(urn, dataset)
+    return dataset
+
+
+def read_field(urn: Part) -> DatasetField:
+    """Return the field of a schemaField urn; an invalid one adds an error and returns a placeholder."""
+    field = _parse_urn(urn, parse_field)
+    if field is None:
+        return DatasetField(NOWHERE, "?")
+    _check(urn, field.dataset)
+    name = urn.validator.name(schema_paths.field_name(field.path), urn.path, bytes_max=NAME_BYTES_MAX)
+    return DatasetField(field.dataset, name)
+
+
+def read_dataset_member(holder: Part, name: str) -> Dataset:
+    """Return the dataset whose urn is a required member; NOWHERE with an error if it is missing."""
+    if name not in holder:
+        holder.error("missing", name)
+        return NOWHERE
+    return read_dataset(holder.member(name))
+
+
+def _parse_urn(urn: Part, reading: Callable[[str], _T]) -> _T | None:
+    """Parse a urn; None, with an error, if it is invalid."""
+    errors_before = urn.validator.errors.count
+    text = urn.name(bytes_max=URN_BYTES_MAX)
+    # The error is reported; parsing the placeholder would add a false one.
+    if urn.validator.errors.count > errors_before:
+        return None
+    try:
+        return reading(text)
+    except ValueError as error:
+        urn.error(str(error))
+        return None
+
+
+def _check(urn: Part, dataset: Dataset) -> None:
+    """Add an error at the urn if namespace or name of its dataset is empty or longer than allowed."""
+    urn.validator.name(dataset.namespace, urn.path, bytes_max=ID_BYTES_MAX)
+    urn.validator.name(dataset.name, urn.path, bytes_max=NAME_BYTES_MAX)
