@@ -298,7 +298,8 @@ class DatasetCollector:
         if not schema.is_object:
             return None
         fields = self._typed(schema, "", DEPTH_MAX)
-        return dict(fields if self._producer == EXPORTER else _plain_fields(dataset, fields))
+        is_export = self._producer == EXPORTER
+        return {name if is_export else _plain_field(dataset, name): kind for name, kind in fields}
 
     def _typed(self, holder: Part, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
         """Yield name and type of fields and those inside them, down to `depth`; warn of deeper ones."""
@@ -353,11 +354,6 @@ def _found_field(fields: Mapping[Name, FieldNames], dataset: Name, name: str) ->
     """Return the field of a dataset that a name means: that of its schema, else the name without quotes."""
     name = _plain_field(dataset, name)
     return fields[dataset].find(name) if dataset in fields else name
-
-
-def _plain_fields(dataset: Name, fields: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Return names and types of fields, those of a database without quotes."""
-    return ((_plain_field(dataset, name), kind) for name, kind in fields)
 
 
 def _plain_field(dataset: Name, name: str) -> str:

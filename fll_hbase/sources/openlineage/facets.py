@@ -101,16 +101,6 @@ def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> Eve
     )
 
 
-def integration(job_facets: Part) -> str:
-    """Return the integration of the `jobType` facet, such as `SPARK`; "" without one."""
-    return facet(job_facets, "jobType").text("integration")
-
-
-def sql(job_facets: Part) -> str:
-    """Return the SQL text of the job; "" without one."""
-    return facet(job_facets, "sql").text("query")
-
-
 def lineage_entries(job_facets: Part) -> Iterator[Part]:
     """Yield the datasets in the `lineage` facet of a job; other entries, of type JOB, have no fields."""
     data = facet(job_facets, "lineage", member="entries", member_type=list)

@@ -73,7 +73,9 @@ def with_derived_columns(
         )
         for index, name in enumerate(names)
     )
-    outputs, fault = _derive(statement, _dialect(names[min(lacking)]), tables)
+    # An output may be on an engine that has no dialect of its own.
+    dialect = dialect_of(scheme_of(names[min(lacking)][0])) or "spark"
+    outputs, fault = _derive(statement, dialect, tables)
     derived = {
         index: msgspec.structs.replace(lacking[index], columns=columns, dataset_inputs=rows)
         for index, columns, rows in outputs
@@ -91,13 +93,10 @@ def with_derived_columns(
 
 def _lacks_columns(mention: DatasetMention) -> bool:
     """Return whether an output has no columns, or names that are numbers or missing in its schema."""
-    is_plain = mention.written and mention.lifecycle not in ("DROP", "RENAME", "TRUNCATE")
-    return is_plain and (not mention.columns or _has_wrong_names(mention))
-
-
-def _has_wrong_names(mention: DatasetMention) -> bool:
-    """Return whether columns of a mention are named by numbers, or by names missing in its schema."""
-    return run_events.has_numbered_columns(mention) or run_events.has_misnamed_columns(mention)
+    if not mention.written or mention.lifecycle in ("DROP", "RENAME", "TRUNCATE"):
+        return False
+    has_numbers = run_events.has_numbered_columns(mention)
+    return not mention.columns or has_numbers or run_events.has_misnamed_columns(mention)
 
 
 def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
@@ -107,11 +106,6 @@ def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
     """
     is_named = bool(mention.columns) and not run_events.has_numbered_columns(mention)
     return is_named and run_events.has_misnamed_columns(derived)
-
-
-def _dialect(output: Name) -> str:
-    """Return the dialect of the engine of an output; "spark" for one that has no engine of its own."""
-    return dialect_of(scheme_of(output[0])) or "spark"
 
 
 def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derived:
