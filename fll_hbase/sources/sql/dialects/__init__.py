@@ -9,7 +9,7 @@ from fll_hbase.sources.sql.dialects.ansi import ANSI, SQLITE
 from fll_hbase.sources.sql.dialects.bigquery import BIGQUERY
 from fll_hbase.sources.sql.dialects.clickhouse import CLICKHOUSE
 from fll_hbase.sources.sql.dialects.duckdb import DUCKDB
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, as_written
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.dialects.mysql import MYSQL
 from fll_hbase.sources.sql.dialects.oracle import ORACLE
 from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT
@@ -49,5 +49,5 @@ STANDARD_SQL = ""
 def facts_of(name: str) -> DialectFacts:
     """Return the facts of a dialect; for one without own facts, those that hold for most engines."""
     if name == STANDARD_SQL:
-        return replace(ANSI, name=name, fold=as_written)
+        return replace(ANSI, name=name, fold=str)
     return _BY_NAME.get(name) or DialectFacts(name=name)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
 
-Tokens = Sequence[Token]
+from fll_hbase.sources.sql.script.statement_tokens import Tokens
 
 IsTable: TypeAlias = Callable[[str], bool]
 """Returns whether a name is that of a table of the query: a column is printed without its table."""
@@ -25,21 +24,6 @@ class StatementEnd(Enum):
     SEMICOLON = ""
     SLASH = "/"
     NEXT_WORD = "GO"
-
-
-def as_written(name: str) -> str:
-    """Return a name as it is."""
-    return name
-
-
-def without_methods(_: str, __: str) -> bool:
-    """Return that a function behind `name.` is not a method of a column of that name."""
-    return False
-
-
-def without_change(tokens: Tokens) -> Tokens:
-    """Return tokens as they are."""
-    return tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +62,7 @@ class DialectFacts:
     """
 
     name: str
-    fold: Callable[[str], str] = as_written
+    fold: Callable[[str], str] = str
     folds_columns: bool = False
     has_exact_quotes: bool = False
     default_schema: str = ""
@@ -93,8 +77,8 @@ class DialectFacts:
     may_quote_names: bool = False
     has_text_aliases: bool = False
     client_command: re.Pattern[str] | None = None
-    rewrite: Callable[[Tokens], Tokens] = without_change
-    rewrite_script: Callable[[Tokens], Tokens] = without_change
+    rewrite: Callable[[Tokens], Tokens] = lambda tokens: tokens
+    rewrite_script: Callable[[Tokens], Tokens] = lambda tokens: tokens
     end: StatementEnd = StatementEnd.SEMICOLON
     has_declare_section: bool = False
     declares_in_block: bool = False
@@ -111,7 +95,7 @@ class DialectFacts:
     numbers_fields: bool = False
     unnests_structs: bool = False
     exploded_column: str = ""
-    is_method: Callable[[str, str], bool] = without_methods
+    is_method: Callable[[str, str], bool] = lambda _, __: False
     values_column: str = "column{}"
     names_functions: bool = False
     changes_queries: bool = False

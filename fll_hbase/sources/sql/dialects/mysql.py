@@ -6,8 +6,8 @@ import re
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import new_token, word_at
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, new_token, word_at
 
 _T = TokenType
 _STARTS = {("EXCHANGE", "TABLES"), ("RENAME", "TABLE")}
@@ -15,22 +15,17 @@ _STARTS = {("EXCHANGE", "TABLES"), ("RENAME", "TABLE")}
 
 def with_altered_tables(tokens: Tokens) -> Tokens:
     """Return the tokens of a script with an ALTER TABLE for each pair of RENAME and EXCHANGE TABLES."""
-    starts = [number for number in range(len(tokens)) if _is_rename(tokens, number)]
-    if not starts:
-        return tokens
     result: list[Token] = []
     end = 0
-    for start in starts:
-        result += tokens[end:start]
-        end = start
-        while end < len(tokens) and tokens[end].token_type is not _T.SEMICOLON:
-            end += 1
-        is_whole = word_at(tokens, start) == "RENAME" or any(
-            word_at([t], 0) == "AND" for t in tokens[start:end]
-        )
+    for start in (number for number in range(len(tokens)) if _is_rename(tokens, number)):
+        ends = (number for number in range(start, len(tokens)) if tokens[number].token_type is _T.SEMICOLON)
+        stop = next(ends, len(tokens))
+        words = [word_at(tokens, number) for number in range(start, stop)]
         # Without a second table the error is that of the statement as it is written.
-        result += _altered(tokens[start:end]) if is_whole else tokens[start:end]
-    return [*result, *tokens[end:]]
+        if words[0] == "RENAME" or "AND" in words:
+            result += [*tokens[end:start], *_altered(tokens[start:stop])]
+            end = stop
+    return [*result, *tokens[end:]] if end else tokens
 
 
 def _is_rename(tokens: Tokens, number: int) -> bool:

@@ -6,8 +6,8 @@ import re
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import keyword, new_token, outer_positions, word_at
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, keyword, new_token, outer_positions, word_at
 
 _T = TokenType
 # A line that ends with `;` is rather one of a block of PL/SQL, such as `col NUMBER;` or `EXIT WHEN x;`.

@@ -6,12 +6,13 @@ A column without an alias has the name that PostgreSQL's parser gives to a targe
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, FunctionName, IsTable, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import closing_position, new_token
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, FunctionName, IsTable
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, closing_position, new_token
 
 _T = TokenType
 _REWRITTEN = {_T.OBJECT_IDENTIFIER, _T.UNNEST, _T.UNPIVOT}
@@ -27,6 +28,7 @@ _TYPES = {
     "CHAR": "bpchar",
     "TIMESTAMPTZ": "timestamptz",
 }
+_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 _NAMES: dict[type[exp.Expr], str] = {
     **{
         kind: kind.key
@@ -62,10 +64,14 @@ def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
         case exp.Dot():
             return _name(node.expression, function)
         case exp.Anonymous() | exp.Trim():
-            return _function_name(node, function), 2
+            name = function(node)
+            if isinstance(node, exp.Trim):
+                name = _TRIMS.get(str(node.args.get("position")).upper(), "btrim")
+            return "btrim" if name == "trim" else name, 2
         case exp.Cast():
             name, strength = _name(node.this, function)
-            return (name, strength) if strength > 1 else (_type_name(node.to), 1)
+            kind = node.to.this.name if isinstance(node.to.this, exp.DType) else str(node.to.this)
+            return (name, strength) if strength > 1 else (_TYPES.get(kind, kind.lower()), 1)
         case exp.Case():
             default = node.args.get("default")
             name, strength = _name(default, function) if isinstance(default, exp.Expr) else ("", 0)
@@ -78,19 +84,6 @@ def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
             return _name(node.this, function)
     name = _NAMES.get(type(node), "")
     return name, 2 if name else 0
-
-
-def _function_name(node: exp.Expr, function: FunctionName) -> str:
-    """Return the name of a function as PostgreSQL names its column; for TRIM `btrim`, `ltrim` or `rtrim`."""
-    if isinstance(node, exp.Trim):
-        return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "btrim")
-    return "btrim" if function(node) == "trim" else function(node)
-
-
-def _type_name(type_: exp.DataType) -> str:
-    """Return PostgreSQL's own name of a type, such as `int4` for INT; any other in lower case."""
-    name = type_.this.name if isinstance(type_.this, exp.DType) else str(type_.this)
-    return _TYPES.get(name, name.lower())
 
 
 def with_known_parts(tokens: Tokens) -> Tokens:
@@ -129,15 +122,11 @@ POSTGRES = DialectFacts(
     names_functions=True,
 )
 
-REDSHIFT = DialectFacts(
+REDSHIFT = replace(
+    POSTGRES,
     name="redshift",
-    fold=str.lower,
-    folds_columns=True,
-    name_expression=postgres_name,
-    unnamed_column="?column?",
-    client_command=_PSQL,
-    rewrite=with_known_parts,
-    has_declare_section=True,
+    has_exact_quotes=False,
     has_lateral_aliases=True,
-    has_whole_rows=True,
+    pseudo_columns=frozenset(),
+    names_functions=False,
 )

@@ -6,7 +6,7 @@ whose print is not known here has no name, and its caller takes another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,13 +33,18 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.BitwiseXor: "^",
     exp.Is: "IS",
 }
-_PATTERNS: dict[type[exp.Expr], str] = {
-    exp.DPipe: "concat({}, {})",
-    exp.Like: "{} LIKE {}",
-    exp.NEQ: "(NOT ({} = {}))",
-    exp.RegexpLike: "RLIKE({}, {})",
+_PATTERNS: dict[type[exp.Expr], tuple[str, ...]] = {
+    **{kind: (f"({{}} {sign} {{}})", "this", "expression") for kind, sign in _OPERATORS.items()},
+    exp.Between: ("between({}, {}, {})", "this", "low", "high"),
+    exp.DPipe: ("concat({}, {})", "this", "expression"),
+    exp.Filter: ("{} FILTER (WHERE {})", "this", "expression"),
+    exp.Like: ("{} LIKE {}", "this", "expression"),
+    exp.NEQ: ("(NOT ({} = {}))", "this", "expression"),
+    exp.Paren: ("{}", "this"),
+    exp.RegexpLike: ("RLIKE({}, {})", "this", "expression"),
+    exp.Where: ("{}", "this"),
 }
-"""Prints of forms with two operands."""
+"""Prints of expressions, and the names of the operands in them."""
 _CASTS = {"bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint"}
 """Functions of one argument that are casts."""
 _TIME_FORMAT = "yyyy-MM-dd HH:mm:ss"
@@ -84,12 +89,11 @@ class _Printer:
             return ""
         if type(node) in _CONSTANTS:
             return _CONSTANTS[type(node)]
-        method = _METHODS.get(type(node))
-        return method(self, node) if method else self._operation(node)
-
-    def parentheses(self, node: exp.Expr) -> str:
-        """Return the text of what is in the parentheses, without them."""
-        return self.text(node.this)
+        if type(node) in _METHODS:
+            return _METHODS[type(node)](self, node)
+        pattern, *names = _PATTERNS.get(type(node), ("",))
+        text = self._fill(pattern, *map(node.args.get, names))
+        return f"(NOT {text})" if text and node.args.get("negate") else text
 
     def column(self, node: exp.Column) -> str:
         """Return the dotted name of a column, without its first part if that is a table of the query."""
@@ -110,10 +114,6 @@ class _Printer:
             return self._fill("({} IS NOT {})", node.this.this, node.this.expression)
         return self._fill("(NOT {})", node.this)
 
-    def between(self, node: exp.Expr) -> str:
-        """Return `between(x, low, high)`."""
-        return self._fill("between({}, {}, {})", node.this, node.args["low"], node.args["high"])
-
     def in_list(self, node: exp.Expr) -> str:
         """Return `(x IN (a, b))`; "" for IN with a query, or if a text is not known."""
         values, this = self._list(node.expressions), self.text(node.this)
@@ -121,25 +121,11 @@ class _Printer:
 
     def distinct(self, node: exp.Expr) -> str:
         """Return `DISTINCT a, b`; "" if a text is not known."""
-        values = self._list(node.expressions)
-        return f"DISTINCT {values}" if values else ""
-
-    def filter(self, node: exp.Expr) -> str:
-        """Return `f(x) FILTER (WHERE condition)`."""
-        return self._fill("{} FILTER (WHERE {})", node.this, node.expression.this)
+        return self._list(node.expressions, "DISTINCT ")
 
     def item(self, node: exp.Expr) -> str:
         """Return `x[i]`; "" if there is not exactly one index."""
         return self._fill("{}[{}]", node.this, *node.expressions) if len(node.expressions) == 1 else ""
-
-    def _operation(self, node: exp.Expr) -> str:
-        """Print an operator with two operands or another fixed pattern; "" for other expressions."""
-        operands = node.args.get("this"), node.args.get("expression")
-        operator, pattern = _OPERATORS.get(type(node)), _PATTERNS.get(type(node))
-        if operator:
-            return self._fill(f"({{}} {operator} {{}})", *operands)
-        text = self._fill(pattern, *operands) if pattern else ""
-        return f"(NOT {text})" if text and node.args.get("negate") else text
 
     def cast(self, node: exp.Cast) -> str:
         """Return `CAST(x AS TYPE)`; for a cast of a string, `TYPE 'text'`."""
@@ -178,28 +164,23 @@ class _Printer:
         parts = [f"{ranking}()" if ranking else self.text(node.this), "OVER"]
         clauses = []
         if node.args.get("partition_by"):
-            clauses.append(self._prefixed("PARTITION BY ", self._list(node.args["partition_by"])))
+            clauses.append(self._list(node.args["partition_by"], "PARTITION BY "))
         if order is not None:
-            keys = [self._sort_key(key) for key in order.expressions]
-            clauses.append(self._prefixed("ORDER BY ", ", ".join(keys) if all(keys) else ""))
+            clauses.append(self._list(order.expressions, "ORDER BY "))
         clauses.append(_frame(node.args.get("spec")) or frame)
         return f"{' '.join(parts)} ({' '.join(clauses)})" if all((*parts, *clauses)) else ""
 
-    def _prefixed(self, prefix: str, text: str) -> str:
-        """Return a text with a prefix in front; "" if the text is empty."""
-        return prefix + text if text else ""
-
-    def _sort_key(self, node: exp.Expr) -> str:
+    def sort_key(self, node: exp.Expr) -> str:
         """Return a key of ORDER BY with its direction and place of nulls, as `x ASC NULLS FIRST`."""
         is_descending = bool(node.args.get("desc"))
         direction = "DESC" if is_descending else "ASC"
         nulls = "FIRST" if node.args.get("nulls_first", not is_descending) else "LAST"
         return self._fill(f"{{}} {direction} NULLS {nulls}", node.this)
 
-    def _list(self, nodes: Iterable[exp.Expr]) -> str:
+    def _list(self, nodes: Sequence[exp.Expr], prefix: str = "") -> str:
         """Return the texts of nodes, joined by `, `; "" for no nodes, or if one of them has no known text."""
         texts = [self.text(node) for node in nodes]
-        return ", ".join(texts) if all(texts) else ""
+        return prefix + ", ".join(texts) if texts and all(texts) else ""
 
     def _fill(self, pattern: str, *nodes: object) -> str:
         """Fill the texts of nodes into a pattern; "" if one of them has no known text."""
@@ -217,19 +198,17 @@ _CONSTANTS: dict[type[exp.Expr], str] = {
 }
 _METHODS: dict[type[exp.Expr], Callable[[_Printer, Any], str]] = {
     exp.Anonymous: _Printer.call,
-    exp.Between: _Printer.between,
     exp.Boolean: _Printer.literal,
     exp.Bracket: _Printer.item,
     exp.Case: _Printer.case,
     exp.Cast: _Printer.cast,
     exp.Column: _Printer.column,
     exp.Distinct: _Printer.distinct,
-    exp.Filter: _Printer.filter,
     exp.In: _Printer.in_list,
     exp.Literal: _Printer.literal,
     exp.Neg: _Printer.negative,
     exp.Not: _Printer.negation,
-    exp.Paren: _Printer.parentheses,
+    exp.Ordered: _Printer.sort_key,
     exp.TryCast: _Printer.cast,
     exp.Var: _Printer.literal,
     exp.Window: _Printer.window,

@@ -6,8 +6,8 @@ import re
 
 from sqlglot.tokenizer_core import Token
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import closing_position, word_at
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, closing_position, word_at
 
 _STATEMENTS = {"CREATE", "DELETE", "INSERT", "MERGE", "REPLACE", "SEL", "SELECT", "UPDATE", "WITH"}
 _TYPES = {"BIGINT", "BYTEINT", "CHAR", "DECIMAL", "FLOAT", "INTEGER", "NUMERIC", "SMALLINT", "VARCHAR"}

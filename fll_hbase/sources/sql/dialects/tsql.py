@@ -7,8 +7,9 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd, Tokens
+from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
 from fll_hbase.sources.sql.script.statement_tokens import (
+    Tokens,
     closing_position,
     keyword,
     new_token,
@@ -34,12 +35,11 @@ def is_method(_: str, function: str) -> bool:
 
 
 def with_known_clauses(tokens: Tokens) -> Tokens:
-    """Return the tokens of a statement without options of a view, and with OUTPUT behind other clauses."""
-    return _output_clause(_view_options(tokens))
+    """Return a statement without options of a view, and with OUTPUT … INTO behind all other clauses.
 
-
-def _output_clause(tokens: Tokens) -> Tokens:
-    """Move T-SQL's OUTPUT … INTO behind all other clauses; its last items are columns, if any, and table."""
+    The last items of OUTPUT are then columns, if any, and the table.
+    """
+    tokens = _view_options(tokens)
     outer = outer_positions(tokens)
     start = next((n for n in outer if n and tokens[n].token_type is _T.RETURNING), 0)
     into = next((n for n in outer if start < n < len(tokens) - 1 and word_at(tokens, n) == "INTO"), 0)
@@ -51,12 +51,8 @@ def _output_clause(tokens: Tokens) -> Tokens:
     stop = closing_position(tokens, table + 1)
     columns = tokens[table + 1 : stop + 1] if stop > table + 1 else ()
     comma = new_token(_T.COMMA, ",", tokens[into])
-    items = [
-        *tokens[start:into],
-        *((comma, *columns) if columns else ()),
-        comma,
-        *tokens[into + 1 : table + 1],
-    ]
+    listed = (comma, *columns) if columns else ()
+    items = [*tokens[start:into], *listed, comma, *tokens[into + 1 : table + 1]]
     rest = tokens[(stop if columns else table) + 1 :]
     # The parser expects one name behind INTO, not a full one.
     return [*tokens[:start], *rest, *items, tokens[into], keyword(_T.VAR, tokens[into])]

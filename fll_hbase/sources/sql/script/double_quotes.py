@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import word_at
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, word_at
 
 _T = TokenType
 QUOTED_NAMES = (

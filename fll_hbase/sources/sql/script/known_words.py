@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.dialects.facts import DialectFacts, Tokens
-from fll_hbase.sources.sql.script.statement_tokens import keyword, new_token, outer_positions, word_at
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, keyword, new_token, outer_positions, word_at
 
 _T = TokenType
 _BODY_STARTS = {"CALL", "COPY", "CREATE", "DELETE", "INSERT", "MERGE", "TRUNCATE", "UPDATE", "WITH"}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.script.statement_tokens import keyword, outer_positions, word_at
-
-Tokens = Sequence[Token]
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, keyword, outer_positions, word_at
 
 _T = TokenType
 _QUERY_STARTS = {"SELECT", "WITH"}
