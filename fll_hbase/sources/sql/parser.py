@@ -27,7 +27,6 @@ from fll_hbase.sources.sql.script.known_words import with_known_words
 from fll_hbase.sources.sql.script.parser_steps import ParserSteps, ParserStepsExceeded
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
 from fll_hbase.sources.sql.script.statement_splitter import (
-    CallTokens,
     FunctionTokens,
     ProcedureTokens,
     ScriptPart,
@@ -62,21 +61,15 @@ class StatementTooLarge(TooLarge):
 class Statement:
     """A statement: its tree, and the text and tokens that it was parsed from.
 
-    `caution` says why it may have been meant otherwise, "" if it cannot.
+    `caution` says why it may have been meant otherwise, "" if it cannot. `procedure` is the name, in lower
+    case, of what it calls if the script creates that, "" for no call.
     """
 
     tree: exp.Expr
     sql: str
     tokens: Sequence[Token]
     caution: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A statement that calls a procedure, by its name in lower case, if the script creates that."""
-
-    name: str
-    statement: Statement
+    procedure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,7 @@ class Rows:
     query: Statement | None
 
 
-ScriptItem: TypeAlias = Statement | Call | Procedure | Rows | BrokenStatement
+ScriptItem: TypeAlias = Statement | Procedure | Rows | BrokenStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +172,8 @@ def _reads(dialect: str, statement: str) -> bool:
     parser = _StatementParser(facts_of(dialect))
     parser.has_suggested = True
     items, _ = parser.parse(statement)
-    return [isinstance(item, Statement) and not isinstance(item.tree, _NO_STATEMENTS) for item in items] == [
-        True
-    ]
+    item = items[0] if len(items) == 1 else None
+    return isinstance(item, Statement) and not item.procedure and not isinstance(item.tree, _NO_STATEMENTS)
 
 
 class _StatementParser:
@@ -259,8 +251,8 @@ class _StatementParser:
             parsed = query if isinstance(query, Statement) else None
             return Rows(part.record, part.variables, part.cursor, parsed)
         statement = self._statement(part.tokens, sql)
-        if isinstance(part, CallTokens) and isinstance(statement, Statement):
-            return Call(part.name, statement)
+        if part.procedure and isinstance(statement, Statement):
+            return replace(statement, procedure=part.procedure)
         return statement
 
     def _add_function(self, part: FunctionTokens, sql: str) -> None:

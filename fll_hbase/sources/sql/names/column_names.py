@@ -17,6 +17,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, IsTable
 
+_parser_dialect = cache(Dialect.get_or_raise)
+"""Returns a dialect of the SQL library by its name there, built once."""
 _PREFIX = "fn__"
 _NO_FUNCTIONS = {
     *("ALL", "AND", "ANY", "BY", "CAST", "EXISTS", "EXTRACT", "FILTER", "GROUP", "INTERVAL", "LIKE"),
@@ -51,12 +53,6 @@ def is_generated(facts: DialectFacts, name: str) -> bool:
         return True
     pattern = facts.numbered_columns.format(r"\d+")
     return bool(pattern) and re.fullmatch(pattern, name) is not None
-
-
-@cache
-def _parser_dialect(name: str) -> Dialect:
-    """Return a dialect of the SQL library by its name there, built once."""
-    return Dialect.get_or_raise(name)
 
 
 def _parse(facts: DialectFacts, text: str) -> exp.Expr | None:

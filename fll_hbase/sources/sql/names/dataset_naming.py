@@ -34,24 +34,14 @@ class DatasetNaming:
     alias_namespaces: tuple[str, ...] = ()
 
     @property
-    def is_exact(self) -> bool:
-        """Whether names that differ in case alone are different tables."""
-        return facts_of(self.dialect).has_exact_quotes
+    def facts(self) -> DialectFacts:
+        """Facts of the dialect; with exact quotes, names that differ in case alone are different tables."""
+        return facts_of(self.dialect)
 
     def fold(self, identifier: exp.Identifier) -> str:
-        """Return a part of a table name as the engine stores it; if `is_exact`, a quoted one is kept."""
-        if identifier.quoted and self.is_exact:
-            return identifier.name
-        return self.fold_text(identifier.name)
-
-    @property
-    def folds_columns(self) -> bool:
-        """Whether the engine folds the names of columns, too; Spark keeps them as they are written."""
-        return facts_of(self.dialect).folds_columns
-
-    def fold_text(self, name: str) -> str:
-        """Return an unquoted name as the engine stores it."""
-        return facts_of(self.dialect).fold(name)
+        """Return a part of a table name as the engine stores it; it may keep a quoted one."""
+        is_exact = identifier.quoted and self.facts.has_exact_quotes
+        return identifier.name if is_exact else self.facts.fold(identifier.name)
 
     def complete(self, parts: Sequence[str]) -> list[str]:
         """Return the parts of a name with the default schema and catalog in front, where it has none."""

@@ -61,7 +61,7 @@ class TableSchemas:
         self._spelling: dict[str, str] = {}
         self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
-        self._field_spelling: dict[Dataset, tuple[TableSchema, dict[str, str]]] = {}
+        self._field_spelling: dict[Dataset, dict[str, str]] = {}
         for name, fields in schema.items():
             full_name, dataset_name = self._declared_names(name)
             self._spelling.setdefault(self._key(full_name), dataset_name)
@@ -94,6 +94,7 @@ class TableSchemas:
         self._schemas[dataset] = TableSchema(tuple(fields), declared=True)
         # Statements that follow see the new columns.
         self._columns.pop(dataset, None)
+        self._field_spelling.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
         """Return the schema of a table, looked up in the catalogue once; None if it has none.
@@ -159,11 +160,11 @@ class TableSchemas:
 
     def _key(self, name: str) -> str:
         """Return a table name as the key of its spelling: in lower case, unless case makes another table."""
-        return name if self.naming.is_exact else name.lower()
+        return name if self.naming.facts.has_exact_quotes else name.lower()
 
     def _declared_names(self, name: str) -> tuple[str, str]:
         """Return the completed name and the dataset name of a table of the schema; a path stays as it is."""
-        folded = self.naming.fold_text(name)
+        folded = self.naming.facts.fold(name)
         if "/" in name:
             return folded, name
         parts = self.naming.complete(folded.split("."))
@@ -189,14 +190,11 @@ class TableSchemas:
 
     def _spelling_of_fields(self, dataset: Dataset) -> Mapping[str, str]:
         """Return the fields of a table by their names in lower case; built once for all of its columns."""
-        schema = self.schema(dataset)
-        if schema is None:
-            return {}
-        entry = self._field_spelling.get(dataset)
-        if entry is None or entry[0] is not schema:
-            spelling = {field.name.lower(): field.name for field in schema.fields}
-            entry = self._field_spelling[dataset] = (schema, spelling)
-        return entry[1]
+        if dataset not in self._field_spelling:
+            schema = self.schema(dataset)
+            fields = schema.fields if schema else ()
+            self._field_spelling[dataset] = {field.name.lower(): field.name for field in fields}
+        return self._field_spelling[dataset]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
         """Build the columns of a table's schema; unless it is declared, any other name is a column, too."""

@@ -179,7 +179,9 @@ def column_path(node: exp.Expr) -> list[str]:
         node = node.this
     if not isinstance(node, exp.Column):
         return []
-    return [_part_name(part) for part in node.parts] + steps[::-1]
+    # A column of a staged file is `s.$1`.
+    parts = [f"${part.name}" if isinstance(part, exp.Parameter) else part.name for part in node.parts]
+    return parts + steps[::-1]
 
 
 def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
@@ -196,12 +198,6 @@ def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
         node = node.this
     path = column_path(node)
     return ([*path, *steps[::-1]], indexes) if path and indexes else None
-
-
-def _part_name(part: exp.Expr) -> str:
-    """Return a part of a column name; a column of a staged file, `$1`, with its `$`."""
-    # A column of a staged file: `s.$1`.
-    return f"${part.name}" if isinstance(part, exp.Parameter) else part.name
 
 
 def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
@@ -224,7 +220,7 @@ def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr,
         for name, column in listed:
             inputs.add_column(column, kind, name)
         if not listed:
-            _add_column(resolver, inputs, [_part_name(node)], kind)
+            _add_column(resolver, inputs, [f"${node.name}"], kind)
         return
     variable = resolver.script.variable(node)
     if variable is None and isinstance(node, exp.Parameter) and "expression" in node.args:
@@ -246,7 +242,7 @@ def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind
     # COUNT(*) counts rows, and has no value of any column.
     if isinstance(node.parent, exp.Count):
         return
-    columns = resolver.star(node)
+    columns = resolver.star_reader(resolver, node)
     for _, column in columns.items:
         inputs.add_column(column, kind)
     if not columns.is_complete:

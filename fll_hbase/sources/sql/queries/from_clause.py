@@ -34,7 +34,7 @@ from fll_hbase.sources.sql.queries.row_functions import (
     makes_fixed_rows,
 )
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
-from fll_hbase.sources.sql.queries.select_list import SelectList
+from fll_hbase.sources.sql.queries.select_list import SelectList, expand_star
 from fll_hbase.sources.sql.script.script_state import ScriptState
 from fll_hbase.sources.sql.script.source_text import to_sql
 
@@ -123,7 +123,7 @@ def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
     scope = resolver.scope
     keys = scope.join_keys
     joined = resolver.in_scope(Scope(scope.queries, sources=scope.sources[first:], join_keys=keys))
-    columns = joined.star(exp.Star())
+    columns = expand_star(joined, exp.Star())
     scope.remove_from(first)
     scope.join_keys = {}
     scope.add(pivots.apply_pivot(resolver, TableSource((), columns), node))

@@ -103,13 +103,19 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     """Return a column per pivot value, grouped by all columns that PIVOT does not use; warn if not listed."""
     fields = _fields(node)
     values = [field.this for field in fields]
-    is_listed = all(_lists_values(field) for field in fields)
+    # Else they are ANY, or the result of a query.
+    is_listed = all(
+        field.expressions and not isinstance(field.expressions[0], (exp.PivotAny, exp.Query))
+        for field in fields
+    )
     queries = [value for field in fields for value in field.expressions if isinstance(value, exp.Query)]
     keys = collect_inputs(resolver, [(part, "conditional") for part in (*values, *queries)])
     resolver.scope.add_dependencies(keys.dependencies)
     select_list = SelectList(resolver)
     aggregates = [select_list.resolve(expression) for expression in node.expressions]
-    names = list(_pivot_names(node, fields)) if aggregates and is_listed else []
+    # As the parser gives them, else the alias or text of each value.
+    labels = node.args.get("columns") or [value for field in fields for value in field.expressions]
+    names = [label.alias_or_name for label in labels] if aggregates and is_listed else []
     pivoted = [
         (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
         # The parser lists names value by value, with all aggregates of a value in a row.
@@ -130,11 +136,6 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     return replace(columns, items=(*grouping, *pivoted))
 
 
-def _lists_values(field: exp.In) -> bool:
-    """Return whether the pivot values are listed, rather than ANY or the result of a query."""
-    return bool(field.expressions) and not isinstance(field.expressions[0], (exp.PivotAny, exp.Query))
-
-
 def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: ColumnProvenance) -> ColumnSet:
     """Return the grouped columns; another name is one that the PIVOT makes, unless the table may have it.
 
@@ -146,17 +147,6 @@ def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: Col
         return pivoted if is_pivoted else columns.fallback and columns.fallback(name)
 
     return ColumnSet(tuple(grouping), fallback, is_complete=False, is_ordered=False)
-
-
-def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
-    """Yield the names of pivoted columns as the parser gives them, else the alias or text of each value."""
-    names = node.args.get("columns")
-    if names:
-        yield from (name.name for name in names)
-        return
-    for field in fields:
-        for value in field.expressions:
-            yield value.alias_or_name
 
 
 def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:

@@ -47,8 +47,12 @@ def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:
 def resolve_query(resolver: Resolver, node: exp.Expr) -> QueryResult:
     """Resolve a query; the scope of the resolver is that of the enclosing query."""
     inner = resolver.in_scope(Scope(common_table_expressions(resolver, node), parent=resolver.scope))
-    if isinstance(node, exp.Subquery):
-        return _resolve_subquery(inner, node)
+    has_own = isinstance(node, exp.Subquery) and any(map(node.args.get, ("joins", "pivots")))
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query) and not has_own:
+        # In parentheses, with an ORDER BY of its own.
+        result = inner.query(node.this)
+        inner.scope.aliases.update((name.lower(), column) for name, column in result.columns.items)
+        return _with_ordering(inner, node, result)
     if isinstance(node, exp.SetOperation):
         return _resolve_set_operation(inner, node)
     if isinstance(node, exp.Select):
@@ -81,7 +85,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
         elif isinstance(table.this, (exp.Query, exp.Pivot)):
             result = _rename(outer, outer.query(table.this), table)
         else:
-            result = outer.statement(table.this)
+            result = outer.statement_reader(outer, table.this)
         queries[table.alias.lower()] = result
     return queries
 
@@ -118,15 +122,6 @@ def _rename(resolver: Resolver, result: QueryResult, node: exp.Expr) -> QueryRes
     """Return a result under the column names of the alias `node`, by position; warn if that is not known."""
     columns = from_clause.rename_columns(resolver.script, result.columns, node.alias_column_names)
     return QueryResult(columns, result.dependencies)
-
-
-def _resolve_subquery(resolver: Resolver, node: exp.Subquery) -> QueryResult:
-    """Resolve a query in parentheses, which may have an ORDER BY or joins of its own."""
-    if isinstance(node.this, exp.Query) and not node.args.get("joins") and not node.args.get("pivots"):
-        result = resolver.query(node.this)
-        resolver.scope.aliases.update((name.lower(), column) for name, column in result.columns.items)
-        return _with_ordering(resolver, node, result)
-    return _resolve_source(resolver, node)
 
 
 def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
@@ -249,7 +244,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
     dependencies = scope.dependencies
     for name in ("where", "prewhere"):
-        dependencies |= _filter(resolver, node, name, "WHERE")
+        dependencies |= filter_clause(resolver, node, name, "WHERE")
     if (connect := node.args.get("connect")) is not None:
         scope.has_hierarchy = True
         operands = [(connect.args.get(part), "filter") for part in ("start", "connect")]
@@ -265,8 +260,8 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     # GROUP BY and HAVING may name an alias, but a known column goes first.
     scope.alias_precedence = AliasPrecedence.BEFORE_UNKNOWN
     dependencies |= _grouping(resolver, node, columns)
-    dependencies |= _filter(resolver, node, "having", "HAVING")
-    dependencies |= _filter(resolver, node, "qualify", "QUALIFY")
+    dependencies |= filter_clause(resolver, node, "having", "HAVING")
+    dependencies |= filter_clause(resolver, node, "qualify", "QUALIFY")
     return _with_ordering(resolver, node, QueryResult(columns, dependencies))
 
 
@@ -304,7 +299,8 @@ def _add_scalars(resolver: Resolver, node: exp.Select) -> None:
             resolver.scope.add_dependencies(select_list.dependencies)
 
 
-def _filter(resolver: Resolver, node: exp.Select, argument: str, name: str) -> RowDependencies:
+def filter_clause(resolver: Resolver, node: exp.Expr, argument: str, name: str) -> RowDependencies:
+    """Return the dependencies of a clause that selects rows, called `name`; empty ones without it."""
     return clause_dependencies(resolver, [(node.args.get(argument), "filter")], name)
 
 

@@ -75,7 +75,7 @@ class Scope:
     def __post_init__(self) -> None:
         """Index the tables that the scope is created with."""
         for source in self.sources:
-            self._index(source)
+            self.add_qualified(source)
 
     @property
     def dependencies(self) -> RowDependencies:
@@ -89,11 +89,11 @@ class Scope:
     def add(self, source: TableSource) -> None:
         """Add a table that names can refer to."""
         self.sources.append(source)
-        self._index(source)
+        self.add_qualified(source)
 
     def add_qualified(self, source: TableSource) -> None:
-        """Add a table whose columns are found only with its name in front."""
-        self._index(source)
+        """Add a table whose columns are found only with its name in front, by the last part of its name."""
+        self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
 
     def alias(self, name: str) -> ColumnProvenance | None:
         """Return the column of an alias, in lower case; None without one, or inside of its own expression."""
@@ -147,18 +147,14 @@ class Scope:
         candidates = self._by_last_part.get(suffix[-1], ())
         return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
 
-    def _index(self, source: TableSource) -> None:
-        """Make a table findable by the last part of its name."""
-        self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolver:
     """Resolves the names and queries of one scope of a script.
 
     Expressions contain queries and queries contain expressions, so their modules would import each other:
-    `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH,
-    `star_reader` a star, and `value_reader` an expression.
+    `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH
+    and what its RETURNING gives, `star_reader` `*`, `t.*` or COLUMNS, and `value_reader` an expression.
     """
 
     script: ScriptState
@@ -205,14 +201,6 @@ class Resolver:
         script.variables = outer
         script.call_depth -= 1
         return result
-
-    def statement(self, node: exp.Expr) -> QueryResult:
-        """Read a statement that writes inside a query, and return what its RETURNING gives."""
-        return self.statement_reader(self, node)
-
-    def star(self, node: exp.Expr) -> ColumnSet:
-        """Return the columns that `*`, `t.*` or COLUMNS in an expression stands for."""
-        return self.star_reader(self, node)
 
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
         """Resolve a column name, split at its dots, from the innermost scope out.

@@ -112,7 +112,7 @@ class SelectList:
         text = self.script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
         return inputs.to_column(text or to_sql(value, self.script.script.dialect))
 
-    def resolve_any(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
+    def resolve_any(self, nodes: list[exp.Expr]) -> ColumnProvenance:
         """Return a column that is any of several expressions, with the text of the first.
 
         Without expressions it is a column without fields and text. Row dependencies are added to the list's.
@@ -121,7 +121,7 @@ class SelectList:
         if not nodes:
             return inputs.to_column("")
         first = collect_inputs(self._resolver, [(nodes[0], "")]) if len(nodes) > 1 else inputs
-        return inputs.to_column(self._text(nodes[0], first.extent, kind))
+        return inputs.to_column(self._text(nodes[0], first.extent, "VALUES"))
 
     def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
         """Return `count` columns of a generator: of `stack` each from its own arguments, else from all.
@@ -271,10 +271,8 @@ class SelectList:
 
     def _column_name(self, node: exp.Expr) -> str:
         """Return the name of the column just resolved: alias, column name, the engine's, or its text."""
-        value = node
         # Parentheses around a column change nothing.
-        while isinstance(value, exp.Paren):
-            value = value.this
+        value = node.unnest()
         name = node.alias if isinstance(node, exp.Alias) else (column_path(value) or [""])[-1]
         if name:
             return name

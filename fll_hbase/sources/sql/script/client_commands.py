@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 
@@ -24,19 +24,13 @@ def without_client_commands(sql: str, facts: DialectFacts) -> str:
     lines = sql.splitlines(keepends=True)
     if facts.declares_in_block and any(map(_DELIMITER.match, lines)):
         lines = list(_with_semicolons(lines))
-    return "".join(_blank_commands(lines, command.match))
-
-
-def _blank_commands(lines: list[str], is_command: Callable[[str], object]) -> Iterator[str]:
-    """Yield lines, with blanks for client commands where a statement could begin."""
     is_ended = True
-    for line in lines:
-        if is_ended and is_command(line):
-            yield _blank(line)
-            continue
-        if not _IGNORED.match(line):
+    for number, line in enumerate(lines):
+        if is_ended and command.match(line):
+            lines[number] = _blank(line)
+        elif not _IGNORED.match(line):
             is_ended = _ENDED.search(line) is not None
-        yield line
+    return "".join(lines)
 
 
 def _with_semicolons(lines: list[str]) -> Iterator[str]:

@@ -226,7 +226,7 @@ class ScriptState:
     def fold_columns(self, tree: exp.Expr) -> None:
         """Fold the names of columns in a tree as the engine does; tables are folded when resolved."""
         naming = self.tables.naming
-        for identifier in tree.find_all(exp.Identifier) if naming.folds_columns else ():
+        for identifier in tree.find_all(exp.Identifier) if naming.facts.folds_columns else ():
             if not isinstance(identifier.parent, exp.Table):
                 identifier.set("this", naming.fold(identifier))
 

@@ -66,8 +66,10 @@ class SourceText:
         self._sql = sql
         self._tokens = tokens
         self._spans = _SpanScanner(tokens).scan()
-        self._starts = [self._start(span.first) for span in self._spans]
         self._token_starts = [token.start for token in tokens]
+        # A span may begin behind the last token.
+        starts = [*self._token_starts, len(sql)]
+        self._starts = [starts[span.first] for span in self._spans]
 
     def extract(
         self, kind: str, extent: tuple[int, int], *, alias_start: int = -1, keep_literals: bool = False
@@ -125,10 +127,6 @@ class SourceText:
             end = token.end
         text = "".join(words)
         return truncate(text if keep_literals else _LIST_OF_LITERALS.sub(r"\1(?)", text))
-
-    def _start(self, number: int) -> int:
-        """Return the offset of a token; the length of the text behind the last one."""
-        return self._tokens[number].start if number < len(self._tokens) else len(self._sql)
 
 
 class _SpanScanner:
@@ -215,12 +213,10 @@ def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> 
     if isinstance(node, exp.Literal):
         return node.name if keep_literals else "?"
 
-    def hide_literal(part: exp.Expr) -> exp.Expr:
-        return exp.Var(this="?") if isinstance(part, exp.Literal) else part
-
     try:
-        shown = node if keep_literals else node.transform(hide_literal)
-        return truncate(shown.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE))
+        if not keep_literals:
+            node = node.transform(lambda part: exp.Var(this="?") if isinstance(part, exp.Literal) else part)
+        return truncate(node.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE))
     except RecursionError:
         # The text is only a description, so a deep expression loses it instead of being refused.
         return "…"

@@ -61,17 +61,10 @@ _FORALL_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class StatementTokens:
-    """Tokens of one statement."""
+    """Tokens of one statement; `procedure` is what it may call of the script, in lower case, else ""."""
 
     tokens: tuple[Token, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CallTokens:
-    """A statement that may call a procedure of the script, by its name in lower case."""
-
-    name: str
-    tokens: tuple[Token, ...]
+    procedure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +95,7 @@ class FunctionTokens:
     text: str = ""
 
 
-ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens | FunctionTokens | RowTokens
+ScriptPart: TypeAlias = StatementTokens | ProcedureTokens | FunctionTokens | RowTokens
 
 
 def split_statements(tokens: Sequence[Token], facts: DialectFacts) -> tuple[list[ScriptPart], frozenset[str]]:
@@ -111,7 +104,7 @@ def split_statements(tokens: Sequence[Token], facts: DialectFacts) -> tuple[list
     Triggers are left out, since no statement runs them.
     """
     splitter = _Splitter(tokens, facts)
-    return splitter.split(), frozenset(splitter.variables)
+    return splitter.parts_until(len(tokens)), frozenset(splitter.variables)
 
 
 class _Splitter:
@@ -134,11 +127,7 @@ class _Splitter:
             if tokens[number - 1].token_type is _T.SEMICOLON and self._word(number) in _NO_DECLARATIONS
         ]
 
-    def split(self) -> list[ScriptPart]:
-        """Return all parts in order."""
-        return self._parts_until(len(self._tokens))
-
-    def _parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
+    def parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
         """Return the parts up to token `stop`, or only until no more than `blocks` blocks are open."""
         parts: list[ScriptPart] = []
         while self._position < stop and self._blocks != blocks:
@@ -198,10 +187,9 @@ class _Splitter:
         if (body := self._body_run_at_once(tokens)) is not None:
             return ProcedureTokens("", frozenset(), (), body)
         if self._word(start) in _CALLS:
-            return CallTokens(self._name(start + 1), tokens)
-        if self._facts.has_bare_calls and self._is_bare_call(start, end):
-            return CallTokens(self._name(start), tokens)
-        return StatementTokens(tokens)
+            return StatementTokens(tokens, self._name(start + 1))
+        is_bare_call = self._facts.has_bare_calls and self._is_bare_call(start, end)
+        return StatementTokens(tokens, self._name(start) if is_bare_call else "")
 
     def _is_bare_call(self, start: int, end: int) -> bool:
         """Return whether a statement is only a name, and arguments in parentheses up to its end."""
@@ -291,7 +279,7 @@ class _Splitter:
             (n + 1 for n in range(kind, end) if self._word(n) == "AS" and self._word(n - 1) not in _CALLS),
             end,
         )
-        parts = self._parts_until(end)
+        parts = self.parts_until(end)
         self._blocks = 0
         return parts
 
@@ -323,7 +311,7 @@ class _Splitter:
             number += 1
         language = "" if language in _SQL_LANGUAGES else language
         if blocks >= 0:
-            return self._parts_until(stop, blocks=blocks), "", language
+            return self.parts_until(stop, blocks=blocks), "", language
         self._position = number
         return [], text, language
 

@@ -345,12 +345,7 @@ def _is_temporary(node: exp.Expr) -> bool:
     """Return whether a CREATE makes a temporary table or view, by TEMPORARY, VOLATILE or `#` in the name."""
     properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    # T-SQL marks temporary tables in the name, other dialects with a keyword.
-    if isinstance(table, exp.Table) and table.this and temporary_mark(table.this):
+    # T-SQL marks temporary tables in the name, and so does Redshift, whose parser does not know it.
+    if isinstance(table, exp.Table) and table.this and (table.name[:1] == "#" or temporary_mark(table.this)):
         return True
-    # So does Redshift, whose parser does not know it.
-    if isinstance(table, exp.Table) and table.name.startswith("#"):
-        return True
-    return properties is not None and any(
-        isinstance(item, (exp.TemporaryProperty, exp.VolatileProperty)) for item in properties.expressions
-    )
+    return bool(properties and properties.find(exp.TemporaryProperty, exp.VolatileProperty))

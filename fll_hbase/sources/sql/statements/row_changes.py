@@ -11,7 +11,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql.queries import from_clause
 from fll_hbase.sources.sql.queries.column_provenance import ColumnSet, NamedColumn, RowDependencies
 from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs
-from fll_hbase.sources.sql.queries.query_results import statement_scope
+from fll_hbase.sources.sql.queries.query_results import filter_clause, statement_scope
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import TableWrite, UnknownTarget
@@ -34,7 +34,8 @@ def update(resolver: Resolver, node: exp.Expr) -> None:
         changed = target if table is node.this else _dataset(resolver, table, tables)
         select_list = SelectList(resolver)
         fields = list(assignments(resolver, select_list, items, table.alias_or_name))
-        dependencies = resolver.scope.dependencies | select_list.dependencies | _where(resolver, node)
+        where = filter_clause(resolver, node, "where", "WHERE")
+        dependencies = resolver.scope.dependencies | select_list.dependencies | where
         _write(resolver, node, TableWrite("UPDATE", changed, fields, dependencies))
 
 
@@ -44,7 +45,7 @@ def delete(resolver: Resolver, node: exp.Expr) -> None:
     targets = _delete_targets(resolver, node, _tables_of_queries(resolver, node))
     for table in node.args.get("using") or ():
         from_clause.add_source(resolver, table)
-    dependencies = resolver.scope.dependencies | _where(resolver, node)
+    dependencies = resolver.scope.dependencies | filter_clause(resolver, node, "where", "WHERE")
     for target in targets:
         _write(resolver, node, TableWrite("DELETE", target, (), dependencies))
 
@@ -98,11 +99,6 @@ def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
     if write.verb != "DELETE" or dependencies.indirect:
         resolver.script.write(write)
     read_returning(resolver, node, write)
-
-
-def _where(resolver: Resolver, node: exp.Expr) -> RowDependencies:
-    """Return the dependencies of the WHERE of a statement; empty ones without it."""
-    return clause_dependencies(resolver, [(node.args.get("where"), "filter")], "WHERE")
 
 
 def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.derived_columns import TooManyColumns
-from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Rows, ScriptItem, Statement
+from fll_hbase.sources.sql.parser import BrokenStatement, Procedure, Rows, ScriptItem, Statement
 from fll_hbase.sources.sql.queries.column_provenance import GENERATED, QueryResult
 from fll_hbase.sources.sql.queries.query_results import (
     common_table_expressions,
@@ -72,10 +72,10 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
                 script.leave_out(label, f"procedure {item.name!r} is in {item.language}, not in SQL")
             elif not item.statements:
                 script.leave_out(label, f"procedure {item.name!r} has no statements")
-        case Call() if procedure := script.procedure(item.name):
+        case Statement() if item.procedure and (procedure := script.procedure(item.procedure)):
             _read_body(script, procedure, called)
-        case Call(statement=statement) | (Statement() as statement):
-            _read_safely(script, statement, label)
+        case Statement():
+            _read_safely(script, item, label)
         case Rows():
             _read_rows(script, item)
 
@@ -114,7 +114,11 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
         script.begin(rows.query)
     try:
         with script.statement_columns(len(rows.query.tokens) if rows.query else 0):
-            variables.assign_rows(script, rows, _rows_result(script, rows))
+            result = script.records.get(rows.cursor)
+            if rows.query is not None:
+                script.fold_columns(rows.query.tree)
+                result = open_resolver(script, _read_nested).query(rows.query.tree)
+            variables.assign_rows(script, rows, result)
     except TooManyColumns as error:
         script.is_silent = False
         name = rows.record or rows.cursor or ", ".join(rows.variables)
@@ -124,14 +128,6 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
         variables.assign_rows(script, rows, None)
     finally:
         script.is_silent = False
-
-
-def _rows_result(script: ScriptState, rows: Rows) -> QueryResult | None:
-    """Return the columns of a query, or those of the cursor; None for a cursor that is not known."""
-    if rows.query is None:
-        return script.records.get(rows.cursor)
-    script.fold_columns(rows.query.tree)
-    return open_resolver(script, _read_nested).query(rows.query.tree)
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:

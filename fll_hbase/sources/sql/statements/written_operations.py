@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
@@ -49,7 +50,8 @@ def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list
     ]
     # What is unknown of one statement says nothing of the others.
     connected = {
-        write.name: [builder.read_of(dataset) for dataset in sources[write.destination]] for write in targets
+        write.name: [builder.read_names[dataset] for dataset in sources[write.destination]]
+        for write in targets
     }
     return limit_unknown([*reads, *transforms, *targets], connected)
 
@@ -58,38 +60,26 @@ class _OperationBuilder:
     """Builds operations with unique names; READs come first, since the others refer to them."""
 
     def __init__(self, tables: TableSchemas) -> None:
-        self._tables = tables
         self._names = UniqueNames()
-        self._reads: dict[Dataset, str] = {}
+        self.read_names: dict[Dataset, str] = {}
         # By dataset: asked for each of its fields, which would make a wide table quadratic.
-        self._types: dict[Dataset, dict[str, str]] = {}
+        self._types_of = cache(tables.types)
 
     def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
         """Return a READ for each dataset with the names of its fields, both sorted; to be called first."""
+        reads: list[Read] = []
         # Sorted, since the checksum must not depend on the order of sets.
-        return [self._build_read(dataset, fields[dataset]) for dataset in sorted(fields)]
-
-    def _build_read(self, dataset: Dataset, names: set[str]) -> Read:
-        """Return a READ of a dataset, and note its name for operations that refer to it."""
-        read_name = self._reads[dataset] = self._names.assign(f"read {dataset.name}")
-        types = self._types_of(dataset)
-        outputs = tuple(Field(name, types.get(name, "")) for name in sorted(names))
-        return Read(read_name, "", dataset, "", outputs)
-
-    def read_of(self, dataset: Dataset) -> str:
-        """Return the name of the READ of a dataset."""
-        return self._reads[dataset]
-
-    def _types_of(self, dataset: Dataset) -> dict[str, str]:
-        """Return the types of the fields of a dataset by their names, asked for once."""
-        if dataset not in self._types:
-            self._types[dataset] = self._tables.types(dataset)
-        return self._types[dataset]
+        for dataset in sorted(fields):
+            read_name = self.read_names[dataset] = self._names.assign(f"read {dataset.name}")
+            types = self._types_of(dataset)
+            outputs = tuple(Field(name, types.get(name, "")) for name in sorted(fields[dataset]))
+            reads.append(Read(read_name, "", dataset, "", outputs))
+        return reads
 
     def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
         """Return a new TRANSFORM of a column of the target, described by its expression or what it copies."""
         name, column = item
-        direct = (InputField(self._reads[field.dataset], field.name) for field in sorted(column.direct))
+        direct = (InputField(self.read_names[field.dataset], field.name) for field in sorted(column.direct))
         inputs = (*direct, *self.indirect_inputs(column.indirect))
         description = describe(column) or (column.origin.name if column.origin else "")
         output = Field(name, self._types_of(target).get(name, ""))
@@ -103,7 +93,7 @@ class _OperationBuilder:
     def indirect_inputs(self, fields: frozenset[IndirectInput]) -> Iterator[InputField]:
         """Yield fields as indirect inputs, sorted, each from the READ of its dataset."""
         for field, kind in sorted(fields):
-            yield InputField(self._reads[field.dataset], field.name, Influence.INDIRECT, kind)
+            yield InputField(self.read_names[field.dataset], field.name, Influence.INDIRECT, kind)
 
 
 def _resolved_fields(write: TableWrite) -> list[NamedColumn]:
