@@ -130,23 +130,24 @@ def _other_field(others: OtherFields, name: str) -> ColumnLineage:
 
 def _shared(rest: Iterable[OtherFields], shared: ColumnLineage, *, least: Direct) -> tuple[OtherFields, ...]:
     """Return fields that are at least of a kind, and depend on `shared`, too."""
-    fields = dict.fromkeys(
+    fields = list(dict.fromkeys(rest))
+    if len(fields) > OTHERS_MAX:
+        # Before each has `shared`, which may be as large as they are many.
+        empty: frozenset[Any] = frozenset()
+        united = OtherFields(
+            empty.union(*(others.struct for others in fields)),
+            empty.union(*(others.indirect for others in fields)),
+            empty.union(*(others.direct for others in fields)),
+            max(others.least for others in fields),
+        )
+        fields = [united]
+    shared_fields = (
         OtherFields(
             others.struct,
             others.indirect | shared.indirect,
             others.direct | shared.direct,
             max(others.least, int(least)),
         )
-        for others in rest
+        for others in fields
     )
-    if len(fields) <= OTHERS_MAX:
-        return tuple(fields)
-    empty: frozenset[Any] = frozenset()
-    return (
-        OtherFields(
-            empty.union(*(others.struct for others in fields)),
-            empty.union(*(others.indirect for others in fields)),
-            empty.union(*(others.direct for others in fields)),
-            max(others.least for others in fields),
-        ),
-    )
+    return tuple(dict.fromkeys(shared_fields))
