@@ -9,10 +9,14 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
 /** Writes expressions as rows: [class, operands, id, name, details], operands first, each object once. */
 final class ExpressionRows {
+    /** Types of constants that are equal keys of a map if their texts are equal. */
+    private static final String EXACT = " bigint boolean date int smallint string tinyint ";
+
     private final PlanDump plans;
     private final Identifiers identifiers;
     private final ColumnNames names;
@@ -21,6 +25,7 @@ final class ExpressionRows {
     private final IdentityHashMap rows = new IdentityHashMap();
     private final Map attributes = new HashMap();
     private final Map renamed = new HashMap();
+    private final Map constants = new HashMap();
     private int count;
 
     ExpressionRows(PlanDump plans, Identifiers identifiers, ColumnNames names, boolean literals) {
@@ -219,6 +224,14 @@ final class ExpressionRows {
             Sequences.texts(fields, java.util.Arrays.asList(((StructType) struct).fieldNames()));
             return "{\"names\":" + fields + "}";
         }
+        if (kind.equals("CreateMap")) {
+            return keys(Sequences.array(expression.children()));
+        }
+        if (kind.equals("GetMapValue") || kind.equals("ElementAt")) {
+            Object[] children = Sequences.array(expression.children());
+            boolean isMap = ((Expression) children[0]).dataType() instanceof MapType;
+            return isMap ? "{\"key\":" + constant((Expression) children[1]) + "}" : null;
+        }
         if (expression instanceof Literal && ((Literal) expression).value() == null) {
             return "{\"null\":true}";
         }
@@ -228,6 +241,33 @@ final class ExpressionRows {
             return Sequences.rows(lists, outputs, this) ? "{\"outputs\":" + lists + "}" : null;
         }
         return null;
+    }
+
+    /** Numbers of the keys of a map that is built; null unless all of them are constants. */
+    private String keys(Object[] children) {
+        JsonWriter numbers = new JsonWriter().open('[');
+        for (int i = 0; i < children.length; i += 2) {
+            Integer number = constant((Expression) children[i]);
+            if (number == null) {
+                return null;
+            }
+            numbers.number(number.intValue());
+        }
+        return "{\"keys\":" + numbers.close(']') + "}";
+    }
+
+    /** A number for a constant, the same for equal ones; null for any other expression. */
+    private Integer constant(Expression expression) {
+        String type = expression.dataType().simpleString();
+        if (!(expression instanceof Literal) || EXACT.indexOf(" " + type + " ") < 0) {
+            return null;
+        }
+        Object value = ((Literal) expression).value();
+        String text = type + " " + value;
+        if (value != null && !constants.containsKey(text)) {
+            constants.put(text, new Integer(constants.size()));
+        }
+        return value == null ? null : (Integer) constants.get(text);
     }
 
     private static Object plain(DataType type) {

@@ -2,8 +2,9 @@
 
 Expression rows are `[class, operands, id, name, details]`, without empty values at the end; operands are
 numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (node of a subquery), `same`
-(a cast that keeps the type), `names` (of a struct), `outputs` (of a MERGE), `metadata` (a hidden column) and
-`null`.
+(a cast that keeps the type), `names` (of a struct), `outputs` (of a MERGE), `metadata` (a hidden column),
+`null`, `keys` of a map that is built if they are constants, and the `key` at which a map is read, null unless
+it is a constant: equal constants have equal numbers.
 
 Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
 expression row, or lists of them, in which -n means the n rows after the one before it; `{"node": n}` for

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fll_hbase.capture.resolver.dump import Expression
+from fll_hbase.capture.resolver.map_rules import MAP_RULES
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
@@ -19,6 +20,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
 from fll_hbase.capture.resolver.struct_fields import (
     SAME_ELEMENTS,
     build_struct,
+    same_elements,
     struct_field,
     with_elements,
 )
@@ -85,7 +87,7 @@ def _elements_of_all(_: Expression, operands: Operands) -> ColumnLineage:
 
 def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
     """Resolve a function of SAME_ELEMENTS: it keeps the first operand's fields, and depends on the others."""
-    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
+    return same_elements(expression.kind, operands)
 
 
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
@@ -120,6 +122,7 @@ def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
 
 RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     **dict.fromkeys(SAME_ELEMENTS, _same_elements),
+    **MAP_RULES,
     "AggregateExpression": _aggregate,
     "ArraysZip": _zip,
     "CaseWhen": _case,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
 from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
+from fll_hbase.capture.resolver.map_rules import build_map, map_keys, map_values
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     NO_LINEAGE,
@@ -66,8 +67,18 @@ MASKING = frozenset(
 RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
 """Functions that depend on the order of a window only; some repeat that order as their operands."""
 
-CALLING = {"ArrayAggregate": 2, "ArrayExists": 1, "ArrayFilter": 1, "ArrayForAll": 1, "ArrayTransform": 1}
-"""Functions that call others for each element of the array in the first operand, and how many."""
+CALLING = {
+    "ArrayAggregate": 2,
+    "ArrayExists": 1,
+    "ArrayFilter": 1,
+    "ArrayForAll": 1,
+    "ArrayTransform": 1,
+    "MapFilter": 1,
+    "MapZipWith": 1,
+    "TransformKeys": 1,
+    "TransformValues": 1,
+}
+"""Functions that call others for each element of an array or of maps, and how many."""
 
 REPEATED_DEPTH_MAX = 4
 """Depth of functions within functions down to which AGGREGATE resolves its function twice."""
@@ -277,6 +288,20 @@ class ExpressionResolver:
         selected = self._call(expression.operands[1], [operands[0]])
         return with_elements(operands[:1], [selected])
 
+    def _map_function(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the map that a function of maps makes; it calls another one with keys and values."""
+        keys = merge(map(map_keys, operands), least=Direct.TRANSFORMATION)
+        values = [map_values(operand) for operand in operands]
+        result = self._call(expression.operands[-1], [keys, *values])
+        if expression.kind == "MapFilter":
+            return with_elements(operands, [result])
+        # A value of MAP_ZIP_WITH depends on the keys that both maps have.
+        has_keys = expression.kind == "MapZipWith" or len(_unused(operands, result)) > 0
+        result = with_elements([result], [keys] if has_keys else [])
+        return (
+            build_map([result], values) if expression.kind == "TransformKeys" else build_map([keys], [result])
+        )
+
     def _exists(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return whether the function of EXISTS or FORALL selects elements."""
         selected = self._call(expression.operands[1], [operands[0]])
@@ -339,6 +364,10 @@ _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnL
     "ArrayForAll": ExpressionResolver._exists,
     "ArrayTransform": ExpressionResolver._transform,
     "If": ExpressionResolver._if,
+    "MapFilter": ExpressionResolver._map_function,
+    "MapZipWith": ExpressionResolver._map_function,
+    "TransformKeys": ExpressionResolver._map_function,
+    "TransformValues": ExpressionResolver._map_function,
     "UpdateFields": ExpressionResolver._update_fields,
     "WindowExpression": ExpressionResolver._window,
 }

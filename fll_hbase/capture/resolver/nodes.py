@@ -9,6 +9,7 @@ from functools import partial
 from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
+from fll_hbase.capture.resolver.map_rules import map_keys, map_values
 from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
 from fll_hbase.capture.resolver.plan_lineage import (
     FILTER,
@@ -25,7 +26,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
     merge,
     source_column,
 )
-from fll_hbase.capture.resolver.struct_fields import struct_field
+from fll_hbase.capture.resolver.struct_fields import is_built_map, struct_field
 
 LOOPS_MAX = 50
 """Passes over a recursive query; its lineage grows in each, and is complete after a few."""
@@ -150,8 +151,11 @@ class _PlanResolver:
         source = self._relations[target]
         if not source.order and self._plan.nodes[target].children:
             source = self._relations[self._plan.nodes[target].children[0]]
-        columns = dict(zip(self._ids(output), source.by_position(), strict=False))
-        return Relation(columns, source.rows)
+        values = source.by_position()
+        if node.kind == "UnionLoopRef":
+            # Parts of maps may still grow when the loop is stable.
+            values = [ColumnLineage(v.direct, v.indirect) if is_built_map(v) else v for v in values]
+        return Relation(dict(zip(self._ids(output), values, strict=False)), source.rows)
 
     def _other(self, node: Node, children: list[Relation]) -> Relation:
         """Resolve a node without a rule: each new column depends on all columns of its children."""
@@ -297,8 +301,11 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
         names = expressions.expression(generator).details.get("names") or list(value.parts or ())
         if len(names) == count:
             return [struct_field(value, name) for name in names]
-    # The structs of an array are in the last column; one before it is their position.
     plain = ColumnLineage(value.direct, value.indirect)
+    kind = expressions.expression(generator).kind
+    if count == {"Explode": 2, "PosExplode": 3}.get(kind):
+        return [plain] * (count - 2) + [map_keys(value), map_values(value)]
+    # The structs of an array are in the last column; one before it is their position.
     return [plain] * (count - 1) + [value][:count]
 
 

@@ -36,6 +36,12 @@ ROW_KINDS = frozenset({JOIN, FILTER, GROUP_BY, SORT})
 
 NO_INPUTS: frozenset[IndirectInput] = frozenset()
 
+KEYS, VALUES = -1, -2
+"""Parts of a map that is built in the plan: its keys, and the values whose keys are not constants.
+
+The value of a key that is a constant is a part by the number of the constant. Names of fields are texts.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class OtherFields:
@@ -54,13 +60,13 @@ class OtherFields:
 class ColumnLineage:
     """Lineage of one column.
 
-    `parts` are the fields of a struct that is built in the plan, `rest` those of structs that it reads, if
-    these are not simply paths of the inputs. `row` is the expression that describes it.
+    `parts` are the fields of a struct that is built in the plan, or KEYS and values of a map, `rest` those
+    that it reads, if these are not simply paths of the inputs. `row` is the expression that describes it.
     """
 
     direct: frozenset[DirectInput] = frozenset()
     indirect: frozenset[IndirectInput] = NO_INPUTS
-    parts: dict[str, ColumnLineage] | None = field(default=None, compare=False)
+    parts: dict[str | int, ColumnLineage] | None = field(default=None, compare=False)
     row: int = field(default=-1, compare=False)
     rest: tuple[OtherFields, ...] = field(default=(), compare=False)
 

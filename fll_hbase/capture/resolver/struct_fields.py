@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from fll_hbase.capture.resolver.plan_lineage import (
+    KEYS,
     NO_INPUTS,
+    VALUES,
     ColumnLineage,
     Direct,
     IndirectInput,
@@ -42,6 +44,9 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
 OTHERS_MAX = 16
 """Structs of one value that are distinguished; the fields of more are as if all were one."""
 
+CONSTANTS_MAX = 100
+"""Keys of maps that are distinguished when values are merged; of more, any may have any value."""
+
 
 def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> ColumnLineage:
     """Return the lineage of a struct whose fields have these names and values, in the same order.
@@ -56,16 +61,29 @@ def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> Colum
 def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
     """Return the lineage of a struct with fields replaced or added; it is a TRANSFORMATION at least."""
     value = merge([struct, *fields.values()], least=Direct.TRANSFORMATION)
-    parts = {**(struct.parts or {}), **fields}
+    parts = dict(struct.parts or {})
+    parts.update(fields.items())
     return ColumnLineage(value.direct, value.indirect, parts, rest=_other_fields(struct))
 
 
 def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
     """Return a field: a part of a struct that the plan builds, or a longer path of the source field."""
+    if is_built_map(value):
+        return merge([value], least=Direct.TRANSFORMATION)
     if value.parts is not None and name in value.parts:
         return value.parts[name]
     fields = [_other_field(others, name) for others in _other_fields(value)]
     return with_elements(fields, least=Direct.IDENTITY)
+
+
+def is_built_map(value: ColumnLineage) -> bool:
+    """Return whether the plan builds a map, or one of several that a value may be."""
+    return value.parts is not None and KEYS in value.parts
+
+
+def same_elements(kind: str, operands: Sequence[ColumnLineage]) -> ColumnLineage:
+    """Return the fields of the first operand of a function of SAME_ELEMENTS, depending on the others."""
+    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[kind])
 
 
 def with_elements(
@@ -104,11 +122,26 @@ class _Merge:
         value = merge([*structs, self._shared], least=self._least)
         if len(structs) == 1 and value is structs[0]:
             return value
-        names = dict.fromkeys(name for item in structs for name in item.parts or ())
-        parts = {name: self.values([struct_field(item, name) for item in structs]) for name in names}
+        names = dict.fromkeys(name for item in structs for name in item.parts or () if isinstance(name, str))
+        parts: dict[str | int, ColumnLineage] = {
+            name: self.values([struct_field(item, name) for item in structs]) for name in names
+        }
+        parts |= {name: self.values(values) for name, values in self._map_parts(structs).items()}
         others = [fields for item in structs for fields in _other_fields(item)]
         rest = _shared(others, self._shared, least=self._least)
         return ColumnLineage(value.direct, value.indirect, parts or None, rest=rest)
+
+    def _map_parts(self, maps: Sequence[ColumnLineage]) -> dict[int, list[ColumnLineage]]:
+        """Return the keys and values of all maps; beyond CONSTANTS_MAX, which key a value has is left out."""
+        parts: dict[int, list[ColumnLineage]] = {}
+        for item in maps:
+            for name, part in (item.parts or {}).items():
+                if isinstance(name, int):
+                    parts.setdefault(name, []).append(part)
+        if len(parts) <= CONSTANTS_MAX:
+            return parts
+        values = [part for name, listed in parts.items() if name != KEYS for part in listed]
+        return {KEYS: parts[KEYS], VALUES: values}
 
 
 def _other_fields(value: ColumnLineage) -> tuple[OtherFields, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -239,3 +240,84 @@ def test_fields_that_share_a_value_are_merged_once() -> None:
     bodies = [structs_of_one_value(count) for count in (16, 32)]
     once, twice = (count_calls(lambda body=body: resolve(body)) for body in bodies)  # type: ignore[misc]
     assert twice < 4 * once
+
+
+LITERAL = 2
+"""Row of a constant, behind two columns."""
+
+
+def _built_again(values: tuple[int, int], rows: Rows) -> tuple[int, int]:
+    rows.append(["CreateMap", [LITERAL, values[0], LITERAL, values[1]], None, "map", {"keys": [0, 1]}])
+    rows.append(["CreateMap", [0, values[1], 1, values[0]], None, "map"])
+    return len(rows) - 2, len(rows) - 1
+
+
+def _chosen_again(values: tuple[int, int], rows: Rows) -> tuple[int, int]:
+    first, second = _built_again(values, rows)
+    rows += [["CaseWhen", [0, first, second]], ["CaseWhen", [1, second, first]]]
+    return len(rows) - 2, len(rows) - 1
+
+
+def _read_again(values: tuple[int, int], rows: Rows) -> tuple[int, int]:
+    first, second = _built_again(values, rows)
+    rows += [["GetMapValue", [first, LITERAL], None, None, {"key": 0}], ["MapValues", [second]]]
+    return first, len(rows) - 1
+
+
+def _wrapped_again(values: tuple[int, int], rows: Rows) -> tuple[int, int]:
+    rows.append(["CreateNamedStruct", list(values), None, "", {"names": ["a", "b"]}])
+    return _chosen_again((len(rows) - 1, values[1]), rows)
+
+
+@pytest.mark.parametrize("again", [_built_again, _chosen_again, _read_again, _wrapped_again])
+def test_maps_inside_of_maps_are_linear(
+    again: Callable[[tuple[int, int], Rows], tuple[int, int]],
+) -> None:
+    def nested(depth: int) -> bytes:
+        rows: Rows = [*attributes(2), ["Literal", []]]
+        values = (0, 1)
+        for _ in range(depth):
+            values = again(values, rows)
+        rows.append(["Alias", [values[0]], 9, "x"])
+        last = len(rows) - 1
+        return json.dumps(plan(rows, 2, ["Project", [0], {"projectList": [last]}], output=[last])).encode()
+
+    bodies = [nested(depth) for depth in (20, 40, 80)]
+    once, twice, four_times = (count_calls(lambda body=body: resolve(body)) for body in bodies)  # type: ignore[misc]
+    assert twice < 2.5 * once
+    assert four_times < 2.5 * twice
+
+
+def cases_of_maps(count: int) -> dict[str, Rows]:
+    """CASE of `count` conditions, each with a map of another key."""
+    rows = [*attributes(count), ["Literal", []]]
+    rows += [["CreateMap", [count, number], None, "map", {"keys": [number]}] for number in range(count)]
+    pairs = [row for number in range(count) for row in (number, count + 1 + number)]
+    rows += [["CaseWhen", pairs], ["Alias", [len(rows)], count, "x"]]
+    last = len(rows) - 1
+    return plan(rows, count, ["Project", [0], {"projectList": [last]}], output=[last])
+
+
+def cases_of_columns(count: int) -> dict[str, Rows]:
+    """CASE of `count` conditions, each with another column."""
+    rows = attributes(count)
+    pairs = [row for number in range(count) for row in (number, (number + 1) % count)]
+    rows += [["CaseWhen", pairs], ["Alias", [count], count, "x"]]
+    return plan(rows, count, ["Project", [0], {"projectList": [count + 1]}], output=[count + 1])
+
+
+@pytest.mark.parametrize("make", [cases_of_maps, cases_of_columns])
+def test_branches_do_not_have_all_conditions_each(make: Callable[[int], dict[str, Rows]]) -> None:
+    """Each would be a set as large as all conditions."""
+    small, large = (peak_bytes(json.dumps(make(size)).encode()) / size for size in (200, 1_600))
+    assert large < 2 * small
+
+
+def peak_bytes(body: bytes) -> int:
+    """Return the memory that a plan takes while it is resolved."""
+    tracemalloc.start()
+    try:
+        resolve(body)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
