@@ -33,6 +33,7 @@ from fll_hbase.sources.sql.statements.write_target import (
     assignments,
     listed_values,
     map_to_target,
+    mark_defaults,
     read_target,
 )
 
@@ -45,6 +46,7 @@ def insert(resolver: Resolver, node: exp.Expr) -> None:
     if not isinstance(source, exp.Expr):
         script.warn(f"the rows written into {target.dataset.name!r} are not known")
         return
+    mark_defaults(script, source)
     result = resolver.query(source)
     fields = map_to_target(script, target, result.columns)
     dependencies = result.dependencies

@@ -62,8 +62,25 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
     return [*_expand_structs(script, target.dataset, pairs), *target.static]
 
 
+def mark_defaults(script: ScriptState, source: exp.Expr) -> None:
+    """Make each DEFAULT of the rows of an INSERT a constant, unless a table of it has such a column."""
+    rows = source.expressions if isinstance(source, exp.Values) else [source]
+    values = [
+        value
+        for row in rows
+        if isinstance(row, (exp.Select, exp.Tuple))
+        for value in (item.unalias() for item in row.expressions)
+        if _constant(value) is not value
+    ]
+    tables = source.find_all(exp.Table) if values else ()
+    if not any(script.tables.columns(script.dataset(table)).get("default") for table in tables):
+        for value in values:
+            value.replace(_constant(value))
+
+
 def listed_values(select_list: SelectList, values: Sequence[exp.Expr]) -> ColumnSet:
     """Return the values of a VALUES as columns: each under its own name if it is a column, else its text."""
+    values = list(map(_constant, values))
     columns = [select_list.resolve(value, "VALUES") for value in values]
     names = [(column_path(value) or [""])[-1] for value in values]
     items = zip(names, columns, strict=True)
