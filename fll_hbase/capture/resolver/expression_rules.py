@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fll_hbase.capture.resolver.dump import Expression
 from fll_hbase.capture.resolver.map_rules import MAP_RULES
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
+    GROUP_BY,
     NO_INPUTS,
     NO_LINEAGE,
     SORT,
@@ -90,6 +92,13 @@ def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
     return same_elements(expression.kind, operands)
 
 
+def _distinct_elements(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve ARRAY_DISTINCT and COLLECT_SET: which structs are equal depends on all of their fields."""
+    value = same_elements(expression.kind, operands)
+    compared = with_elements([value], least=Direct.IDENTITY, indirect=influences([value], GROUP_BY))
+    return replace(compared, indirect=value.indirect)
+
+
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
     """Resolve NAMED_STRUCT: its fields have the names in the details and the operands as values."""
     return build_struct(expression.details.get("names", []), operands)
@@ -124,9 +133,11 @@ RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     **dict.fromkeys(SAME_ELEMENTS, _same_elements),
     **MAP_RULES,
     "AggregateExpression": _aggregate,
+    "ArrayDistinct": _distinct_elements,
     "ArraysZip": _zip,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
+    "CollectSet": _distinct_elements,
     "Concat": _elements_of_all,
     "CreateArray": _elements_of_all,
     "CreateNamedStruct": _struct,
