@@ -32,6 +32,7 @@ from fll_hbase.sources.sql.script.statement_splitter import (
     ScriptPart,
     split_statements,
 )
+from fll_hbase.sources.sql.script.statement_tokens import assigned_names
 from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 REPLACEMENT = "\ufffd"
@@ -96,10 +97,15 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class BrokenStatement:
-    """A statement that cannot be parsed, with its error; `exceeds` if it is too much for the parser."""
+    """A statement that cannot be parsed, with its error; `exceeds` if it is too much for the parser.
+
+    `assigned` are the names that it may set, as `assigned_names` returns them, `record` the one of its rows.
+    """
 
     error: FieldError
     exceeds: bool = False
+    assigned: frozenset[str] = frozenset()
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +253,12 @@ class _StatementParser:
         if isinstance(part, RowTokens):
             query = self._statement(part.tokens, sql) if part.tokens else None
             if isinstance(query, BrokenStatement) and part.record:
-                return query
+                return replace(query, assigned=frozenset(part.variables), record=part.record)
             parsed = query if isinstance(query, Statement) else None
             return Rows(part.record, part.variables, part.cursor, parsed)
         statement = self._statement(part.tokens, sql)
+        if isinstance(statement, BrokenStatement):
+            return replace(statement, assigned=frozenset(assigned_names(part.tokens)))
         if part.procedure and isinstance(statement, Statement):
             return replace(statement, procedure=part.procedure)
         return statement

@@ -9,6 +9,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 Tokens = Sequence[Token]
 
 _T = TokenType
+_ASSIGNING = {"DECLARE", "FETCH", "LET", "SELECT", "SET", "WITH"}
+_INTO = {_T.INTO, _T.BULK_COLLECT_INTO}
+_BETWEEN = {_T.COMMA, _T.COLON, _T.PARAMETER}
+"""What is between the variables behind INTO."""
 _QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HEREDOC_STRING, _T.NUMBER}
 
 
@@ -57,3 +61,22 @@ def closing_position(tokens: Tokens, start: int) -> int:
         if not depth:
             return number
     return start
+
+
+def assigned_names(tokens: Tokens) -> set[str]:
+    """Return the names that an assignment, DECLARE or SELECT may set, in lower case, some with an `@`.
+
+    They are in front of `=` or `:=`, behind INTO, and those that DECLARE begins with or that have an `@`.
+    """
+    names: set[str] = set()
+    first, is_into = word_at(tokens, 0), False
+    if first not in _ASSIGNING and not (len(tokens) > 1 and tokens[1].token_type is _T.COLON_EQ):
+        return names
+    for number, token in enumerate(tokens):
+        kind, previous = token.token_type, tokens[number - 1].token_type if number else None
+        is_into = kind in _INTO or (is_into and (kind in _BETWEEN or previous in _INTO | _BETWEEN))
+        is_declared = first == "DECLARE" and (number == 1 or previous is _T.PARAMETER)
+        following = tokens[number + 1].token_type if number + 1 < len(tokens) else None
+        if (is_into and kind not in _BETWEEN) or is_declared or following in (_T.EQ, _T.COLON_EQ):
+            names.add(f"{'@' * (previous is _T.PARAMETER)}{token.text.lower()}")
+    return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from sqlglot import exp
@@ -17,6 +18,7 @@ from fll_hbase.sources.sql.queries.query_results import (
 )
 from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, UnknownTarget
+from fll_hbase.sources.sql.script.statement_tokens import assigned_names
 from fll_hbase.sources.sql.statements import inserts, renames, row_changes, variables
 
 # These write no field from another one, so they need no warning.
@@ -29,6 +31,8 @@ _WITHOUT_LINEAGE = (
 _COMMANDS_WITHOUT_LINEAGE = {
     *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM")
 }
+_ASSIGNED_QUERY = re.compile(r"(?:DECLARE|SET)\b(?!.*\bCURSOR\b).*\bSELECT\b", re.DOTALL | re.IGNORECASE)
+"""A command that gives a variable the value of a query."""
 
 CALL_DEPTH_MAX = 50
 """Depth to which procedures are read where another one calls them."""
@@ -64,6 +68,7 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
     match item:
         case BrokenStatement():
             script.leave_out(label, item.error.detail)
+            variables.forget(script, item.assigned, item.record)
         case Procedure(name="") if item.statements:
             _read_block(script, item, label, called)
         case Procedure():
@@ -154,6 +159,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     del script.writes[start:]
     script.retained, script.view_columns = retained, view_columns
     script.leave_out(label, detail)
+    variables.forget(script, assigned_names(statement.tokens))
 
 
 def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
@@ -170,11 +176,9 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     elif isinstance(node, exp.Query) and node.args.get("with_"):
         # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
         common_table_expressions(resolver, node)
-    elif isinstance(node, exp.Command) and node.name.upper() == "ALTER" and renames.move_rows(resolver, node):
+    elif isinstance(node, exp.Command) and _read_command(resolver, node):
         return
-    elif not isinstance(node, _WITHOUT_LINEAGE) and not (
-        isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_WITHOUT_LINEAGE
-    ):
+    elif not isinstance(node, _WITHOUT_LINEAGE):
         if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
             # The library reads any expression as a statement.
             name = script.facts.name or "ansi"
@@ -182,6 +186,14 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
             return
         kind = node.name if isinstance(node, exp.Command) else node.key
         script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
+
+
+def _read_command(resolver: Resolver, node: exp.Command) -> bool:
+    """Read a command that moves rows, or writes nothing; return False for any other."""
+    if _ASSIGNED_QUERY.match(f"{node.name} {node.text('expression')}"):
+        raise UnknownTarget("what it assigns is not known")
+    word = node.name.upper().split(" ")[0]
+    return word in _COMMANDS_WITHOUT_LINEAGE or (word == "ALTER" and renames.move_rows(resolver, node))
 
 
 def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:

@@ -104,6 +104,17 @@ def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> 
             script.variables[name] = replace(script.variables.get(name, GENERATED), unknown=False)
 
 
+def forget(script: ScriptState, names: Iterable[str], record: str = "") -> None:
+    """Make what a statement that is left out may set unknown: a record, and those names of variables."""
+    if record:
+        script.records[record] = QueryResult(ColumnSet((), lambda _: UNKNOWN, is_complete=False))
+    for name in names:
+        if name.startswith("@") or name in script.variables:
+            script.variables[name] = UNKNOWN
+        elif script.facts.has_session_variables:
+            script.variables[f"${name}"] = UNKNOWN
+
+
 def as_values(result: QueryResult) -> QueryResult:
     """Return a result with columns that carry what decides about its rows to the statements that use them."""
     columns, rows = result.columns, result.dependencies.indirect
