@@ -6,11 +6,11 @@ from typing import Any
 
 from flask import Response
 
-from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName
+from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName, UncheckedPolicy
 from fll_hbase.queries.retention import Retention
 
 from ..openapi.query_schemas import body_schema, parameter_schema, reference
-from ..wire.query_params import NoParams
+from ..wire.query_params import PutPolicyParams
 from .blueprint import Blueprint
 from .queries import add_query, put, remove, rule
 
@@ -24,17 +24,18 @@ blueprint = Blueprint(
 
 
 @blueprint.route(_RULE, methods=["PUT"])
-@blueprint.arguments(NoParams(), location="query")
+@blueprint.arguments(PutPolicyParams(), location="query")
 @blueprint.requires(reference(PolicyBody), example=_EXAMPLE)
 @blueprint.alt_response(200, schema=_SCHEMA, description="It existed: updated, or the same again")
 @blueprint.response(201, _SCHEMA, description="The policy is stored, durably")
-@blueprint.problems(400, 404, 413, 415, 503)
-def put_policy(_: dict[str, Any], policy: str) -> Response:
+@blueprint.problems(400, 413, 415, 422, 503)
+def put_policy(parameters: dict[str, Any], policy: str) -> Response:
     """Put a policy: how long data of all fields with a tag, or of one field, may live.
 
-    The same again changes nothing and keeps `at`. 404 if it names a field that was never recorded.
+    The same again changes nothing and keeps `at`. 422, with near names, if no field has the tag, or the field
+    was never recorded.
     """
-    return put(PolicyByName(policy))
+    return put(UncheckedPolicy(policy) if parameters["allow_unknown"] else PolicyByName(policy))
 
 
 add_query(blueprint, PolicyByName)

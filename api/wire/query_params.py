@@ -64,6 +64,16 @@ class NoParams(ma.Schema):
         unknown = ma.RAISE
 
 
+class PutPolicyParams(NoParams):
+    """Whether a policy may be about what was never recorded."""
+
+    allow_unknown = FlagParam(
+        data_key="allowUnknown",
+        load_default=False,
+        metadata={"description": "Also on a tag that no field has, or a field that was never recorded"},
+    )
+
+
 class RecordParams(NoParams):
     """Whether to record, or only to return what would be recorded."""
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fll_hbase.client.answers import TypedAnswer
-from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, PolicyField
+from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, PolicyField, UncheckedPolicy
 from fll_hbase.queries.query import BodyT, Changeable
 from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
@@ -60,13 +60,17 @@ class TagConnection(ABC):
         tag: str = "",
         field: FieldName | None = None,
         description: str = "",
+        allow_unknown: bool = False,
     ) -> TypedAnswer[Policy]:
-        """Put a policy: how long data of fields with a tag, or of one field, may live, such as `90d`.
+        """Put a policy: how long data of fields with a tag, or of one field, may live, as `90d` or `6mo`.
 
-        >>> client.put_policy("gdpr", "90d", tag="PII").body.max_age
+        Raises UnknownSubject, with near names, if no field has the tag or the field was never recorded,
+        unless `allow_unknown`.
+
+        >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.max_age
         '90d'
         """
-        query = PolicyByName(policy)
+        query = UncheckedPolicy(policy) if allow_unknown else PolicyByName(policy)
         query.check()
         if bool(tag) is (field is not None):
             raise InvalidQuery([FieldError("tag", "give either a tag or a field")])
@@ -81,7 +85,7 @@ class TagConnection(ABC):
     def remove_policy(self, policy: str, *, namespace: str = "") -> None:
         """Remove a policy: on a field of `namespace`, with `*` on a tag. Raises NotFound and AmbiguousName.
 
-        >>> client.put_policy("old", "90d", tag="PII").body.name
+        >>> client.put_policy("old", "90d", tag="old", allow_unknown=True).body.name
         'old'
         >>> client.remove_policy("old")
         """

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fll_hbase.model.datasets import DatasetField
 
-# The units of `now` arithmetic in windows; nine digits of weeks are beyond every start of a run.
-_MAX_AGE = re.compile(r"([0-9]{1,9})([smhdw])", re.ASCII)
+# The units of `now` arithmetic, months and years; nine digits of weeks are beyond every start of a run.
+_MAX_AGE = re.compile(r"([0-9]{1,9})([smhdwy]|mo)", re.ASCII)
 
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_UNIT_MONTHS = {"mo": 1, "y": 12}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,10 +36,25 @@ class FieldTag:
 
 @dataclass(frozen=True, slots=True)
 class MaxAge:
-    """The greatest age of data: the text of a policy, such as `90d`, and its milliseconds."""
+    """The greatest age of data: the text of a policy, such as `90d`, and its milliseconds or months."""
 
     text: str
     milliseconds: int
+    months: int = 0
+
+    def before_ms(self, now_ms: int) -> int:
+        """Return the time that long before another one, both in milliseconds since 1970; 0 at the earliest.
+
+        Months are those of the calendar in UTC: one before 31 March is the last day of February.
+        """
+        if not self.months:
+            return max(now_ms - self.milliseconds, 0)
+        now = datetime.fromtimestamp(now_ms // 1000, UTC)
+        year, month = divmod(now.year * 12 + now.month - 1 - self.months, 12)
+        if year < 1970:
+            return 0
+        day = min(now.day, monthrange(year, month + 1)[1])
+        return int(now.replace(year=year, month=month + 1, day=day).timestamp()) * 1000 + now_ms % 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +83,7 @@ def parse_max_age(text: str) -> MaxAge:
     match = _MAX_AGE.fullmatch(text)
     if match is None or not int(match[1]):
         raise ValueError(
-            f"{text[:100]!r} is not an age: give a whole number and a unit (s m h d w), as in `90d`"
+            f"{text[:100]!r} is not an age: give a whole number and a unit (s m h d w mo y), as in `90d`"
         )
-    return MaxAge(text, int(match[1]) * _UNIT_MS[match[2]])
+    count, unit = int(match[1]), match[2]
+    return MaxAge(text, count * _UNIT_MS.get(unit, 0), count * _UNIT_MONTHS.get(unit, 0))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 import msgspec
 
 from fll_hbase.model.tags import AgePolicy
-from fll_hbase.queries import name_json
+from fll_hbase.queries import known_subjects, name_json
 from fll_hbase.queries.pages import Paged, first_page
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, Changeable, Fault, Query, Required
@@ -26,7 +26,10 @@ _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_BYT
 _Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX)]
 _Age: TypeAlias = Annotated[
     str,
-    msgspec.Meta(description="A whole number and a unit, s m h d w", pattern="^[0-9]{1,9}[smhdw]$"),
+    msgspec.Meta(
+        description="A whole number and a unit: s, m, h, d, w, mo (months of the calendar) or y",
+        pattern="^[0-9]{1,9}([smhdwy]|mo)$",
+    ),
 ]
 
 
@@ -108,24 +111,42 @@ class PolicyByName(Changeable[Policy]):
         return Answer(policy_body(store.policies.get(self.policy, self.namespace)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
-        """Put the policy that the body describes. Raises UnreadableDocument, NotFound."""
+        """Put the policy that the body describes. Raises UnreadableDocument and UnknownSubject."""
         policy, warnings = tag_bodies.read_policy(raw, name=self.policy)
-        stored, is_new = store.policies.put(policy)
-        return policy_body(stored, warnings), is_new
+        known_subjects.check(store, policy)
+        return self._put(store, policy, warnings)
 
     def remove(self, store: LineageStore) -> None:
         """Remove the policy. Raises NotFound and AmbiguousName."""
         store.policies.remove(self.policy, self.namespace)
+
+    @staticmethod
+    def _put(store: LineageStore, policy: AgePolicy, warnings: Iterable[FieldError]) -> tuple[Policy, bool]:
+        """Put a policy; return it as stored, with warnings, and whether it is new."""
+        stored, is_new = store.policies.put(policy)
+        return policy_body(stored, warnings), is_new
+
+
+class UncheckedPolicy(PolicyByName):
+    """A policy that is put whether or not anything has its tag, or its field was ever recorded."""
+
+    def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
+        """Put the policy that the body describes. Raises UnreadableDocument."""
+        return self._put(store, *tag_bodies.read_policy(raw, name=self.policy))
+
+    def params(self) -> dict[str, str]:
+        """Return the parameters of the URL that puts it."""
+        return super().params() | {"allowUnknown": "true"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policies(Paged, Query[PoliciesAnswer]):
     """List all policies.
 
-    >>> client.put_policy("gdpr", "90d", tag="PII").body.name
-    'gdpr'
+    >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.name
+    'uid'
     >>> [row["appliesTo"] for row in client.policies()]
-    ['fields with the tag PII']
+    ['bank/DailyTransactions.UID']
     """
 
     path: ClassVar[str] = "/v3/policies"

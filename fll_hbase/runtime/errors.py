@@ -146,6 +146,12 @@ class InvalidLineage(InputError):
     slug, title, status = "invalid-lineage", "Invalid lineage", HTTPStatus.UNPROCESSABLE_ENTITY
 
 
+class UnknownSubject(InputError):
+    """A policy on a tag that no field has, or on a field that was never recorded: check the spelling."""
+
+    slug, title, status = "unknown-subject", "Unknown subject", HTTPStatus.UNPROCESSABLE_ENTITY
+
+
 class InvalidQuery(InputError):
     """A query that cannot be parsed: an unreadable time, an unknown parameter."""
 

@@ -94,7 +94,7 @@ class LineageStore:
         self._group_commit = GroupCommit(components.committer.record)
         self.catalogue = components.catalogue
         self.tags = TagStore(table, self.catalogue, clock=clock)
-        self.policies = PolicyStore(table, self.catalogue, clock=clock)
+        self.policies = PolicyStore(table, clock=clock)
         self.access = AccessStore(table, clock=clock)
         self._horizons = HorizonReader(components, clock=clock)
         self.retention = RetentionRequests(components)

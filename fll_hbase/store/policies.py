@@ -14,7 +14,6 @@ from fll_hbase.model.tags import AgePolicy, parse_max_age
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import AmbiguousName, CorruptRow, NotFound, in_row
-from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.rows.run_rows import checked_put
 from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Table
@@ -39,18 +38,15 @@ class PolicyStore:
     Of two writers of one policy the later one counts. Methods raise StoreUnavailable and CorruptRow.
     """
 
-    def __init__(self, table: Table, catalogue: Catalogue, *, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, table: Table, *, clock: Callable[[], int] = now_ms) -> None:
         self._table = table
-        self._catalogue = catalogue
         self._clock = clock
 
     def put(self, policy: AgePolicy) -> tuple[AgePolicy, bool]:
         """Put a policy, whose `at_ms` has no effect; return it with its time, and whether it is new.
 
-        The same policy again keeps its time. Raises NotFound if it names a field that was never recorded.
+        The same policy again keeps its time.
         """
-        if policy.field is not None:
-            self._catalogue.require_field(policy.field)
         rows = self._rows(policy.name)
         stored = _current(rows).get(policy.namespace)
         at_ms = self._clock()

@@ -82,8 +82,8 @@ def _set_tags(client: FlaskClient, world: World) -> None:
         field_name = {"namespace": namespace, "name": dataset, "field": field}
         borrowed = world.borrowed("open-policy", "hidden-policy")
         name = "open-policy" if namespace == "open" else borrowed
-        client.put(_path("policies", name), json={"maxAge": "1d", "field": field_name})
-    client.put(_path("policies", "tag-policy"), json={"maxAge": "1d", "tag": "PII"})
+        client.put(_path("policies", name) + "?allowUnknown=true", json={"maxAge": "1d", "field": field_name})
+    client.put(_path("policies", "tag-policy") + "?allowUnknown=true", json={"maxAge": "1d", "tag": "PII"})
 
 
 def _path(*segments: str) -> str:

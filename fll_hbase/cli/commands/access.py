@@ -186,7 +186,10 @@ def _lifetime_ms(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        lifetime_ms = parse_max_age(text).milliseconds
+        age = parse_max_age(text)
+        if age.months:
+            raise ValueError(f"{text!r} is in months: give days, as in `365d`")
+        lifetime_ms = age.milliseconds
         if lifetime_ms > _LIFETIME_MS_MAX:
             raise ValueError(f"{text!r} is more than 36500d; leave the option out for ever")
     except ValueError as error:

@@ -143,15 +143,22 @@ def policy() -> None:
 
 @policy.command("set")
 @click.argument("policy_name", metavar="POLICY", type=POLICY)
-@click.option("--max-age", metavar="AGE", required=True, help="Greatest age, such as 90d; units s m h d w.")
+@click.option(
+    "--max-age",
+    metavar="AGE",
+    required=True,
+    help="Greatest age, such as 90d; units s m h d w mo y.",
+)
 @click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="For all fields with TAG.")
 @click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
 @_description
+@click.option("--allow-unknown", is_flag=True, help="Also for a tag that no field has, or an unknown field.")
 @target_options
 @format_options(TABLE, JSON)
 def set_policy(
     *,
     policy_name: str,
+    allow_unknown: bool,
     max_age: str,
     tag_name: str | None,
     field_text: str | None,
@@ -166,7 +173,12 @@ def set_policy(
     field = (reading.namespace, reading.name, reading.field) if reading else None
     with target.open() as client:
         answer = client.put_policy(
-            policy_name, max_age, tag=tag_name or "", field=field, description=description
+            policy_name,
+            max_age,
+            tag=tag_name or "",
+            field=field,
+            description=description,
+            allow_unknown=allow_unknown,
         )
     print_answer(answer, output_format, table=lambda: policies_table([to_builtins(answer.body)]))
 

@@ -136,10 +136,13 @@ class HttpSession:
         headers = {"Content-Type": "application/json"}
         return self._request("POST", segments, params=params, data=body, headers=headers)
 
-    def send_json(self, method: str, *segments: str, body: Mapping[str, Any]) -> requests.Response:
+    def send_json(
+        self, method: str, *segments: str, body: Mapping[str, Any], params: Mapping[str, str] | None = None
+    ) -> requests.Response:
         """Send an object as JSON with the given method; return the response. Raises LineageError."""
         headers = {"Content-Type": "application/json"}
-        return self._request(method, segments, data=json.dumps(body).encode(), headers=headers)
+        data = json.dumps(body).encode()
+        return self._request(method, segments, params=params, data=data, headers=headers)
 
     def delete(self, *segments: str, params: Mapping[str, str] | None = None) -> None:
         """Send a DELETE. Raises LineageError."""

@@ -105,7 +105,9 @@ class HttpClient(Connection):
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
         """Send PUT to the path of a query."""
-        response = self._session.send_json("PUT", *query.segments(), body=to_builtins(body))
+        response = self._session.send_json(
+            "PUT", *query.segments(), body=to_builtins(body), params=query.params()
+        )
         return decode(query, response).body
 
     def delete(self, query: Changeable[Any]) -> None:

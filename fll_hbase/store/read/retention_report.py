@@ -141,7 +141,7 @@ def expired_query(
     policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool, failed: bool
 ) -> RetentionQuery:
     """Return the query for that part of a window in which data is older than a policy allows."""
-    cutoff_ms = max(now_ms - policy.max_age.milliseconds, 0)
+    cutoff_ms = policy.max_age.before_ms(now_ms)
     # Empty where the whole window is younger than the policy allows.
     expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
     return RetentionQuery(policy, expired, indirect, failed)

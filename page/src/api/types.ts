@@ -824,7 +824,7 @@ export interface components {
         };
         Policy: {
             name: string;
-            /** @description A whole number and a unit, s m h d w */
+            /** @description A whole number and a unit: s, m, h, d, w, mo (months of the calendar) or y */
             maxAge: string;
             /** @description When it was put, in milliseconds since 1970 */
             at: number;

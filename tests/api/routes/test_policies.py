@@ -20,8 +20,11 @@ def put(client: FlaskClient, policy: str, /, **body: Any) -> Any:
 
 @pytest.fixture
 def people(client: FlaskClient) -> FlaskClient:
-    """A client of a store that has the field email of people."""
+    """A client of a store that has the field email of people, with the tags PII and STRANGE."""
     record_new(client, copying("raw", "people", "email"))
+    for tag in ("PII", STRANGE):
+        names = ("namespaces", "ns1", "endpoints", "people", "fields", "email", "tags", tag)
+        assert client.put(target("v3", *names), json={}).status_code == 201
     return client
 
 
@@ -89,7 +92,31 @@ def test_text_that_is_no_age(people: FlaskClient, age: str) -> None:
     assert error_paths(put(people, "p", maxAge=age, tag="PII"), 400) == ["maxAge"]
 
 
-def test_a_policy_may_name_a_new_tag_but_no_unknown_field(people: FlaskClient) -> None:
-    assert put(people, "p", maxAge="1d", tag="unused").status_code == 201
-    assert_problem(put(people, "q", maxAge="1d", field={**FIELD, "field": "emial"}), 404)
+@pytest.mark.parametrize(
+    ("subject", "member", "near"),
+    [
+        ({"tag": "PPI"}, "tag", "PII"),
+        ({"tag": "pii"}, "tag", "PII"),
+        ({"field": {**FIELD, "field": "emial"}}, "field.field", "email"),
+        ({"field": {**FIELD, "field": "Email"}}, "field.field", "email"),
+        ({"field": {**FIELD, "name": "peeple"}}, "field.name", "people"),
+        ({"field": {**FIELD, "name": "p" * 200}}, "field.name", ""),
+        ({"field": {**FIELD, "namespace": "elsewhere"}}, "field.name", ""),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_policy_about_nothing_is_refused_with_near_names(
+    people: FlaskClient, subject: Any, member: str, near: str
+) -> None:
+    answer = put(people, "p", maxAge="1d", **subject)
+    errors = {fault["at"]: fault["detail"] for fault in assert_problem(answer, 422)["errors"]}
+    assert list(errors) == [member]
+    assert ("; near: " in errors[member] and repr(near) if near else "was never recorded") in errors[member]
+    assert people.get("/v3/policies").json == {"policies": []}
+    url = target("v3", "policies", "p", allowUnknown="true")
+    assert people.put(url, json={"maxAge": "1d", **subject}).status_code == 201
+    assert len(people.get("/v3/policies").json["policies"]) == 1
+
+
+def test_a_policy_needs_a_body_of_json(people: FlaskClient) -> None:
     assert_problem(people.put("/v3/policies/q", data=b"{}"), 415)

@@ -36,7 +36,8 @@ def tag(client: FlaskClient, name: str, field: str = "f", tag: str = "PII") -> N
 
 
 def put_policy(client: FlaskClient, **body: Any) -> None:
-    assert client.put("/v3/policies/gdpr", json={"maxAge": "90d", **body}).status_code in (200, 201)
+    url = "/v3/policies/gdpr?allowUnknown=true"
+    assert client.put(url, json={"maxAge": "90d", **body}).status_code in (200, 201)
 
 
 def report(client: FlaskClient, **query: Any) -> Any:

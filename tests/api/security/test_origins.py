@@ -15,7 +15,7 @@ from tests.support.lineage_documents import copying, run
 from tests.support.token_clients import LISTS, RemoteTable, app_of, bearer, new_token
 
 PORTAL, OTHER = "https://portal.example.com", "https://evil.example.com"
-TAG = "/v3/policies/gdpr"
+TAG = "/v3/policies/gdpr?allowUnknown=true"
 POLICY = {"maxAge": "90d", "tag": "PII"}
 PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization"}
 

@@ -111,10 +111,11 @@ def test_a_policy_of_one_field(chain: Target, name: str) -> None:
         (("tag", "set", "shop/nowhere.f", ""), 2, "0 bytes long"),
         (("tag", "list", "shop/a", "--tag", "PII"), 2, "not both"),
         (("tag", "list", "--inherited"), 2, "needs a field"),
-        (("policy", "set", "p", "--max-age", "3y", "--tag", "PII"), 2, "'3y' is not an age"),
+        (("policy", "set", "p", "--max-age", "3q", "--tag", "PII"), 2, "'3q' is not an age"),
         (("policy", "set", "p", "--max-age", "3d"), 2, "either --tag or --field"),
         (("policy", "set", "p", "--max-age", "3d", "--tag", "t", "--field", "a/b.c"), 2, "either --tag or"),
-        (("policy", "set", "p", "--max-age", "3d", "--field", "shop/nowhere.f"), 1, "not found"),
+        (("policy", "set", "p", "--max-age", "3d", "--field", "shop/nowhere.f"), 1, "was never recorded"),
+        (("policy", "set", "p", "--max-age", "3d", "--tag", "PPI"), 1, "no field has the tag"),
         (("policy", "remove", "never put"), 1, "not found"),
     ],
 )

@@ -1,0 +1,56 @@
+"""Tags and fields that a policy may be about: a mistyped one would be a policy that is always kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.tags import AgePolicy
+from fll_hbase.runtime.errors import FieldError, UnknownSubject
+from fll_hbase.store.lineage_store import LineageStore
+
+NAMES_MAX = 1_000
+"""Names that one is compared with, of CHARACTERS_MAX at most: a comparison costs the square of the length."""
+
+CHARACTERS_MAX = 100
+
+
+def check(store: LineageStore, policy: AgePolicy) -> None:
+    """Raise UnknownSubject, with near names, if no field has the tag or the field was never recorded."""
+    error = _unknown_field(store, policy.field) if policy.field else _unknown_tag(store, policy.tag)
+    if error is not None:
+        raise UnknownSubject([error])
+
+
+def _unknown_tag(store: LineageStore, tag: str) -> FieldError | None:
+    """Return the error of a tag that no field has."""
+    page = store.tags.tagged(tag, limit=1)
+    if page.tags or page.next_after is not None:
+        return None
+    return FieldError("tag", f"no field has the tag {tag!r}{_near(tag, store.tags.tags())}{_ADVICE}")
+
+
+def _unknown_field(store: LineageStore, field: DatasetField) -> FieldError | None:
+    """Return the error of a field that was never recorded, or of its dataset."""
+    namespace, name = field.dataset
+    if not store.catalogue.has_dataset(field.dataset):
+        datasets = (item.dataset.name for item in store.catalogue.datasets(namespace))
+        near = _near(name, datasets)
+        return FieldError("field.name", f"dataset {field.dataset} was never recorded{near}{_ADVICE}")
+    names = store.catalogue.field_names(field.dataset) or ()
+    if field.name in names:
+        return None
+    detail = f"{field.dataset} has no field {field.name!r}{_near(field.name, names)}{_ADVICE}"
+    return FieldError("field.field", detail)
+
+
+_ADVICE = "; allow unknown names to put the policy all the same"
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    """Return a text with the nearest of names, "" without any."""
+    folded = {item.casefold(): item for item in islice(names, NAMES_MAX) if len(item) <= CHARACTERS_MAX}
+    near = get_close_matches(name[:CHARACTERS_MAX].casefold(), folded, 3)
+    return f"; near: {', '.join(repr(folded[item]) for item in near)}" if near else ""
