@@ -103,7 +103,7 @@ def test_a_schema_has_the_members_of_an_encoded_body() -> None:
         last_start=2,
         last_run="r",
     )
-    body = ProgramsAnswer(programs=(program,), truncated=True, truncated_by=("runs_max=1",))
+    body = ProgramsAnswer(programs=(program,), truncated=True, truncated_by=("runs_max=1",), retained_from=1)
     members = msgspec.json.decode(msgspec.json.encode(body))
     fields = body_schema(ProgramsAnswer)().fields.values()
     assert {field.data_key for field in fields} == members.keys()
