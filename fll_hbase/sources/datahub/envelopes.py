@@ -35,11 +35,6 @@ class MessageFormat(Enum):
     FILE = "ingestFile"
 
 
-def proposals(document: Part, form: MessageFormat) -> Iterator[Proposal]:
-    """Yield the proposals of a message in order; errors in the envelope are added as they are reached."""
-    return _FORMS[form](document)
-
-
 def _proposal(document: Part) -> Iterator[Proposal]:
     """Yield the proposal in the member `proposal` of an object; an error if it is missing."""
     data = without_nulls(document)
@@ -204,7 +199,7 @@ def _observed_ms(holder: Part) -> int:
 
 
 _Reader = Callable[[Part], Iterator[Proposal]]
-_FORMS: dict[MessageFormat, _Reader] = {
+READERS: dict[MessageFormat, _Reader] = {
     MessageFormat.PROPOSAL: _proposal,
     MessageFormat.PROPOSALS: _proposals,
     MessageFormat.ENTITIES: partial(_entities, UPSERT),
@@ -213,3 +208,4 @@ _FORMS: dict[MessageFormat, _Reader] = {
     MessageFormat.SNAPSHOTS: _snapshots,
     MessageFormat.FILE: _file,
 }
+"""By format, what yields the proposals of a message in order; errors are added as they are reached."""

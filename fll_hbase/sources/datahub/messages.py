@@ -27,7 +27,7 @@ from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
 from fll_hbase.sources.datahub.aspect_counters import AspectCount, AspectOutcome
 from fll_hbase.sources.datahub.aspect_operations import build_operations
-from fll_hbase.sources.datahub.envelopes import MessageFormat, proposals
+from fll_hbase.sources.datahub.envelopes import READERS, MessageFormat
 from fll_hbase.sources.datahub.json_patch import apply_patch
 from fll_hbase.sources.datahub.lineage_aspects import (
     data_job_input_output,
@@ -76,7 +76,7 @@ def read(
     """
     validator = Validator()
     gathered = _MessageCollector(validator, now_ms, columns)
-    for proposal in proposals(Part(validator, document), form):
+    for proposal in READERS[form](Part(validator, document)):
         gathered.add(proposal)
     if validator.errors or (validator.refused and not gathered.counted):
         raise UnreadableDocument([*validator.errors, *validator.refused, *validator.warnings])
