@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
@@ -60,10 +59,11 @@ class _OperationBuilder:
     """Builds operations with unique names; READs come first, since the others refer to them."""
 
     def __init__(self, tables: TableSchemas) -> None:
+        self._tables = tables
         self._names = UniqueNames()
         self.read_names: dict[Dataset, str] = {}
         # By dataset: asked for each of its fields, which would make a wide table quadratic.
-        self._types_of = cache(tables.types)
+        self._types: dict[Dataset, dict[str, str]] = {}
 
     def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
         """Return a READ for each dataset with the names of its fields, both sorted; to be called first."""
@@ -75,6 +75,12 @@ class _OperationBuilder:
             outputs = tuple(Field(name, types.get(name, "")) for name in sorted(fields[dataset]))
             reads.append(Read(read_name, "", dataset, "", outputs))
         return reads
+
+    def _types_of(self, dataset: Dataset) -> dict[str, str]:
+        """Return the types of the fields of a dataset by their names, asked for once."""
+        if dataset not in self._types:
+            self._types[dataset] = self._tables.types(dataset)
+        return self._types[dataset]
 
     def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
         """Return a new TRANSFORM of a column of the target, described by its expression or what it copies."""
