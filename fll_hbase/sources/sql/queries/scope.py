@@ -215,9 +215,8 @@ class Resolver:
                 source = scope.source(parts[:stop])
                 if source is not None:
                     return self._qualified(source, parts[stop], parts[stop + 1 :])
-        record = self.script.records.get(parts[0].lower()) if len(parts) > 1 else None
-        if record is not None:
-            return self._qualified(TableSource((parts[0].lower(),), record.columns), parts[1], parts[2:])
+        if len(parts) > 1 and (value := self._script_value(parts)) is not None:
+            return value
         for scope in self.scope.enclosing():
             column = self._unqualified(scope, parts[0])
             if isinstance(column, str):
@@ -227,6 +226,14 @@ class Resolver:
                 return self.script.tables.nested_column(column, parts[1:])
         self.script.warn(f"column {'.'.join(parts)!r}: {_not_found(self.scope)}")
         return UNKNOWN
+
+    def _script_value(self, parts: Sequence[str]) -> ColumnProvenance | None:
+        """Return a field of a record, or the variable of `label.name`, whose label is a variable `label.`."""
+        first, variables = parts[0].lower(), self.script.variables
+        record = self.script.records.get(first)
+        if record is not None:
+            return self._qualified(TableSource((first,), record.columns), parts[1], parts[2:])
+        return variables.get(parts[1].lower()) if f"{first}." in variables and len(parts) == 2 else None
 
     def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
         """Return a column of a table, or its field at `path`; warn and return UNKNOWN if it is absent."""

@@ -68,11 +68,12 @@ def read_statement(tokens: Tokens) -> RowTokens | None:
 
 
 def behind_label(tokens: Tokens, start: int) -> int:
-    """Return the position behind a label `name:` in front of a loop or BEGIN; `start` if there is none."""
-    kinds = [token.token_type for token in tokens[start : start + 2]]
-    if kinds == [_T.VAR, _T.COLON] and word_at(tokens, start + 2) in _LABELLED:
+    """Return the position behind a label, `name:` in front of a loop or BEGIN or `<<name>>`, else `start`."""
+    kinds = [token.token_type for token in tokens[start : start + 5]]
+    if kinds[:2] == [_T.VAR, _T.COLON] and word_at(tokens, start + 2) in _LABELLED:
         return start + 2
-    return start
+    is_marked = kinds[:2] + kinds[3:] == [_T.LT, _T.LT, _T.GT, _T.GT] and start + 5 < len(tokens)
+    return start + 5 if is_marked else start
 
 
 def handler_block(tokens: Tokens, start: int, end: int) -> int:

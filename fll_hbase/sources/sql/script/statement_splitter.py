@@ -140,7 +140,7 @@ class _Splitter:
 
     def _part(self, stop: int) -> ScriptPart | None:
         """Read a statement; None after passing over a word of control flow."""
-        start = self._position = row_cursors.behind_label(self._tokens, self._position)
+        start = self._label()
         word = self._word(start)
         if self._tokens[start].token_type is _T.SEMICOLON or self._is_separator(start):
             self._position += 1
@@ -168,6 +168,13 @@ class _Splitter:
         else:
             return self._statement(start, stop)
         return None
+
+    def _label(self) -> int:
+        """Move behind a label, and return the position; variables may have `<<name>>` in front, as `name.x`."""
+        start, self._position = self._position, row_cursors.behind_label(self._tokens, self._position)
+        if self._position > start + 2:
+            self.variables.add(f"{self._text(start + 2).lower()}.")
+        return self._position
 
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
         """Read a statement and note the variables it declares; None if it writes nothing."""
@@ -226,8 +233,9 @@ class _Splitter:
         if not ends_control:
             self._blocks = max(0, self._blocks - 1)
         # Oracle's END has the name of what it ends behind it.
-        has_name = bool(following) and self._word(self._position + 2) == ";" and not self._ends_by_word
-        self._position += 2 if ends_control or has_name or following in _BLOCK_KINDS else 1
+        self._position += 2 if ends_control or following in _BLOCK_KINDS else 1
+        is_last = self._position + 1 == len(self._tokens) or self._word(self._position + 1) == ";"
+        self._position += is_last and bool(self._word(self._position)) and not self._ends_by_word
 
     def _condition_end(self, start: int, stop: int) -> int:
         """Return the position behind a condition, `start` if it has no end."""
