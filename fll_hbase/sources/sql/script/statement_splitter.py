@@ -170,7 +170,7 @@ class _Splitter:
         return None
 
     def _label(self) -> int:
-        """Move behind a label, and return the position; variables may have `<<name>>` in front, as `name.x`."""
+        """Move behind a label, and return the position; `<<name>>` may qualify variables, as `name.x`."""
         start, self._position = self._position, row_cursors.behind_label(self._tokens, self._position)
         if self._position > start + 2:
             self.variables.add(f"{self._text(start + 2).lower()}.")
