@@ -119,7 +119,9 @@ def _assigned_columns(
 
 def _constant(value: exp.Expr) -> exp.Expr:
     """Return DEFAULT as a constant, which the library reads as a column, and any other value as it is."""
-    is_default = isinstance(value, exp.Column) and [part.sql().upper() for part in value.parts] == ["DEFAULT"]
+    if not isinstance(value, exp.Column) or value.name.upper() != "DEFAULT":
+        return value
+    is_default = len(value.parts) == 1 and not value.this.args.get("quoted")
     return exp.Var(this="DEFAULT") if is_default else value
 
 
