@@ -65,8 +65,9 @@ def parse_purges(columns: Iterable[bytes]) -> dict[bytes, RetentionPolicy]:
     cutoffs_ms: dict[bytes, dict[int, dict[tuple[str, ...], int]]] = {}
     for column in columns:
         if column.startswith(PURGE):
-            digest, *names, digits = column[len(PURGE) :].split(SEPARATOR)
-            if not is_hex(digits, digits=16) or len(names) > 2:
+            pieces = column[len(PURGE) :].split(SEPARATOR)
+            digest, names, digits = pieces[0], pieces[1:-1], pieces[-1]
+            if len(pieces) not in (2, 3, 4) or not is_hex(digits, digits=16):
                 raise CorruptRow(f"{column!r} is not the column of a purge")
             by_names = cutoffs_ms.setdefault(digest, {0: {}, 1: {}, 2: {}})
             by_names[len(names)][tuple(map(unescape, names))] = int(digits, 16)

@@ -166,6 +166,13 @@ def program_run(number: int) -> ProgramRun:
     return ProgramRun("n", "app", "1", "t", "p", RUNS[number], STARTS_MS[number])
 
 
+def test_an_empty_window_lacks_nothing() -> None:
+    store = store_with([RecordedRun(program_run(0), CONTENTS[0])])
+    purge(store.table, RetentionPolicy(datasets_ms={B: STARTS_MS[2]}))
+    for query in (runs.AllRuns(start=5, end=5), reach.Reach(*A, COMMON, direction="forward", start=5, end=5)):
+        assert answered(LineageStore(store.table), query)[1] is None
+
+
 def test_purges_become_one_with_the_later_cut_offs() -> None:
     store = store_with([])
     policies = (

@@ -86,12 +86,12 @@ def split_at_salts(planned: Sequence[Partition], *, parts: int) -> list[Partitio
 
 
 def _split_partition(partition: Partition, points: list[bytes]) -> list[Partition]:
-    if not isinstance(partition, KeyRangePartition) or not _concerns_runs(partition.key_range):
+    if not isinstance(partition, KeyRangePartition) or not _is_of_runs(partition.key_range):
         return [partition]
     return [KeyRangePartition(key_range) for key_range in ranges.split_range(partition.key_range, points)]
 
 
-def _concerns_runs(key_range: Range) -> bool:
+def _is_of_runs(key_range: Range) -> bool:
     """Return whether a range has keys of run rows only."""
     start, stop = ranges.prefix_range(layout.RUNS)
     return start <= key_range[0] and key_range[1] <= stop

@@ -98,7 +98,7 @@ class HorizonReader(Reader):
 
 def _if_later(horizon_ms: int, window: Window) -> int | None:
     """Return a horizon if a window begins before it, else None."""
-    return horizon_ms if window.start_ms < horizon_ms else None
+    return horizon_ms if not window.empty and window.start_ms < horizon_ms else None
 
 
 def _latest(key: bytes, row: Row) -> int:

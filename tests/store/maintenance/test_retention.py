@@ -20,7 +20,7 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Window
-from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError, CorruptRow
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import FORMER_INDEXES, apply_retention
@@ -74,6 +74,14 @@ def test_it_deletes_what_the_rules_say_as_a_dry_run_reports(
 @given(policy=HORIZONS)
 def test_columns_of_a_purge_have_its_policy(policy: RetentionPolicy) -> None:
     assert list(parse_purges(purge_columns(policy)).values()) == [policy]
+
+
+@pytest.mark.parametrize(
+    "tail", ["", "x", "0" * 16, "a|b", "a|0000000000000001|", "a|b|c|d|0000000000000001"]
+)
+def test_a_malformed_column_of_a_purge_is_corrupt(tail: str) -> None:
+    with pytest.raises(CorruptRow):
+        parse_purges([b"d:p|" + tail.encode()])
 
 
 @given(history=HISTORIES, policy=HORIZONS)

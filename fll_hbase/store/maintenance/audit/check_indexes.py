@@ -103,7 +103,7 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
         facts.present.append(text)
         # Fields of contents that were deleted stay as long as the dataset: no finding. Neither is metadata.
         facts.allowed.append(text)
-    if _concerns_runs(row):
+    if _is_of_runs(row):
         facts.present.append(key)
 
 
@@ -147,7 +147,7 @@ def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
     return {column: cell for column, cell in row.items() if column not in unknown}
 
 
-def _concerns_runs(row: Row) -> bool:
+def _is_of_runs(row: Row) -> bool:
     """Return whether only runs put a catalogue row, so that a content names its dataset."""
     # Metadata that is recorded without a run declares fields, or has none at all.
     is_declared = any(column.startswith(layout.DECLARED) for column in row)
