@@ -134,8 +134,9 @@ class Query(ABC, Generic[BodyT]):
         body: Any = answer.body
         if answer.retained_from_ms is not None and isinstance(body, WindowBody):
             body = msgspec.structs.replace(body, retained_from=answer.retained_from_ms)
+            answer = replace(answer, body=body)
         if not damaged:
-            return replace(answer, body=body)
+            return answer
         bounds = tuple(sorted({*answer.truncated_by, damage.DAMAGED}))
         if hasattr(body, "truncated_by"):
             body = msgspec.structs.replace(body, truncated=True, truncated_by=bounds)

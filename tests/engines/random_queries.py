@@ -462,3 +462,16 @@ def _name(item: str) -> str:
 
 def _counts(scope: Scope, name: str) -> int:
     return sum(column == name for relation in scope.relations for column, _ in relation.columns)
+
+
+SPARK_STATEMENTS = (
+    "SELECT a.id, e.x FROM r AS a JOIN s AS b ON a.k = b.k LATERAL VIEW OUTER explode(b.xs) e AS x",
+    "SELECT id, posexplode(xs) AS (p, x) FROM r",
+    "SELECT id, k, sum(v) AS total FROM r GROUP BY id, k WITH CUBE HAVING count(*) > 1",
+    "SELECT DISTINCT id, (SELECT max(w) FROM s WHERE s.k = r.k) AS top FROM r LEFT ANTI JOIN u ON r.id = u.n",
+    "SELECT * FROM (SELECT k, v FROM r) PIVOT (sum(v) AS total FOR k IN (1, 2))",
+    "SELECT id, transform(filter(xs, x -> x > k), x -> x + v) AS ys FROM r",
+    "SELECT a.id, b.w FROM r AS a, LATERAL (SELECT w FROM s WHERE s.k = a.k ORDER BY w, id LIMIT 1) AS b",
+    "SELECT id, k FROM r EXCEPT SELECT id, k FROM s",
+)
+"""Statements of Spark with clauses that random queries do not have."""

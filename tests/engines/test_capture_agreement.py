@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from fll_hbase.model.operations import InputField
 from tests.engines.captured_query import Capture
-from tests.engines.random_queries import SPARK, queries
+from tests.engines.random_queries import SPARK, SPARK_STATEMENTS, queries
 from tests.engines.recorded_query import record
 from tests.support import profiles
 
@@ -55,12 +55,7 @@ def test_random_selects(capture: Capture) -> None:
 
 
 STATEMENTS = (
-    "SELECT a.id, e.x FROM r AS a JOIN s AS b ON a.k = b.k LATERAL VIEW OUTER explode(b.xs) e AS x",
-    "SELECT id, posexplode(xs) AS (p, x) FROM r",
-    "SELECT id, k, sum(v) AS total FROM r GROUP BY id, k WITH CUBE HAVING count(*) > 1",
-    "SELECT DISTINCT id, (SELECT max(w) FROM s WHERE s.k = r.k) AS top FROM r LEFT ANTI JOIN u ON r.id = u.n",
-    "SELECT * FROM (SELECT k, v FROM r) PIVOT (sum(v) AS total FOR k IN (1, 2))",
-    "SELECT id, transform(filter(xs, x -> x > k), x -> x + v) AS ys FROM r",
+    *SPARK_STATEMENTS,
     "SELECT id, map(k, v) AS m, named_struct('a', k, 'b', v).b AS b, nvl2(k, v, id) AS n FROM r",
     "SELECT id, if(k > 1, v, id) AS i, decode(k, 1, v, id) AS d, nullif(k, v) AS n FROM r",
     "SELECT id, lag(v, 1) OVER (PARTITION BY k ORDER BY id) AS l, row_number() OVER (ORDER BY v) AS n FROM r",

@@ -14,20 +14,10 @@ from pyspark.sql import SparkSession
 from tests.engines import view_judge
 from tests.engines.changed_columns import Contents, Database, unrecorded
 from tests.engines.databases import REFUSED, TYPES, DuckDB, Postgres, Spark, SQLite
-from tests.engines.random_queries import DUCKDB, POSTGRES, SPARK, SQLITE, Engine, queries
+from tests.engines.random_queries import DUCKDB, POSTGRES, SPARK, SPARK_STATEMENTS, SQLITE, Engine, queries
 from tests.engines.recorded_query import record
 from tests.support import profiles
 
-SPARK_STATEMENTS = (
-    "SELECT a.id, e.x FROM r AS a JOIN s AS b ON a.k = b.k LATERAL VIEW OUTER explode(b.xs) e AS x",
-    "SELECT id, posexplode(xs) AS (p, x) FROM r",
-    "SELECT id, k, sum(v) AS total FROM r GROUP BY id, k WITH CUBE HAVING count(*) > 1",
-    "SELECT DISTINCT id, (SELECT max(w) FROM s WHERE s.k = r.k) AS top FROM r LEFT ANTI JOIN u ON r.id = u.n",
-    "SELECT * FROM (SELECT k, v FROM r) PIVOT (sum(v) AS total FOR k IN (1, 2))",
-    "SELECT id, transform(filter(xs, x -> x > k), x -> x + v) AS ys FROM r",
-    "SELECT a.id, b.w FROM r AS a, LATERAL (SELECT w FROM s WHERE s.k = a.k ORDER BY w, id LIMIT 1) AS b",
-    "SELECT id, k FROM r EXCEPT SELECT id, k FROM s",
-)
 """What the other engines do not have."""
 
 

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.tags import AgePolicy, parse_max_age
+from fll_hbase.model.window import Window
 from fll_hbase.queries import (
     ancestor,
     derivations,
@@ -37,6 +39,7 @@ from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.store.retention_requests import RetentionRequest
+from fll_hbase.store.rights.store_view import StoreView
 from fll_hbase.tables import Table
 from tests.support.retained_histories import HISTORIES, HORIZONS, recorded
 from tests.support.small_world import COMMON, CONTENTS, DATASETS, EDGES_MS, RUNS, STARTS_MS
@@ -144,7 +147,7 @@ FAR = {
     "provenance": (field_report.Provenance(*C, COMMON, start=0), (A, B)),
     "consumption": (field_report.Consumption(*A, COMMON, start=0), (B, C)),
 }
-"""Queries from one end of a chain, and the datasets of which runs at its other end are deleted."""
+"""Queries from one end of a chain, and the datasets whose runs at its other end are deleted."""
 
 
 @pytest.mark.parametrize("name", FAR)
@@ -171,6 +174,15 @@ def test_an_empty_window_lacks_nothing() -> None:
     purge(store.table, RetentionPolicy(datasets_ms={B: STARTS_MS[2]}))
     for query in (runs.AllRuns(start=5, end=5), reach.Reach(*A, COMMON, direction="forward", start=5, end=5)):
         assert answered(LineageStore(store.table), query)[1] is None
+
+
+def test_lists_of_runs_say_nothing_of_purges_of_hidden_namespaces() -> None:
+    store = store_with([])
+    purge(store.table, RetentionPolicy(3, {"hidden": 9, "n": 5}, {Dataset("hidden", "a"): 11}))
+    reader = Principal("reader", grants=(Grant(Role.READER, "n"),))
+    window = Window(0, 100)
+    assert store.runs_retained_from_ms(window) == 11
+    assert StoreView(store, reader).runs_retained_from_ms(window) == 5
 
 
 def test_purges_become_one_with_the_later_cut_offs() -> None:

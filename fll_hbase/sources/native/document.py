@@ -132,7 +132,7 @@ def _refuse_unknown_origins(items: list[Any]) -> None:
     Building the operations of half a million inputs takes seconds, and this document is refused anyway. As
     where reading stops at so many errors of shape, what comes after them is not looked at.
     """
-    # Up to the first that is no object, since errors of shape are found by reading the operations.
+    # Up to the first that is not an object, since errors of shape are found by reading the operations.
     operations = list(takewhile(lambda item: isinstance(item, dict), items))
     if sum(len(_sent_inputs(operation)) for operation in operations) >= ERRORS_COUNTED_MAX:
         names = (item.get("name") for item in items if isinstance(item, dict))
@@ -160,7 +160,7 @@ def read_head(document: object, namespace: str | None, *members: str) -> tuple[P
     """Return a document with a validator of its own, and its namespace; warn of other members than these.
 
     The namespace is from the URL, or if that is None, from the document; an error is added if they differ.
-    Raises UnreadableDocument for what is no object.
+    Raises UnreadableDocument for anything but an object.
     """
     top = Part(Validator(), document).with_members(*members)
     top.validator.check()

@@ -90,7 +90,7 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
 def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr, verb: str = "SWAP") -> None:
     """Add two writes for an exchange of tables: each is written from the other, and declared as that was.
 
-    Temporary ones, which are no datasets, have the columns of each other.
+    Temporary ones, which are not datasets, have the columns of each other.
     """
     left, right = script.dataset(first), script.dataset(second)
     if left in script.temporary and right in script.temporary:
