@@ -27,20 +27,29 @@ from fll_hbase.store.lineage_store import LineageStore
 
 
 class Program(ProgramName, frozen=True, kw_only=True):
-    """A program by its runs of a window; starts are in milliseconds since 1970."""
+    """A program by its runs of a window; starts are in milliseconds since 1970.
+
+    `runs` are those that did not fail, `failed` the others. Starts and the last run are of the former; of failed
+    runs if there are no others, and then `failed_only` is true.
+    """
 
     direction: AnyDirection
     runs: int
     failed: int
+    failed_only: Annotated[bool, msgspec.Meta(description="All of its runs in the window failed")] = False
     first_start: int
     last_start: int
     last_run: str
 
 
 class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
-    """The programs of the runs of a window, that of the newest run first."""
+    """The programs of the runs of a window, that of the newest run first, those with failed runs alone last.
+
+    `failed_only` counts the latter, listed or not.
+    """
 
     programs: tuple[Program, ...]
+    failed_only: int
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
@@ -49,8 +58,8 @@ class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
 class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
     """List the programs that read (forward) or wrote (backward) a dataset, or one field of it.
 
-    `runs`, `firstStart`, `lastStart` and `lastRun` leave out failed and aborted runs unless `failed=true`;
-    `failed` counts them in any case. Every run of the window is read.
+    `runs` leaves out failed and aborted runs, which `failed` counts. Programs all of whose runs failed are
+    listed with `failed=true`, after the others; `failedOnly` counts them in any case.
 
     >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
     >>> [program.program for program in answer.body.programs]
@@ -89,6 +98,7 @@ def programs_answer(listed: results.Programs) -> ProgramsAnswer:
     """Return the programs that the store lists as an answer, in their order."""
     return ProgramsAnswer(
         programs=tuple(map(_program, listed.programs)),
+        failed_only=listed.failed_only,
         truncated=bool(listed.truncated_by),
         truncated_by=listed.truncated_by,
     )
@@ -101,6 +111,7 @@ def _program(usage: results.ProgramUsage) -> Program:
         direction=direction_word(usage.directions),
         runs=usage.runs,
         failed=usage.failed,
+        failed_only=not usage.runs,
         first_start=usage.first_start_ms,
         last_start=last.start_ms,
         last_run=last.run,

@@ -241,8 +241,8 @@ class RunsPage:
 class ProgramUsage:
     """A program that wrote a dataset (backward), read it (forward), or both, by its runs of a window.
 
-    `last` is the newest run; `runs`, `directions` and `first_start_ms` leave out failed runs unless those
-    count, too; `failed` always counts them.
+    `runs` are those that did not fail, `failed` the others. `last` (the newest), `directions` and
+    `first_start_ms` are of the former; of failed runs if there are no others.
     """
 
     last: ProgramRun
@@ -254,9 +254,13 @@ class ProgramUsage:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Programs, that of the newest run first; `truncated_by` has the limits that cut them."""
+    """Programs, that of the newest run first, then those with failed runs alone, if these are listed.
+
+    `failed_only` counts the latter in any case. `truncated_by` has the limits that cut them.
+    """
 
     programs: tuple[ProgramUsage, ...]
+    failed_only: int
     truncated_by: tuple[str, ...]
 
 

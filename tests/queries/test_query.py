@@ -85,7 +85,7 @@ def test_a_hidden_program_has_a_number_and_no_names() -> None:
         direction="forward",
         **counts,  # type: ignore[arg-type]
     )
-    body = ProgramsAnswer(programs=(hidden, visible), truncated=False)
+    body = ProgramsAnswer(programs=(hidden, visible), failed_only=0, truncated=False)
     encoded = msgspec.json.encode(body)
     assert msgspec.json.decode(encoded, type=Programs.body_type()) == body
     first, second = msgspec.json.decode(encoded)["programs"]

@@ -161,12 +161,16 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
 
 
 class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
-    """Programs and runs that read a field, and fields made from it; later pages have the runs alone."""
+    """Programs and runs that read a field, and fields made from it; later pages have the runs alone.
+
+    `programs` has those with failed runs alone, too, which `failed_only` counts.
+    """
 
     report: Literal["consumption"]
     field: FieldName
     runs: tuple[ListedRun, ...]
     programs: tuple[Program, ...] | None = None
+    failed_only: int | None = None
     derived: tuple[ReachedField, ...] | None = None
     dropped: bool | None = None
     unknown: tuple[UnknownRelation, ...] | None = None
@@ -183,7 +187,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
     `text/csv` (one `part` of it) or `text/html`, a page to print.
 
     >>> body = client.consumption("bank", "DailyTransactions", "UID").body
-    >>> [program.program for program in body.programs]
+    >>> [program.program for program in body.programs if not program.failed_only]
     ['features', 'print', 'build_accounts']
     """
 
@@ -220,12 +224,13 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         reached = self.reached(store, window, Direction.FORWARD)
         retained_from_ms = store.retained_with_ms(reached.datasets, window, retained_from_ms)
         programs = store.programs(
-            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=self.failed
+            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=True
         )
         truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
         body = msgspec.structs.replace(
             body,
             programs=programs_answer(programs).programs,
+            failed_only=programs.failed_only,
             derived=reached.listed(reached.reach.paths.keys() - {self.dataset_field}),
             dropped=self.dataset_field in reached.reach.dropped,
             unknown=reached.unknown,

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
@@ -46,58 +46,77 @@ SEARCHES_MAX = 5
 
 ALL_TIME = Window(0, START_LIMIT_MS)
 
+_ProgramKey: TypeAlias = tuple[str, str, str, str]
+"""Namespace, application, name and type of a program."""
+
 
 @dataclass(slots=True)
 class _Usage:
-    """The runs of one program so far; starts and the last run are of those that count."""
+    """The runs of one program so far, either those that failed or those that did not."""
 
-    directions: frozenset[Direction] = frozenset()
-    runs: int = 0
-    failed: int = 0
-    first_start_ms: int = 0
-    last: ProgramRun | None = None
+    last: ProgramRun
+    directions: frozenset[Direction]
+    runs: int
+    first_start_ms: int
 
-    def add(
-        self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns, *, counts: bool
-    ) -> None:
-        """Add runs of a day; unless they count, only the failed ones. `newest` is the newest of them."""
-        self.failed += runs.total if runs.failed else 0
-        if not counts:
-            return
-        self.directions |= directions
-        self.runs += runs.total
-        oldest_ms = runs.runs[-1].start_ms
-        self.first_start_ms = oldest_ms if self.last is None else min(self.first_start_ms, oldest_ms)
-        self.last = newest if self.last is None else min(self.last, newest, key=newest_first_key)
+    def union(self, other: _Usage | None) -> _Usage:
+        """Return the runs of both, which are different runs; itself for None."""
+        if other is None:
+            return self
+        return _Usage(
+            min(self.last, other.last, key=newest_first_key),
+            self.directions | other.directions,
+            self.runs + other.runs,
+            min(self.first_start_ms, other.first_start_ms),
+        )
 
 
 class ProgramUnion:
     """Programs under construction."""
 
-    def __init__(self, *, count_failed: bool) -> None:
-        self._count_failed = count_failed
-        self._usages: dict[tuple[str, str, str, str], _Usage] = {}
+    def __init__(self) -> None:
+        self._complete: dict[_ProgramKey, _Usage] = {}
+        self._failed: dict[_ProgramKey, _Usage] = {}
 
     def add(self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns) -> None:
         """Add runs of one program; `newest` is the newest of them."""
         key = newest.namespace, newest.application, newest.program, newest.type
-        counts = self._count_failed or not runs.failed
-        self._usages.setdefault(key, _Usage()).add(newest, directions, runs, counts=counts)
+        usages = self._failed if runs.failed else self._complete
+        usage = _Usage(newest, directions, runs.total, runs.runs[-1].start_ms)
+        usages[key] = usage.union(usages.get(key))
 
-    def build(self) -> list[ProgramUsage]:
-        """Return the programs by their last run, newest first; without programs whose runs do not count."""
+    def build(self, *, failed: bool) -> tuple[list[ProgramUsage], int]:
+        """Return the programs by their last run, newest first, and how many have failed runs alone.
+
+        These are listed with `failed`, after the others.
+        """
         listed = [
-            ProgramUsage(
-                usage.last,
-                directions=usage.directions,
-                runs=usage.runs,
-                failed=usage.failed,
-                first_start_ms=usage.first_start_ms,
-            )
-            for usage in self._usages.values()
-            if usage.last is not None
+            _program_usage(usage, failed=failures.runs if (failures := self._failed.get(key)) else 0)
+            for key, usage in self._complete.items()
         ]
-        return sorted(listed, key=lambda usage: newest_first_key(usage.last))
+        failures_alone = [
+            _program_usage(usage, runs=0, failed=usage.runs)
+            for key, usage in self._failed.items()
+            if key not in self._complete
+        ]
+        programs = [*listed, *failures_alone] if failed else listed
+        return sorted(programs, key=program_order), len(failures_alone)
+
+
+def _program_usage(usage: _Usage, *, failed: int, runs: int | None = None) -> ProgramUsage:
+    """Return a program with `failed` failed runs; `runs` replaces the number of the others."""
+    return ProgramUsage(
+        usage.last,
+        directions=usage.directions,
+        runs=usage.runs if runs is None else runs,
+        failed=failed,
+        first_start_ms=usage.first_start_ms,
+    )
+
+
+def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
+    """Return the sort key of programs: by the last run, newest first, those with failed runs alone last."""
+    return not usage.runs, *newest_first_key(usage.last)
 
 
 class BucketCounts:
@@ -225,13 +244,13 @@ class RunReader(Reader):
         directions: Sequence[Direction] = BOTH,
         failed: bool = False,
     ) -> Programs:
-        """Return the programs of the runs of the window; with `failed`, also programs with failed runs alone.
+        """Return the programs of the runs of the window; with `failed`, also those with failed runs alone.
 
         At most `list_limit_max`, by their newest runs. Runs of days that are not sealed yet are read newest
         first, `runs_max` of them, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
-        union, budget = ProgramUnion(count_failed=failed), self._times.budget(until_deadline=True)
+        union, budget = ProgramUnion(), self._times.budget(until_deadline=True)
         contents = self._content_times(dataset, window, field, directions, budget)
         by_program = (
             (newest, content.directions, runs)
@@ -242,10 +261,10 @@ class RunReader(Reader):
             union.add(*item)
         if not contents:
             self._require_known(dataset, field)
-        programs = union.build()
+        programs, failed_only = union.build(failed=failed)
         if len(programs) > programs_max:
             budget.limits.add(f"list_limit_max={programs_max}")
-        return Programs(tuple(programs[:programs_max]), tuple(sorted(budget.limits)))
+        return Programs(tuple(programs[:programs_max]), failed_only, tuple(sorted(budget.limits)))
 
     def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.

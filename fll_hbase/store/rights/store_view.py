@@ -33,7 +33,7 @@ from fll_hbase.store.read.field_summaries import (
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.read.reach import ReachQuery, edge_key
 from fll_hbase.store.read.retention_report import RetentionQuery
-from fll_hbase.store.read.run_reader import newest_first_key
+from fll_hbase.store.read.run_reader import program_order
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     HIDDEN_AFTER,
@@ -348,7 +348,7 @@ class StoreView(LineageStore):
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
         """Return the programs of a dataset; hidden ones are numbered instead of named."""
         result = self._numbered(super().programs(dataset, window, **query))
-        programs = sorted(result.programs, key=lambda usage: newest_first_key(usage.last))
+        programs = sorted(result.programs, key=program_order)
         return replace(result, programs=tuple(programs))
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:

@@ -205,6 +205,7 @@ export interface components {
             field: components["schemas"]["ReachField"];
             runs: components["schemas"]["ListedRun"][];
             programs?: components["schemas"]["Program"][];
+            failedOnly?: number;
             derived?: components["schemas"]["ReachedField"][];
             dropped?: boolean;
             unknown?: components["schemas"]["UnknownRelation"][];
@@ -847,6 +848,8 @@ export interface components {
             direction: "both" | "backward" | "forward";
             runs: number;
             failed: number;
+            /** @description All of its runs in the window failed */
+            failedOnly?: boolean;
             firstStart: number;
             lastStart: number;
             lastRun: string;
@@ -855,6 +858,7 @@ export interface components {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
             retainedFrom?: number;
             programs: components["schemas"]["Program"][];
+            failedOnly: number;
             truncated: boolean;
             truncatedBy?: string[];
         };

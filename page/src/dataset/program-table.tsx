@@ -13,7 +13,7 @@ import type { PageState } from "../state/page-state";
 import { didText, ProgramName } from "./run-table";
 
 export const PROGRAM_COLUMNS: readonly Column<Program>[] = [
-  { head: "Program", cell: ({ namespace, application, program }) => <ProgramName {...{ namespace, application, program }} />, names: true },
+  { head: "Program", cell: programCell, names: true },
   { head: "Type", cell: ({ type }) => type },
   { head: "Did", cell: ({ direction }) => didText(direction) },
   { head: "Runs", cell: ({ runs }) => formatCount(runs), numeric: true },
@@ -22,9 +22,18 @@ export const PROGRAM_COLUMNS: readonly Column<Program>[] = [
   { head: "Last start", cell: ({ namespace, lastStart, lastRun }) => <RunLink run={lastRun} ns={namespace}><Time ms={lastStart} /></RunLink> },
 ];
 
+function programCell({ namespace, application, program, failedOnly }: Program) {
+  return (
+    <>
+      <ProgramName {...{ namespace, application, program }} />
+      {failedOnly && <span class="failed-only">failed runs only</span>}
+    </>
+  );
+}
+
 export function ProgramTable({ state }: { state: PageState }) {
-  const { ns = "", name = "", field, start, end } = state;
-  const programs = useAnswer({ path: paths.programs(ns, name), params: { start, end, field } });
+  const { ns = "", name = "", field, start, end, failed } = state;
+  const programs = useAnswer({ path: paths.programs(ns, name), params: { start, end, field, failed } });
   return (
     <Answered of={programs} lines={8}>
       {({ body }) =>

@@ -103,10 +103,12 @@ def test_a_schema_has_the_members_of_an_encoded_body() -> None:
         last_start=2,
         last_run="r",
     )
-    body = ProgramsAnswer(programs=(program,), truncated=True, truncated_by=("runs_max=1",), retained_from=1)
+    body = ProgramsAnswer(
+        programs=(program,), failed_only=0, truncated=True, truncated_by=("runs_max=1",), retained_from=1
+    )
     members = msgspec.json.decode(msgspec.json.encode(body))
     fields = body_schema(ProgramsAnswer)().fields.values()
     assert {field.data_key for field in fields} == members.keys()
-    assert {field.data_key for field in fields if field.required} == {"programs", "truncated"}
+    assert {field.data_key for field in fields if field.required} == {"programs", "failedOnly", "truncated"}
     nested = body_schema(Program)().fields.values()
     assert {field.data_key for field in nested if field.required} == members["programs"][0].keys()

@@ -52,7 +52,10 @@ def uid(client: FlaskClient) -> FlaskClient:
 class TestConsumption:
     def test_programs_runs_and_derived_fields(self, uid: FlaskClient) -> None:
         body = report(uid, "consumption")
-        assert [item["program"] for item in body["programs"]] == ["load"]
+        assert [item["program"] for item in body["programs"]] == ["load", "lose"]
+        lose = body["programs"][1]
+        assert (lose["runs"], lose["failed"], lose["failedOnly"], lose["lastRun"]) == (0, 1, True, "r002")
+        assert body["failedOnly"] == 1
         assert [item["run"] for item in body["runs"]] == ["r002", "r000"]
         assert names(body["derived"]) == ["orders.UID", "bills.UID"]
         assert names(body["derived"][1]["path"]) == ["raw.UID", "orders.UID", "bills.UID"]
@@ -92,7 +95,7 @@ class TestProvenance:
 
 class TestForms:
     def test_csv_of_each_part(self, uid: FlaskClient) -> None:
-        for part, expected in (("derived", 2), ("programs", 1), ("runs", 2)):
+        for part, expected in (("derived", 2), ("programs", 2), ("runs", 2)):
             response = uid.get(
                 "/v3/reports/consumption",
                 query_string={**ALL, **SUBJECT, "part": part},
@@ -156,19 +159,23 @@ def test_bad_questions_name_every_fault(uid: FlaskClient) -> None:
 @pytest.mark.slow
 @given(
     steps=st.lists(
-        st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.integers(0, 5), st.sampled_from("pq")),
+        st.tuples(
+            *(st.sampled_from("abcd"), st.sampled_from("abcd"), st.integers(0, 5)),
+            *(st.sampled_from("pq"), st.sampled_from(["COMPLETE", "FAIL"])),
+        ),
         min_size=1,
         max_size=8,
     ),
     causal=st.sampled_from(["true", "false"]),
 )
 def test_fields_are_those_of_reach_and_programs_those_of_runs(
-    steps: list[tuple[str, str, int, str]], causal: str
+    steps: list[tuple[str, str, int, str, str]], causal: str
 ) -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     client = create_app(store).test_client()
-    for number, (source, destination, hour, program) in enumerate(steps):
-        document = copying(source, destination, "UID", run={**run(hour, program=program), "run": str(number)})
+    for number, (source, destination, hour, program, state) in enumerate(steps):
+        members = {**run(hour, program=program, state=state), "run": str(number)}
+        document = copying(source, destination, "UID", run=members)
         client.post(f"{path('ns1')}/lineage", json=document)
     first = steps[0][0]
     body = report(client, "consumption", endpoint=first, causal=causal)
@@ -179,5 +186,6 @@ def test_fields_are_those_of_reach_and_programs_those_of_runs(
         {f"{edge['to']['name']}.UID" for edge in reach["edges"]} - {f"{first}.UID"}
     )
     assert {item["program"] for item in body["programs"]} == {item["program"] for item in body["runs"]}
-    assert sum(item["runs"] for item in body["programs"]) == len(body["runs"])
+    assert sum(item["runs"] + item["failed"] for item in body["programs"]) == len(body["runs"])
+    assert body["failedOnly"] == sum(not item["runs"] for item in body["programs"])
     store.close()

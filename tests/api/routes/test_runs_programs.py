@@ -74,15 +74,14 @@ class TestPrograms:
         }
         assert (listed["programs"][0]["runs"], listed["programs"][0]["firstStart"]) == (4, FIRST_MS)
 
-    def test_failed_runs_count_only_when_they_are_included(self, orders: FlaskClient) -> None:
+    def test_programs_with_failed_runs_alone_are_listed_apart(self, orders: FlaskClient) -> None:
         only_failed = window(2, 3)
-        assert [
-            program["program"]
-            for program in get_json(orders, *DATASET, "programs", **only_failed)["programs"]
-        ] == ["load"]
+        without = get_json(orders, *DATASET, "programs", **only_failed)
+        assert [program["program"] for program in without["programs"]] == ["load"]
+        assert without["failedOnly"] == 1
         listed = get_json(orders, *DATASET, "programs", **only_failed, failed="true")["programs"]
         bill = next(program for program in listed if program["program"] == "bill")
-        assert (bill["runs"], bill["failed"], bill["lastRun"]) == (1, 1, "b2")
+        assert (bill["runs"], bill["failed"], bill["failedOnly"], bill["lastRun"]) == (0, 1, True, "b2")
 
     @pytest.mark.parametrize(
         ("query", "programs"),
@@ -193,15 +192,26 @@ def test_counts_and_programs_are_those_of_the_list_of_runs(
     for run in listed:
         by_program[run["program"]].append(run)
     programs = get_json(client, *DATASET, "programs", **bounds, failed="true")["programs"]
+    complete, failed = (
+        {
+            name: [run for run in members if (run["state"] == "FAIL") is is_failed]
+            for name, members in by_program.items()
+        }
+        for is_failed in (False, True)
+    )
     assert {
         program["program"]: (program["runs"], program["failed"], program["lastRun"], program["firstStart"])
         for program in programs
     } == {
         name: (
-            len(members),
-            sum(run["state"] == "FAIL" for run in members),
-            members[0]["run"],
-            members[-1]["startTime"],
+            len(complete[name]),
+            len(failed[name]),
+            (complete[name] or failed[name])[0]["run"],
+            (complete[name] or failed[name])[-1]["startTime"],
         )
-        for name, members in by_program.items()
+        for name in by_program
     }
+    listed = get_json(client, *DATASET, "programs", **bounds)
+    assert listed["programs"] == [program for program in programs if program["runs"]]
+    assert listed["failedOnly"] == sum(program.get("failedOnly", False) for program in programs)
+    assert listed["failedOnly"] == sum(not members for members in complete.values())

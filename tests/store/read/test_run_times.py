@@ -177,10 +177,13 @@ def check_statistics(table: Table, runs: Collection[RecordedRun], window: Window
         used = [item for item in runs if _directions(item, dataset) and item.run.start_ms in window]
         newest_first = sorted(used, key=lambda item: (-item.run.start_ms, key_of(item)))
         for failed in (False, True):
-            programs: dict[tuple[str, str], list[RecordedRun]] = {}
+            complete: dict[tuple[str, str], list[RecordedRun]] = {}
+            failures: dict[tuple[str, str], list[RecordedRun]] = {}
             for item in newest_first:
-                if failed or not item.run.state.failed:
-                    programs.setdefault((item.run.namespace, item.run.program), []).append(item)
+                of_state = failures if item.run.state.failed else complete
+                of_state.setdefault((item.run.namespace, item.run.program), []).append(item)
+            failed_only = {program: listed for program, listed in failures.items() if program not in complete}
+            programs = {**complete, **(failed_only if failed else {})}
             shown = answer_or_nothing(
                 lambda d=dataset, f=failed: store.programs(d, window, failed=f).programs
             )
@@ -195,12 +198,8 @@ def check_statistics(table: Table, runs: Collection[RecordedRun], window: Window
                 (
                     program,
                     (
-                        *(listed[0].run.run, listed[0].run.start_ms, listed[-1].run.start_ms, len(listed)),
-                        sum(
-                            item.run.state.failed
-                            for item in used
-                            if (item.run.namespace, item.run.program) == program
-                        ),
+                        *(listed[0].run.run, listed[0].run.start_ms, listed[-1].run.start_ms),
+                        *(len(complete.get(program, ())), len(failures.get(program, ()))),
                     ),
                     frozenset().union(*(_directions(item, dataset) for item in listed)),
                 )
