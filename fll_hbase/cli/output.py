@@ -1,32 +1,69 @@
-"""Output of query commands: the option --format, and printing an answer in the format chosen."""
+"""Output of query commands: the options --format and --all, and printing an answer in the format chosen."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from fll_hbase.cli.options import Command
+from fll_hbase.cli.options import Command, current_zone, now_ms
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
+from fll_hbase.cli.render.screen import Screen
 from fll_hbase.cli.render.time_text import format_with_zone
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.runtime import csv_text
 
 TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
 
+_LINES_MIN = 6
+"""Of a page, on however low a terminal."""
+
 NO_TEXTS: Mapping[str, Callable[[], str]] = {}
 
 Lines = Callable[[], Iterable[str]]
 
+_ALL, _VERBOSE = "fll_hbase.cli.all", "fll_hbase.cli.verbose"
+"""Keys of --all and --verbose in the meta data of the context of the current command."""
 
-def format_options(*formats: str) -> Callable[[Command], Command]:
-    """Add --format with these formats, the first as default, and --json; received as `output_format`."""
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Return what keeps the value of an option in the meta data; click calls it."""
+    return lambda context, _, value: context.meta.__setitem__(key, value)
+
+
+_all_option = click.option(
+    "--all",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep(_ALL),
+    help="Print all rows on a terminal, not one screen; a pipe has all.",
+)
+
+verbose_option = click.option(
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep(_VERBOSE),
+    help="Also print checksums on a terminal.",
+)
+
+
+def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Command]:
+    """Add --format with these formats, the first as default, and --json; received as `output_format`.
+
+    A command that prints more than one thing, `listed`, has --all, too.
+    """
 
     def decorate(command: Command) -> Command:
+        if listed:
+            command = _all_option(command)
+
         @click.option(
             "--format",
             "output_format",
@@ -55,30 +92,59 @@ def print_answer(
     mermaid: Lines = lambda: (),
     texts: Mapping[str, Callable[[], str]] = NO_TEXTS,
     note: str = "",
+    following: str = "",
 ) -> None:
     """Print an answer in a format, and on standard error what cut it; `table` and `mermaid` render it.
 
     `texts` render formats of a command's own, and take the place of the common CSV. A `note` stands below the
-    table.
+    table, a `following` line on standard error.
     """
+    complaints = [f"fll: not complete: {answer.incomplete}."] if answer.incomplete else []
+    if answer.retained_from_ms is not None:
+        start = format_with_zone(answer.retained_from_ms, current_zone().key)
+        complaints.append(f"fll: runs before {start} may have been deleted by retention.")
+    if following:
+        complaints.append(following)
     # Rendered only if it is printed: an answer may have a quarter of a million rows.
     if output_format == JSON:
         console.print_json(answer.body)
     elif output_format == TABLE:
-        console.print_renderable(table())
-        if note:
-            click.echo(note)
+        page = Group(table(), Text(note)) if note else table()
+        print_page(page, *complaints)
     elif output_format in texts:
         console.print_text(texts[output_format]())
     else:
         for line in mermaid() if output_format == MERMAID else _csv(answer):
             console.print_text(f"{line}\n")
     # On standard error, so that standard output stays parseable, with exit code 0: the answer is usable.
-    if answer.incomplete:
-        console.print_err(f"fll: not complete: {answer.incomplete}.")
-    if answer.retained_from_ms is not None:
-        start = format_with_zone(answer.retained_from_ms, "UTC")
-        console.print_err(f"fll: runs before {start} may have been deleted by retention.")
+    for line in complaints:
+        console.print_err(line)
+
+
+def print_page(page: RenderableType, *below: str) -> None:
+    """Print a page: on a terminal one screen of it, with room for the lines below, unless --all is given."""
+    console.print_renderable(page, _screen(below))
+
+
+def shows_checksums() -> bool:
+    """Return whether the current command shows checksums: with --verbose, and in a pipe."""
+    return not sys.stdout.isatty() or _is_given(_VERBOSE)
+
+
+def _is_given(key: str) -> bool:
+    return bool(click.get_current_context().meta.get(key))
+
+
+def _screen(below: Sequence[str]) -> Screen | None:
+    """Return what the terminal shows; None for a pipe."""
+    if not sys.stdout.isatty():
+        return None
+    size = console.open_console(sys.stdout).size
+    lines_below = sum(1 + len(line) // size.width for line in below)
+    # One line for the prompt. A command without --all prints one thing, in full.
+    is_cut = click.get_current_context().meta.get(_ALL) is False
+    lines_max = max(size.height - 1 - lines_below, _LINES_MIN) if is_cut else None
+    return Screen(size.width, lines_max, now_ms(), is_verbose=_is_given(_VERBOSE))
 
 
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:

@@ -9,9 +9,11 @@ from typing import Self
 
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
+from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.damage import DAMAGED
 from fll_hbase.runtime.errors import LineageError
 
@@ -31,6 +33,17 @@ class WindowText:
 
     def __str__(self) -> str:
         return f"{self.start} to {self.end}"
+
+    def answered(self, window: Window | None) -> WindowText:
+        """Return the window of an answer in seconds since 1970, `now` to the second; this one for None."""
+        if window is None:
+            return self
+        ends = ((self.start, window.start_ms), (self.end, window.stop_ms))
+        start, end = (
+            epoch_seconds(time_ms // 1_000 * 1_000 if text.startswith("now") else time_ms)
+            for text, time_ms in ends
+        )
+        return WindowText(start, end, self.zone)
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:

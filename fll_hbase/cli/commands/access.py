@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from fll_hbase.cli.options import STORE_HELP, Command, now_ms
-from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.options import STORE_HELP, Command, current_zone, now_ms, zone_option
+from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.admin_tables import grants_table, tokens_table
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
@@ -100,7 +100,7 @@ def token() -> None:
 @_grant_options(required=True)
 @click.option("--expires", metavar="AGE", help="After that time, such as 90d; units s m h d w. Else never.")
 @_store
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def create_token(
     *, name: str, grants: list[Grant], expires: str | None, store: str | None, output_format: str
 ) -> None:
@@ -116,12 +116,14 @@ def create_token(
 
 @token.command("list")
 @_store
+@zone_option
 @format_options(TABLE, JSON)
 def list_tokens(*, store: str | None, output_format: str) -> None:
     """List all tokens, also those that were revoked or have expired."""
+    zone = current_zone().key
     with _access(store) as access:
         tokens = [_token_json(stored) for stored in access.tokens()]
-    _print({"tokens": tokens}, output_format, tokens_table(tokens))
+    _print({"tokens": tokens}, output_format, tokens_table(tokens, zone))
 
 
 @token.command("revoke")
@@ -224,7 +226,7 @@ def _print(body: Json, output_format: str, table: Any) -> None:
     if output_format == JSON:
         console.print_json(body)
     else:
-        console.print_renderable(table)
+        print_page(table)
 
 
 COMMANDS = (token, grant)

@@ -20,7 +20,15 @@ from fll_hbase.cli.options import (
     window_options,
     zone_option,
 )
-from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.output import (
+    CSV,
+    JSON,
+    TABLE,
+    format_options,
+    print_answer,
+    shows_checksums,
+    verbose_option,
+)
 from fll_hbase.cli.render import listings
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.connection import Connection
@@ -66,7 +74,9 @@ def consumers(
         note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
     subject = str(Reading(namespace, name, field))
     print_answer(
-        answer, output_format, table=lambda: listings.consumers_page(answer.rows, subject, window, note)
+        answer,
+        output_format,
+        table=lambda: listings.consumers_page(answer.rows, subject, window.answered(answer.window), note),
     )
 
 
@@ -80,13 +90,15 @@ Examples:
 )
 @catalogue_arguments
 @limit_option
+@zone_option
 @target_options
 @format_options(TABLE, JSON, CSV)
 def ls(*, namespace: str, name: str, limit: int, target: Target, output_format: str) -> None:
     """List the namespaces, the datasets of NS, or the fields of NS/NAME."""
+    zone = current_zone().key
     with target.open() as client:
         answer = _list(client, namespace, name, limit)
-    print_answer(answer, output_format, table=lambda: listings.names_table(answer))
+    print_answer(answer, output_format, table=lambda: listings.names_table(answer, zone))
 
 
 def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAnswer[Any]:
@@ -111,7 +123,7 @@ Example:
 @dataset_arguments
 @zone_option
 @target_options
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def dataset(*, namespace: str, name: str, target: Target, output_format: str) -> None:
     """Show what is known of a dataset: description, number of fields, its first and last run."""
     zone = current_zone().key
@@ -128,6 +140,7 @@ Example:
 )
 @click.argument("run", metavar="ID", type=RUN)
 @zone_option
+@verbose_option
 @target_options
 @format_options(TABLE, JSON)
 def run(*, run: str, target: Target, output_format: str) -> None:
@@ -135,7 +148,9 @@ def run(*, run: str, target: Target, output_format: str) -> None:
     zone = current_zone().key
     with target.open() as client:
         answer = client.run(run)
-    print_answer(answer, output_format, table=lambda: listings.run_page(answer.body, zone))
+    print_answer(
+        answer, output_format, table=lambda: listings.run_page(answer.body, zone, checksums=shows_checksums())
+    )
 
 
 COMMANDS = (consumers, ls, dataset, run)

@@ -12,7 +12,7 @@ from fll_hbase.cli.options import (
     dataset_or_field_arguments,
     target_options,
 )
-from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
 from fll_hbase.client.lineage_client import WindowText
@@ -30,6 +30,7 @@ Example:
 @dataset_arguments
 @click.argument("field", metavar="FIELD", type=NAME)
 @query_options(History)
+@verbose_option
 @target_options
 @format_options(TABLE, JSON, CSV)
 def history(*, query: History, window: WindowText, target: Target, output_format: str) -> None:
@@ -38,7 +39,10 @@ def history(*, query: History, window: WindowText, target: Target, output_format
         answer = client.ask(query)
         note = failed_note(client, query.dataset, query, window, output_format)
     print_answer(
-        answer, output_format, table=lambda: changes.history_table(answer.body, query, window), note=note
+        answer,
+        output_format,
+        table=lambda: changes.history_table(answer.body, query, window.answered(answer.window)),
+        note=note,
     )
 
 

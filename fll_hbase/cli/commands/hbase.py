@@ -8,7 +8,8 @@ import click
 
 from fll_hbase.cli.commands.table_scan import scan
 from fll_hbase.cli.error_output import FAILURE
-from fll_hbase.cli.render.console import print_err, print_renderable
+from fll_hbase.cli.output import print_page
+from fll_hbase.cli.render.console import print_err
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.runtime import config
 from fll_hbase.tables import hbase_schema, hbase_url
@@ -82,7 +83,7 @@ def describe(*, store: str | None) -> None:
     """
     url = _hbase_url(store)
     families = import_hbase().describe(url)
-    print_renderable(TextTable(_COLUMNS, [_row(family) for _, family in sorted(families.items())]))
+    print_page(TextTable(_COLUMNS, [_row(family) for _, family in sorted(families.items())]))
     if slow := hbase_schema.suggestions(families):
         print_err(f"Reading would be faster after: {hbase_schema.alter_statement(url.table, slow)}")
     # More versions restore deleted cells, and expiry loses lineage (docs/decisions/0011).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import click
@@ -16,9 +17,9 @@ from fll_hbase.cli.options import (
     target_options,
     window_options,
 )
-from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
+from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
-from fll_hbase.cli.render import console, mermaid, result_tables, tree
+from fll_hbase.cli.render import mermaid, result_tables, tree
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
@@ -52,7 +53,9 @@ def lineage(*, query: Lineage, window: WindowText, target: Target, output_format
     print_answer(
         answer,
         output_format,
-        table=lambda: result_tables.lineage_tables(answer.body, dataset, window, note),
+        table=lambda: result_tables.lineage_tables(
+            answer.body, dataset, window.answered(answer.window), note
+        ),
         note=failed_runs,
         mermaid=lambda: mermaid.lineage_lines(answer.body),
     )
@@ -68,6 +71,7 @@ Examples:
 @dataset_arguments
 @click.argument("field", metavar="FIELD", type=NAME)
 @query_options(FieldLineage)
+@verbose_option
 @target_options
 @format_options(TABLE, JSON, CSV, MERMAID)
 def field(*, query: FieldLineage, window: WindowText, target: Target, output_format: str) -> None:
@@ -81,7 +85,7 @@ def field(*, query: FieldLineage, window: WindowText, target: Target, output_for
     print_answer(
         answer,
         output_format,
-        table=lambda: tree.field_tree(answer.body, query, window, note),
+        table=lambda: tree.field_tree(answer.body, query, window.answered(answer.window), note),
         note=failed_runs,
         mermaid=lambda: mermaid.field_lines(answer.body),
     )
@@ -139,12 +143,21 @@ def runs(
             answer = client.namespace_runs(namespace, **options)
         else:
             answer = client.all_runs(**options)
-    print_answer(answer, output_format, table=lambda: result_tables.runs_table(answer.rows, window, note))
-    # A cursor needs NAME, too.
-    if name and answer.next_page:
-        page = answer.next_page
-        times = f"--start {page['start']} --end {page['end']}"
-        console.print_err(f"fll: more: the same with {times} --cursor {page['cursor']}")
+    shown = window.answered(answer.window)
+    subject = f"{namespace}/{name}" if name else namespace
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: result_tables.runs_table(answer.rows, shown, note, subject=subject),
+        # A cursor needs NAME, too.
+        following=_next_page(answer.next_page) if name and answer.next_page else "",
+    )
+
+
+def _next_page(page: Mapping[str, Any]) -> str:
+    """Return the line with the options of the next page of runs."""
+    times = f"--start {page['start']} --end {page['end']}"
+    return f"fll: more: the same with {times} --cursor {page['cursor']}"
 
 
 @click.command(
@@ -163,7 +176,13 @@ def programs(*, query: Programs, window: WindowText, target: Target, output_form
     with target.open() as client:
         answer = client.ask(query)
         note = last_run_note(client, query.dataset, window, output_format) if not answer.rows else ""
-    print_answer(answer, output_format, table=lambda: result_tables.programs_table(answer.rows, window, note))
+    shown = window.answered(answer.window)
+    subject = str(query.dataset) + (f".{query.field}" if query.field else "")
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: result_tables.programs_table(answer.rows, shown, note, subject=subject),
+    )
 
 
 @click.command(

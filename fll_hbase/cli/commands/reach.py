@@ -47,7 +47,7 @@ def reach(*, query: Reach, window: WindowText, target: Target, output_format: st
     print_answer(
         answer,
         output_format,
-        table=lambda: reach_table(answer.body, query, window),
+        table=lambda: reach_table(answer.body, query, window.answered(answer.window)),
         texts={name: partial(render, answer.body) for name, render in _TEXTS.items()},
         note=note,
     )

@@ -27,7 +27,7 @@ Examples:
 )
 @policy_options
 @click.option("--store", metavar="URL", help=STORE_HELP)
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def retention(*, rules: RetentionPolicy, dry_run: bool, store: str | None, output_format: str) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 

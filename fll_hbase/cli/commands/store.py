@@ -11,12 +11,11 @@ import click
 
 from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import STORE_HELP
-from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render.console import (
     ProgressBar,
     print_err,
     print_json,
-    print_renderable,
     progress_bar,
 )
 from fll_hbase.cli.render.result_tables import TextTable
@@ -75,7 +74,7 @@ Examples:
     is_flag=True,
     help="Make a complete copy equal to its source again; deletes what was recorded in it.",
 )
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def copy(*, source: str, target: str, passes: int, update: bool, output_format: str) -> None:
     """Copy all rows of a store into another one, of any engine, beside writers of the source.
 
@@ -146,7 +145,7 @@ Examples:
 """,
 )
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def migrate(*, url: str | None, output_format: str) -> None:
     """Give a store of an earlier release the calendars that queries of this one read.
 
@@ -228,6 +227,6 @@ def _print(report: CopyReport, output_format: str) -> None:
         [name, f"{r.source.rows:,}", f"{r.source.cells:,}", f"{r.source.hash:016x}", f"{r.target.hash:016x}"]
         for name, r in report.kinds.items()
     ]
-    print_renderable(TextTable(_COLUMNS, lines))
+    print_page(TextTable(_COLUMNS, lines))
     state = "complete" if report.is_complete else "not complete"
     click.echo(f"{state} after {report.passes} passes: {report.put:,} cells put, {report.deleted:,} deleted")

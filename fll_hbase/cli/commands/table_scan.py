@@ -11,9 +11,9 @@ from urllib.parse import quote_from_bytes
 
 import click
 
-from fll_hbase.cli.options import STORE_HELP
-from fll_hbase.cli.output import JSON, TABLE, format_options
-from fll_hbase.cli.render.aligned_rows import row_json, row_lines
+from fll_hbase.cli.options import STORE_HELP, current_zone, zone_option
+from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
+from fll_hbase.cli.render.aligned_rows import StoredRows, row_json, row_lines
 from fll_hbase.cli.render.console import print_err, print_json
 from fll_hbase.keys.row_kinds import EVERYTHING
 from fll_hbase.runtime import config
@@ -50,6 +50,7 @@ Examples:
     help="Maximum number of rows.",
 )
 @click.option("--after", "last", metavar="KEY", default="", help="Only rows after this key.")
+@zone_option
 @format_options(TABLE, JSON)
 def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format: str) -> None:
     """Print the rows of a store whose keys begin with PREFIX, as docs/row-keys.md writes them.
@@ -63,22 +64,24 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
         # Decoded as they come: rows have megabytes, their views have not.
         views = [view_row(key, row) for key, row in islice(rows, limit)]
         following = views[-1].key if next(rows, None) is not None else ""
+    more = (
+        [escape_control(f"fll: {limit} rows of more; go on with --after '{following}'")] if following else []
+    )
     if output_format == JSON:
         body: dict[str, Any] = {"rows": [row_json(view) for view in views]}
         print_json(body | ({"after": following} if following else {}))
     else:
-        _print_text(views)
-    if following:
+        _print_text(views, current_zone().key, *more)
+    for line in more:
         # On standard error: the rows stay parseable.
-        print_err(escape_control(f"fll: {limit} rows of more; go on with --after '{following}'"))
+        print_err(line)
 
 
-def _print_text(views: list[RowView]) -> None:
-    """Print the lines of rows; without rows only a message on standard error."""
-    for view in views:
-        for line in row_lines(view):
-            click.echo(line)
-    if not views:
+def _print_text(views: list[RowView], zone: str, *below: str) -> None:
+    """Print the lines of rows, with room for those `below`; without rows a message on standard error."""
+    if views:
+        print_page(StoredRows([list(row_lines(view, zone)) for view in views], zone), *below)
+    else:
         print_err("fll: no rows")
 
 

@@ -13,12 +13,14 @@ from fll_hbase.cli.options import (
     POLICY,
     TAG,
     Target,
+    current_zone,
     dataset_arguments,
     field_name,
     limit_option,
     optional_field_arguments,
     target_options,
     window_options,
+    zone_option,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render import console
@@ -48,8 +50,9 @@ def tag() -> None:
 @click.argument("tag_name", metavar="TAG", type=TAG)
 @click.option("--by", metavar="WHO", default="", help="The person or program that puts the tag.")
 @_description
+@zone_option
 @target_options
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def set_tag(
     *,
     namespace: str,
@@ -62,9 +65,10 @@ def set_tag(
     output_format: str,
 ) -> None:
     """Give FIELD the tag TAG; the same again keeps its time."""
+    zone = current_zone().key
     with target.open() as client:
         answer = client.put_tag(namespace, name, field, tag_name, by=by, description=description)
-    print_answer(answer, output_format, table=lambda: tags_table([to_builtins(answer.body)]))
+    print_answer(answer, output_format, table=lambda: tags_table([to_builtins(answer.body)], zone))
 
 
 @tag.command("remove")
@@ -118,7 +122,7 @@ def list_tags(
             answer: TableAnswer[Any] = client.field_tags(namespace, name, field, **options)
         else:
             answer = _list(client, namespace, name, tag_name, limit)
-    print_answer(answer, output_format, table=lambda: tags_table(answer.rows))
+    print_answer(answer, output_format, table=lambda: tags_table(answer.rows, window.zone))
 
 
 def _list(
@@ -153,8 +157,9 @@ def policy() -> None:
 @click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
 @_description
 @click.option("--allow-unknown", is_flag=True, help="Also for a tag that no field has, or an unknown field.")
+@zone_option
 @target_options
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def set_policy(
     *,
     policy_name: str,
@@ -169,6 +174,7 @@ def set_policy(
     """Put a policy for the fields with a tag, or for one field; `fll report retention` says what it finds."""
     if (tag_name is None) is (field_text is None):
         raise click.UsageError("Give either --tag or --field.", click.get_current_context())
+    zone = current_zone().key
     reading = field_name(field_text, target) if field_text is not None else None
     field = (reading.namespace, reading.name, reading.field) if reading else None
     with target.open() as client:
@@ -180,7 +186,7 @@ def set_policy(
             description=description,
             allow_unknown=allow_unknown,
         )
-    print_answer(answer, output_format, table=lambda: policies_table([to_builtins(answer.body)]))
+    print_answer(answer, output_format, table=lambda: policies_table([to_builtins(answer.body)], zone))
 
 
 @policy.command("remove")
@@ -196,13 +202,15 @@ def remove_policy(*, policy_name: str, namespace: str | None, target: Target) ->
 
 @policy.command("list")
 @limit_option
+@zone_option
 @target_options
 @format_options(TABLE, JSON, CSV)
 def list_policies(*, limit: int, target: Target, output_format: str) -> None:
     """List all policies."""
+    zone = current_zone().key
     with target.open() as client:
         answer = client.policies(limit=limit)
-    print_answer(answer, output_format, table=lambda: policies_table(to_builtins(answer.body.policies)))
+    print_answer(answer, output_format, table=lambda: policies_table(to_builtins(answer.body.policies), zone))
 
 
 COMMANDS = (tag, policy)

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.cli.render.table_layout import CellText, Checksum
+from fll_hbase.cli.render.time_text import Moment, describe_window
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
 from fll_hbase.queries.history import History, HistoryAnswer
 from fll_hbase.runtime.escape import escape_control
 
-_STRETCH_COLUMNS = ("first run (UTC)", "last run (UTC)", "runs", "content of the last run")
 _PART_COLUMNS = ("", "part", "name", "detail")
 
 
@@ -24,8 +24,9 @@ def history_table(body: HistoryAnswer, query: History, window: WindowText) -> Re
     if not body.stretches and not body.missing_before:
         return empty_message(window)
     field = escape_control(f"{query.dataset}.{query.field}")
-    title = Text(f"How {field} was produced, {window}", style="bold")
-    return Group(title, TextTable(_STRETCH_COLUMNS, list(_stretch_rows(body))))
+    title = Text(f"How {field} was produced, {describe_window(window)}", style="bold")
+    columns = (f"first run ({window.zone})", f"last run ({window.zone})", "runs", "content of the last run")
+    return Group(title, TextTable(columns, list(_stretch_rows(body, window.zone))))
 
 
 def diff_table(
@@ -73,17 +74,17 @@ def _base_text(query: DatasetDiff) -> str:
     return f"{start} to {query.base_end or query.start}"
 
 
-def _stretch_rows(body: HistoryAnswer) -> Iterator[list[str]]:
+def _stretch_rows(body: HistoryAnswer, zone: str) -> Iterator[list[CellText]]:
     """Yield a row for each stretch, newest first, and rows for missing runs between and inside them."""
     for stretch in body.stretches:
         yield from _missing_row(stretch.missing_after, "")
-        times = (format_time(stretch.first_start), format_time(stretch.last_start))
-        yield [*times, str(stretch.runs), stretch.checksum]
+        times = (Moment(stretch.first_start, zone), Moment(stretch.last_start, zone))
+        yield [*times, str(stretch.runs), Checksum(stretch.checksum)]
         yield from _missing_row(stretch.missing, " between these")
     yield from _missing_row(body.missing_before, "")
 
 
-def _missing_row(count: int, position: str) -> Iterator[list[str]]:
+def _missing_row(count: int, position: str) -> Iterator[list[CellText]]:
     """Yield a row for `count` runs without the field, none for 0; `position` says where they are."""
     if count:
         yield ["", "", str(count), f"(without the field{position})"]

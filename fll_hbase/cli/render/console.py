@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from fll_hbase.cli.render.screen import Screen, draw
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.escape import escape_control, escape_control_json
 
@@ -30,11 +31,13 @@ def open_console(stream: TextIO) -> Console:
     )
 
 
-def print_renderable(page: RenderableType) -> None:
-    """Print a table or tree to standard output, in a pipe without colours and blanks at line ends."""
+def print_renderable(page: RenderableType, screen: Screen | None = None) -> None:
+    """Print a table or tree to standard output: for a screen, in a pipe in full, without colours."""
     console = open_console(sys.stdout)
-    if console.is_terminal:
-        console.print(page)
+    if screen is not None:
+        # Not folded: a name that is longer than a line is one line of the terminal, and can be copied.
+        for text in draw(page, screen):
+            console.print(text, soft_wrap=True)
         return
     with console.capture() as captured:
         console.print(page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fll_hbase.cli.render.table_layout import Prose
 from fll_hbase.queries.field_lineage import Connection, FieldLineageAnswer, Node, Operation
 from fll_hbase.queries.names import DatasetName
 from fll_hbase.runtime.escape import escape_control
@@ -121,7 +122,8 @@ class FieldGraph:
             return escape_control(name)
         verb = {"READ": "reads", "WRITE": "writes"}.get(operation.type, "")
         dataset = f" ({verb} {_name(operation.end_point)})" if operation.end_point else ""
-        description = f": {operation.description}" if operation.description and not repeated else ""
+        # In one line: of a statement of SQL it has several.
+        description = f": {Prose(operation.description)}" if operation.description and not repeated else ""
         return escape_control(f"{name}{dataset}{description}")
 
 

@@ -8,15 +8,22 @@ from typing import TypeAlias
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.cli.render.table_layout import CellText, Column
+from fll_hbase.cli.render.time_text import Moment, describe_window
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.reach import Reach, ReachAnswer, ReachEdge, UnknownRelation
 from fll_hbase.runtime.escape import escape_control
 
-_Row: TypeAlias = tuple[int, str, str, str, str, str]
+_Row: TypeAlias = tuple[int, str, str, str, str, CellText]
 
-_COLUMNS = ("hop", "from", "to", "influence", "runs", "last run (UTC)")
+_COLUMNS = (
+    Column("hop", grouped=True),
+    Column("from", grouped=True),
+    Column("to"),
+    Column("influence"),
+    Column("runs", spare=2),
+)
 _NOT_IN_ORDER = {
     "backward": "Not in the order of the runs: an upstream run started after the run that read its output",
     "forward": "Not in the order of the runs: a downstream run started before the run that wrote its input",
@@ -37,32 +44,42 @@ def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direct
     hops = {str(node): node.hops for node in body.nodes}
     edges = [edge for edge in body.edges if edge.direction in (None, direction)]
     in_order, others = (
-        sorted(_row(edge, hops) for edge in edges if (edge.in_order is not False) is wanted)
+        sorted(
+            (_row(edge, hops, window.zone) for edge in edges if (edge.in_order is not False) is wanted),
+            key=lambda row: row[:4],
+        )
         for wanted in (True, False)
     )
     title = _TITLES[direction].format(field=f"{query.dataset}.{query.field}")
-    parts: list[RenderableType] = [Text(f"{escape_control(title)}, {window}", style="bold")]
+    parts: list[RenderableType] = [Text(f"{escape_control(title)}, {describe_window(window)}", style="bold")]
     if in_order:
-        parts.append(_table(in_order))
+        parts.append(_table(in_order, window.zone))
     if others:
-        parts += [Text(), Text(_NOT_IN_ORDER[direction]), _table(others)]
+        parts += [Text(), Text(_NOT_IN_ORDER[direction]), _table(others, window.zone)]
     parts += [_unknown(item) for item in body.unknown if item.direction in (None, direction)]
     if len(parts) == 1:
         parts.append(Text("nothing"))
     return Group(*parts)
 
 
-def _table(rows: Sequence[_Row]) -> TextTable:
+def _table(rows: Sequence[_Row], zone: str) -> TextTable:
     """Return the table of rows of edges."""
-    return TextTable(_COLUMNS, [[str(row[0]), *row[1:]] for row in rows])
+    columns = (*_COLUMNS, Column(f"last run ({zone})", spare=1))
+    return TextTable(columns, [[str(row[0]), *row[1:]] for row in rows], _heading)
 
 
-def _row(edge: ReachEdge, hops: dict[str, int]) -> _Row:
+def _heading(cells: Sequence[str]) -> str:
+    """Return the heading of the edges of a hop that begin in one field."""
+    hop, start = cells
+    return f"{hop}: from {start} to"
+
+
+def _row(edge: ReachEdge, hops: dict[str, int], zone: str) -> _Row:
     """Return the row of an edge; first comes the hops of its farther end, by which rows are sorted."""
     ends = str(edge.source), str(edge.destination)
     influence = "" if edge.influence == "direct" else "indirect"
     runs = "" if edge.runs is None else str(edge.runs)
-    last = "" if edge.last_start is None else format_time(edge.last_start)
+    last = "" if edge.last_start is None else Moment(edge.last_start, zone)
     return max(hops[end] for end in ends), *ends, influence, runs, last
 
 

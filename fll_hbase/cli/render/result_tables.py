@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
 from typing import TypeAlias
-from zoneinfo import ZoneInfo
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
-from fll_hbase.cli.render.console import format_time
-from fll_hbase.cli.render.time_text import describe_window
+from fll_hbase.cli.render.screen import Block, Screen, Title
+from fll_hbase.cli.render.table_layout import CellText, Column, Heading, lay_out
+from fll_hbase.cli.render.time_text import UTC_NAME, Moment, describe_window
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries.lineage import LineageEntry
@@ -24,9 +21,30 @@ from fll_hbase.queries.tables import Row
 from fll_hbase.runtime.escape import escape_control
 
 _TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}
-_PAIR_COLUMNS = ("level", "source", "field", "destination", "field", "influence")
-_RUN_MEMBERS = ("state", "direction", "namespace", "application", "program", "run")
-_PROGRAM_COLUMNS = ("runs", "failed", "direction", "namespace", "application", "program")
+_PAIR_COLUMNS = (
+    Column("level", grouped=True),
+    Column("source", grouped=True),
+    Column("field"),
+    Column("destination", grouped=True),
+    Column("field"),
+    Column("influence"),
+)
+_RUN_COLUMNS = (
+    Column("state"),
+    Column("direction", spare=3),
+    Column("namespace", spare=2),
+    Column("application", spare=1),
+    Column("program"),
+    Column("run"),
+)
+_PROGRAM_COLUMNS = (
+    Column("runs"),
+    Column("failed"),
+    Column("direction"),
+    Column("namespace", spare=2),
+    Column("application", spare=1),
+    Column("program"),
+)
 _GAP = "   "
 
 
@@ -34,43 +52,43 @@ _GAP = "   "
 class TextTable:
     """Rows of names, control characters escaped; a row without cells is an empty line.
 
-    A terminal gets a table folded to its width, a pipe aligned lines of any length.
+    A terminal gets what fits, a pipe all columns in aligned lines of any length. `heading` is that of rows
+    which are equal in grouped columns. A summary is not cut while the page has something else.
     """
 
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    columns: Sequence[str | Column]
+    rows: Sequence[Sequence[CellText]]
+    heading: Heading | None = None
+    is_summary: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a rich table on a terminal, else lines of text, which are much faster to make."""
-        rows = [[escape_control(cell) for cell in row] for row in self.rows]
-        if console.is_terminal:
-            yield self._table(rows)
-        else:
-            # A rich table takes a millisecond a row; an answer may have a quarter of a million.
-            yield from (Segment(f"{line}\n") for line in self._lines(rows))
+        """Yield the lines for a pipe."""
+        # A rich table takes a millisecond a row; an answer may have a quarter of a million.
+        yield from (Segment(f"{line}\n") for line in self._lines())
 
-    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
-        """Return the rich table of rows that are already escaped."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for column in self.columns:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            table.add_row(*map(Text, row))
-        return table
+    def fit(self, screen: Screen) -> Block:
+        """Return the table for a terminal."""
+        columns = [Column(column) if isinstance(column, str) else column for column in self.columns]
+        block = lay_out(columns, self.rows, screen, self.heading)
+        if not self.is_summary:
+            return block
+        return Block(head=[*block.head, *((line, "") for item in block.items for line in item), *block.tail])
 
-    def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-        """Yield the header, a rule and the rows, which are already escaped, in columns of equal width."""
+    def _lines(self) -> Iterator[str]:
+        """Yield the header, a rule and the rows in columns of equal width."""
+        titles = [column if isinstance(column, str) else column.title for column in self.columns]
+        rows = [[escape_control(str(cell)) for cell in row] for row in self.rows]
         # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
-        full = [self.columns, *(row for row in rows if row)]
+        full = [titles, *(row for row in rows if row)]
         widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
-        yield _align(self.columns, widths)
+        yield _align(titles, widths)
         yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
         for row in rows:
             yield _align(row, widths)
 
 
-Cell: TypeAlias = Callable[[Row], str]
-"""Returns the text of one column of a row."""
+Cell: TypeAlias = Callable[[Row], CellText]
+"""Returns the text or the time of one column of a row."""
 
 
 def member(name: str) -> Cell:
@@ -78,12 +96,12 @@ def member(name: str) -> Cell:
     return lambda row: "" if row.get(name) is None else str(row[name])
 
 
-def time_of(name: str, zone: tzinfo = UTC) -> Cell:
+def time_of(name: str, zone: str = UTC_NAME, *, to_minute: bool = False) -> Cell:
     """Return what shows a time of a row in milliseconds since 1970; "" for a row without it."""
-    return lambda row: "" if row.get(name) is None else format_time(row[name], zone)
+    return lambda row: "" if row.get(name) is None else Moment(row[name], zone, to_minute)
 
 
-def rows_table(rows: Iterable[Row], columns: Mapping[str, Cell]) -> TextTable:
+def rows_table(rows: Iterable[Row], columns: Mapping[str | Column, Cell]) -> TextTable:
     """Return a table of rows; `columns` has for each title the function that shows it."""
     return TextTable(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
 
@@ -111,23 +129,35 @@ def lineage_tables(
     return Group(*parts)
 
 
-def runs_table(runs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
-    """Render runs in the order of the answer, newest first."""
+def runs_table(
+    runs: Sequence[Row], window: WindowText, note: str = "", *, subject: str = ""
+) -> RenderableType:
+    """Render runs of a `subject`, a dataset or namespace, in the order of the answer, newest first."""
     if not runs:
         return empty_message(window, note)
     # Of the runs of a namespace there is no direction: they are those of no dataset.
     has_direction = runs[0]["direction"] is not None
-    shown = {name: member(name) for name in _RUN_MEMBERS if has_direction or name != "direction"}
-    started = {f"started ({window.zone})": time_of("startTime", ZoneInfo(window.zone))}
-    return rows_table(runs, started | shown)
+    columns: dict[str | Column, Cell] = {f"started ({window.zone})": time_of("startTime", window.zone)}
+    for column in _RUN_COLUMNS:
+        if has_direction or column.title != "direction":
+            columns[column] = member(column.title)
+    return _titled(f"Runs of {subject}" if subject else "Runs", window, rows_table(runs, columns))
 
 
-def programs_table(programs: Sequence[Row], window: WindowText, note: str = "") -> RenderableType:
-    """Render programs in the order of the answer; without programs a message with the `note`."""
+def programs_table(
+    programs: Sequence[Row], window: WindowText, note: str = "", *, subject: str = ""
+) -> RenderableType:
+    """Render programs of a `subject` in the order of the answer; without any a message with the `note`."""
     if not programs:
         return empty_message(window, note)
-    last_run = {f"last run ({window.zone})": time_of("lastStart", ZoneInfo(window.zone))}
-    return rows_table(programs, last_run | {name: member(name) for name in _PROGRAM_COLUMNS})
+    columns: dict[str | Column, Cell] = {f"last run ({window.zone})": time_of("lastStart", window.zone)}
+    columns |= {column: member(column.title) for column in _PROGRAM_COLUMNS}
+    return _titled(f"Programs of {subject}", window, rows_table(programs, columns))
+
+
+def _titled(title: str, window: WindowText, table: TextTable) -> RenderableType:
+    """Return a table below a title with its window."""
+    return Group(Title(f"{escape_control(title)}, {describe_window(window)}"), table)
 
 
 def search_table(hits: Sequence[Row], text: str) -> RenderableType:
@@ -155,8 +185,14 @@ def _pair_table(entries: Sequence[LineageEntry]) -> TextTable:
             level = source = destination = ""
     # Without an indirect influence the last column is empty, and terminals are narrow.
     if any(row and row[-1] for row in rows):
-        return TextTable(_PAIR_COLUMNS, rows)
-    return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows])
+        return TextTable(_PAIR_COLUMNS, rows, _pair_heading)
+    return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows], _pair_heading)
+
+
+def _pair_heading(cells: Sequence[str]) -> str:
+    """Return the heading of the pairs of one entry."""
+    level, source, destination = cells
+    return f"{level}: {source} → {destination}"
 
 
 def _field_pairs(entry: LineageEntry) -> Iterator[tuple[str, str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
 from zoneinfo import ZoneInfo
@@ -14,9 +15,42 @@ from fll_hbase.runtime.escape import escape_control
 UTC_NAME = "UTC"
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time in milliseconds since 1970 for a cell of a table; the title of its column names the zone."""
+
+    milliseconds: int
+    zone: str
+    to_minute: bool = False
+
+    def __str__(self) -> str:
+        """Return the time in full, as a pipe has it."""
+        if self.to_minute:
+            return format_minute(self.milliseconds, self.zone)
+        return format_time(self.milliseconds, ZoneInfo(self.zone))
+
+    def on_screen(self, now_ms: int, *, short: bool) -> str:
+        """Return the time to the second, or to the minute if `short`; a time of today without its date.
+
+        A short one is without its year in the year of `now_ms`.
+        """
+        text = format_time(self.milliseconds // 1_000 * 1_000, ZoneInfo(self.zone))
+        if text.endswith("ms"):
+            return text
+        now = format_time(now_ms, ZoneInfo(self.zone))
+        day, _, time = text.partition(" ")
+        time = time[:5] if short or self.to_minute else time
+        if day == now[:10]:
+            return time
+        return f"{day[5:] if short and day[:4] == now[:4] else day} {time}"
+
+
 def describe_window(window: WindowText) -> str:
-    """Return a window for people: texts such as `now-7d` as they are, other times as dates with a zone."""
-    return f"{_describe(window.start, window.zone)} to {_describe(window.end, window.zone)}"
+    """Return a window for people: times as dates with their zone, texts that are no times as they are."""
+    start, end = (_describe(text, window.zone) for text in (window.start, window.end))
+    suffix = f" {UTC_NAME}"
+    # Once is enough; in other zones each end has its offset.
+    return f"{start.removesuffix(suffix)} to {end}" if end.endswith(suffix) else f"{start} to {end}"
 
 
 def format_with_zone(milliseconds: int, zone: str) -> str:

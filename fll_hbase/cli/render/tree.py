@@ -7,10 +7,11 @@ from typing import NamedTuple, TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from rich.tree import Tree
 
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
 from fll_hbase.cli.render.result_tables import empty_message
+from fll_hbase.cli.render.screen import Detail
+from fll_hbase.cli.render.text_tree import TextTree
 from fll_hbase.cli.render.time_text import describe_window
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.field_lineage import Connection, FieldLineage, FieldLineageAnswer
@@ -42,15 +43,15 @@ def field_tree(
     backward = query.direction == "backward"
     name = escape_control(f"{query.dataset}.{query.field}")
     title = f"Where {name} comes from" if backward else f"What is made of {name}"
-    tree = Tree(Text(name))
+    tree = TextTree(name)
     if query.view == "simple":
         for line in _simple_backward(graph) if backward else _simple_forward(graph):
-            tree.add(Text(line))
+            tree.add(line)
     else:
         _TreeBuilder(graph, backward=backward).add(tree, _roots(graph, backward=backward))
     for line in () if backward else graph.terminal_uses():
-        tree.add(Text(line))
-    contents = Text(f"Contents, newest first: {', '.join(body.checksums)}", style="dim")
+        tree.add(line)
+    contents = Detail(Text(f"Contents, newest first: {', '.join(body.checksums)}", style="dim"))
     return Group(Text(f"{title}, {describe_window(window)}", style="bold"), tree, contents)
 
 
@@ -73,7 +74,7 @@ class _TreeBuilder:
         self._backward = backward
         self._described: set[str] = set()
 
-    def add(self, tree: Tree, items: Sequence[_Item]) -> None:
+    def add(self, tree: TextTree, items: Sequence[_Item]) -> None:
         """Add items below `tree`, each with everything beyond it, in order."""
         # A stack instead of recursion: chains of operations may exceed Python's recursion limit. Reversed,
         # because the last item of a stack is the next.
@@ -81,7 +82,7 @@ class _TreeBuilder:
         while pending:
             parent, item = pending.pop()
             line, children = self._step(item) if isinstance(item, Step) else self._node(item)
-            branch = parent.add(Text(line))
+            branch = parent.add(line)
             pending += [(branch, child) for child in reversed(children)]
 
     def _step(self, step: Step) -> tuple[str, list[_Item]]:

@@ -30,7 +30,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 def test_consumers_are_programs_that_read(target: tuple[str, str]) -> None:
     lines = printed("consumers", *UID, *target).splitlines()
     assert lines[0] == (
-        "Programs that read bank/DailyTransactions.UID, 2025-09-09 08:53:20 UTC to 2025-10-09 08:53:20 UTC"
+        "Programs that read bank/DailyTransactions.UID, 2025-09-09 08:53:20 to 2025-10-09 08:53:20 UTC"
     )
     assert [line.split()[0] for line in lines[3:]] == [
         "bank/FraudWatch/features",
@@ -149,7 +149,7 @@ def test_an_empty_answer_says_when_there_was_something(
 ) -> None:
     output = printed(*command, "bank/DailyTransactions", "--window", "2020-01", *target)
     assert output == (
-        "Nothing from 2020-01-01 00:00:00 UTC to 2020-02-01 00:00:00 UTC; the last run of"
+        "Nothing from 2020-01-01 00:00:00 to 2020-02-01 00:00:00 UTC; the last run of"
         " bank/DailyTransactions started 2025-10-09 08:25:13.036 UTC; --start and --end ask another window.\n"
     )
 

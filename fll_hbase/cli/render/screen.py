@@ -1,0 +1,212 @@
+"""What a terminal shows of a page: its width, one screen of lines, and a count of what is more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.text import Text
+
+Line: TypeAlias = tuple[str, str]
+"""A line and its style."""
+
+_TIMES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\S+(?: UTC)?(?: to \d{4}-\d\d-\d\d \d\d:\d\d:\S+(?: UTC)?)?")
+_NO_BREAK = "\0"
+"""Is in no text: control characters are escaped."""
+
+_ROWS_SHOWN_MIN = 3
+"""Of each part: a screen that has no room for so many is filled from the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A terminal of `width` columns; `lines_max` is None for all lines.
+
+    `is_verbose` shows checksums. Times of the day of `now_ms` are shown without their date.
+    """
+
+    width: int
+    lines_max: int | None
+    now_ms: int
+    is_verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a page that fits a width: lines that always stand, and items of some lines between them."""
+
+    head: Sequence[Line] = ()
+    items: Sequence[Sequence[str]] = ()
+    tail: Sequence[Line] = ()
+    unit: str = "rows"
+
+    @property
+    def item_lines(self) -> int:
+        """Return the number of lines of all items."""
+        return sum(map(len, self.items))
+
+
+@runtime_checkable
+class Fitting(Protocol):
+    """A part of a page that has a form for each width."""
+
+    def fit(self, screen: Screen) -> Block:
+        """Return the part for a screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A line that a terminal shows with --verbose only, and a pipe always."""
+
+    text: Text
+
+    def __rich__(self) -> Text:
+        """Return the line."""
+        return self.text
+
+    def fit(self, screen: Screen) -> Block:
+        """Return the line, or nothing."""
+        return _text_block(self.text, screen.width) if screen.is_verbose else Block()
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A title that only a terminal shows: tables of a pipe begin with their columns."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield nothing."""
+        return iter(())
+
+    def fit(self, screen: Screen) -> Block:
+        """Return the title in bold."""
+        return _text_block(Text(self.text, style="bold"), screen.width)
+
+
+def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
+    """Yield the lines of a page, at most one screen of them; the last one then counts what is more."""
+    blocks = list(_blocks(page, screen))
+    lines_total = sum(len(block.head) + block.item_lines + len(block.tail) for block in blocks)
+    if screen.lines_max is None or lines_total <= screen.lines_max:
+        lines = [line for block in blocks for line in _cut(block, block.item_lines)]
+    else:
+        lines = _screenful(blocks, screen.lines_max)
+    yield from (Text(text, style=style) for text, style in lines)
+
+
+def wrap(text: str, width: int, *, prefix: str = "", indent: str = "") -> list[str]:
+    """Return lines of at most `width` cells, broken at blanks alone: a longer word stays whole.
+
+    The `prefix` stands unbroken before the text. Lines after the first begin with the `indent`.
+    """
+    lines, X
+    for word in text.split(" "):
+        if not is_empty and cell_len(line) + 1 + cell_len(word) > width:
+            lines.append(line.rstrip())
+            line = indent + word
+        else:
+            line += word if is_empty else f" {word}"
+        is_empty = False
+    return [*lines, line.rstrip()]
+
+
+def _blocks(page: RenderableType | Fitting, screen: Screen) -> Iterator[Block]:
+    """Yield the parts of a page for a screen."""
+    if isinstance(page, Group):
+        for part in page.renderables:
+            yield from _blocks(part, screen)
+    elif isinstance(page, Text):
+        # First: a Text has another method of that name.
+        yield _text_block(page, screen.width)
+    elif isinstance(page, Fitting):
+        yield page.fit(screen)
+    else:
+        raise TypeError(f"a {type(page).__name__} has no form for a width")
+
+
+def _text_block(text: Text, width: int) -> Block:
+    style = str(text.style)
+    # A window stays in one line.
+    plain = _TIMES.sub(lambda match: match[0].replace(" ", _NO_BREAK), text.plain)
+    lines = (line for row in plain.split("\n") for line in wrap(row, width))
+    return Block(head=[(line.replace(_NO_BREAK, " "), style) for line in lines])
+
+
+@dataclass(slots=True)
+class _Cut:
+    """How many items of blocks were not shown, or not as a whole."""
+
+    total: int = 0
+    shown: int = 0
+    units: set[str] = field(default_factory=set)
+
+    def line(self) -> Line:
+        unit = self.units.pop() if len(self.units) == 1 else "lines"
+        text = f"… {self.total - self.shown:,} more of {self.total:,} {unit}: --all shows all"
+        return text, "dim"
+
+
+def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
+    """Return at most `lines_max` lines of blocks that have more: a fair share of each, or the first ones."""
+    listed = [block for block in blocks if block.items]
+    # A line for what is more of each block, and one for all.
+    room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - len(listed)
+    if room < _ROWS_SHOWN_MIN * len(listed):
+        return _first_lines(blocks, lines_max)
+    shares = _fair_shares([block.item_lines for block in listed], room)
+    cut = _Cut()
+    lines: list[Line] = []
+    for block in blocks:
+        share = shares.pop(0) if block.items else 0
+        shown = _items_within(block, share)
+        is_cut = shown < len(block.items)
+        lines += _cut(block, share, more=0 if block is blocks[-1] else len(block.items) - shown)
+        if is_cut:
+            cut.total, cut.shown = cut.total + len(block.items), cut.shown + shown
+            cut.units.add(block.unit)
+    return [*lines, cut.line()]
+
+
+def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
+    """Return the first lines of blocks, one of the `lines_max` for the count."""
+    room = max(lines_max - 1, 1)
+    cut = _Cut()
+    lines: list[Line] = []
+    for block in blocks:
+        left = room - len(lines)
+        lines += _cut(block, block.item_lines)[:left]
+        cut.total += len(block.items)
+        cut.shown += _items_within(block, max(left - len(block.head), 0))
+        cut.units |= {block.unit} if block.items else set()
+    return [*lines, cut.line()]
+
+
+def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:
+    """Return the lines of a block with the first lines of its items, and how many items are `more`."""
+    items = [(line, "") for item in block.items for line in item][:item_lines_max]
+    return [*block.head, *items, *([(f"… {more:,} more", "dim")] if more else ()), *block.tail]
+
+
+def _items_within(block: Block, lines: int) -> int:
+    """Return how many items of a block are whole in so many lines."""
+    count = 0
+    for item in block.items:
+        lines -= len(item)
+        if lines < 0:
+            break
+        count += 1
+    return count
+
+
+def _fair_shares(needs: Sequence[int], room: int) -> list[int]:
+    """Return shares of the room, in the order of the needs: none beyond its need, small ones as a whole."""
+    shares = [0] * len(needs)
+    for index, number in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
+        shares[number] = min(needs[number], room // (len(needs) - index))
+        room -= shares[number]
+    return shares

@@ -1,0 +1,313 @@
+"""Rows of cells laid out for a terminal: names stay whole, sentences wrap, what does not fit is stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from rich.cells import cell_len
+
+from fll_hbase.cli.render.screen import Block, Line, Screen, wrap
+from fll_hbase.cli.render.time_text import Moment
+from fll_hbase.runtime.escape import escape_control
+
+_PROSE_TITLES = frozenset({"description", "detail", "path"})
+"""Columns whose cells may be broken at blanks."""
+
+_PROSE_WIDTH_MIN = 24
+_GAPS = ("   ", "  ")
+
+
+class Prose(str):
+    """A sentence: it may be broken at any blank, and its line breaks are blanks."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Prose:
+        """Return the text in one line."""
+        return super().__new__(cls, " ".join(text.split()))
+
+
+class Checksum(str):
+    """A checksum, which a terminal shows with --verbose only."""
+
+    __slots__ = ()
+
+
+CellText: TypeAlias = str | Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    A terminal that is too narrow leaves those with a number in `spare` out, the lowest first. Rows that are
+    equal in `grouped` columns stand below one heading there.
+    """
+
+    title: str
+    spare: int = 0
+    grouped: bool = False
+
+
+Heading: TypeAlias = Callable[[Sequence[str]], str]
+"""Returns the heading of rows from their grouped cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Columns with their cells as text; a row without cells is an empty line."""
+
+    columns: tuple[Column, ...]
+    rows: Sequence[Sequence[str]]
+    gap: str = _GAPS[0]
+    wraps_titles: bool = False
+    notes: tuple[str, ...] = ()
+
+    def select(self, numbers: Sequence[int], *notes: str) -> _Grid:
+        """Return the grid with these columns alone, and further notes."""
+        rows = [[row[number] for number in numbers] if row else row for row in self.rows]
+        columns = tuple(self.columns[number] for number in numbers)
+        return replace(self, columns=columns, rows=rows, notes=(*self.notes, *notes))
+
+    def cells(self, number: int) -> Iterator[str]:
+        """Yield the cells of a column."""
+        return (row[number] for row in self.rows if row)
+
+    def title_width(self, column: Column) -> int:
+        """Return the width of a title, that of its longest word if titles are wrapped."""
+        words = column.title.split() if self.wraps_titles else [column.title]
+        return max(map(cell_len, words), default=0)
+
+
+def lay_out(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[CellText]],
+    screen: Screen,
+    heading: Heading | None = None,
+) -> Block:
+    """Return a table for a screen: in full if it fits, else with less, at last with several lines a row."""
+    grids = [_grid(columns, rows, screen, short=short) for short in (False, True)]
+    grouping = heading if any(column.grouped for column in columns) else None
+    for grid in _smaller(*grids, leaves_out=grouping is None):
+        widths = _widths(grid, screen.width)
+        if widths is not None:
+            return _table(grid, widths, screen.width)
+    if grouping:
+        return _grouped(columns, rows, screen, grouping)
+    return _stacked(_without_constants(grids[1]), screen.width)
+
+
+def _grid(
+    columns: Sequence[Column], rows: Sequence[Sequence[CellText]], screen: Screen, *, short: bool
+) -> _Grid:
+    """Return the cells as text, without columns that have none."""
+    texts = [
+        [_text(cell, column, screen, short=short) for cell, column in zip(row, columns, strict=False)]
+        for row in rows
+    ]
+    grid = _Grid(tuple(columns), texts)
+    numbers = [number for number in range(len(columns)) if any(grid.cells(number)) or not rows]
+    return grid.select(numbers)
+
+
+def _text(cell: CellText, column: Column, screen: Screen, *, short: bool) -> str:
+    if isinstance(cell, Moment):
+        return cell.on_screen(screen.now_ms, short=short)
+    if isinstance(cell, Checksum) and not screen.is_verbose:
+        return ""
+    if isinstance(cell, Prose) or column.title in _PROSE_TITLES:
+        return Prose(escape_control(Prose(cell)))
+    return escape_control(cell)
+
+
+def _smaller(grid: _Grid, short: _Grid, *, leaves_out: bool) -> Iterator[_Grid]:
+    """Yield grids, each with less than the one before; `short` has short times.
+
+    The last ones are without spare columns if `leaves_out`.
+    """
+    yield grid
+    yield replace(grid, gap=_GAPS[1])
+    yield replace(_without_constants(grid), gap=_GAPS[1])
+    grid = replace(_without_constants(short), gap=_GAPS[1])
+    yield grid
+    grid = replace(grid, wraps_titles=True)
+    yield grid
+    spares = sorted({column.spare for column in grid.columns if column.spare})
+    for spare in spares if leaves_out and any(not column.spare for column in grid.columns) else ():
+        others = [number for number, column in enumerate(grid.columns) if not 0 < column.spare <= spare]
+        titles = [column.title for column in grid.columns if 0 < column.spare <= spare]
+        smaller = grid.select(others, f"not shown: {', '.join(titles)}")
+        yield replace(smaller, wraps_titles=False)
+        yield smaller
+
+
+def _without_constants(grid: _Grid) -> _Grid:
+    """Return the grid without columns that have one text in all rows, which a note has instead."""
+    if sum(map(bool, grid.rows)) < 2:
+        return grid
+    constants = {
+        number: cells.pop() for number in range(len(grid.columns)) if len(cells := {*grid.cells(number)}) == 1
+    }
+    others = [number for number in range(len(grid.columns)) if number not in constants]
+    if not constants or not others:
+        return grid
+    texts = [f"{grid.columns[number].title} {text}" for number, text in constants.items()]
+    return grid.select(others, f"all rows: {', '.join(texts)}")
+
+
+def _widths(grid: _Grid, width: int) -> list[int] | None:
+    """Return widths of columns that fit a terminal, those of sentences as there is room; None for none."""
+    least, most = [], []
+    for number, column in enumerate(grid.columns):
+        title = grid.title_width(column)
+        full = max((cell_len(cell) for cell in grid.cells(number)), default=0)
+        narrow = max(map(_least_width, grid.cells(number)), default=0)
+        least.append(max(title, narrow))
+        most.append(max(title, full))
+    room = width - len(grid.gap) * (len(grid.columns) - 1) - sum(least)
+    if room < 0:
+        return None
+    # The narrowest first, so that each has all that it needs or an equal share of what is left.
+    growing = sorted(
+        (number for number in range(len(least)) if most[number] > least[number]),
+        key=lambda number: most[number] - least[number],
+    )
+    for index, number in enumerate(growing):
+        more = min(most[number] - least[number], room // (len(growing) - index))
+        least[number] += more
+        room -= more
+    return least
+
+
+def _least_width(cell: str) -> int:
+    """Return the least width of a cell: its own, of a sentence that of its longest word or a few words."""
+    full = cell_len(cell)
+    if not isinstance(cell, Prose):
+        return full
+    return min(full, max(_PROSE_WIDTH_MIN, *map(cell_len, cell.split(" "))))
+
+
+def _table(grid: _Grid, widths: Sequence[int], width: int) -> Block:
+    """Return a grid as aligned lines below its titles."""
+    titles = [wrap(column.title, most) for column, most in zip(grid.columns, widths, strict=True)]
+    items: list[list[str]] = []
+    # Empty lines belong to the row below them.
+    above: list[str] = []
+    for row in grid.rows:
+        if row:
+            items.append([*above, *_row_lines(row, widths, grid.gap)])
+        above = [] if row else [""]
+    # Titles stand on the rule: those with fewer lines begin further down.
+    height = max(map(len, titles), default=0)
+    head = [[""] * (height - len(title)) + title for title in titles]
+    rule = "─" * (sum(widths) + len(grid.gap) * (len(widths) - 1))
+    return Block(
+        head=[*_bold(_side_by_side(head, widths, grid.gap)), (rule, "")],
+        items=items,
+        tail=_notes(grid, width),
+    )
+
+
+def _row_lines(row: Sequence[str], widths: Sequence[int], gap: str) -> list[str]:
+    """Return the lines of a row, of which sentences may have several."""
+    cells = [
+        wrap(cell, width) if isinstance(cell, Prose) else [cell]
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    return _side_by_side(cells, widths, gap)
+
+
+def _side_by_side(cells: Sequence[Sequence[str]], widths: Sequence[int], gap: str) -> list[str]:
+    """Return lines of cells of several lines each, padded to widths."""
+    height = max(map(len, cells), default=0)
+    lines = []
+    for number in range(height):
+        parts = (cell[number] if number < len(cell) else "" for cell in cells)
+        padded = (part + " " * (width - cell_len(part)) for part, width in zip(parts, widths, strict=True))
+        lines.append(gap.join(padded).rstrip())
+    return lines
+
+
+def _grouped(
+    columns: Sequence[Column], rows: Sequence[Sequence[CellText]], screen: Screen, heading: Heading
+) -> Block:
+    """Return a heading for rows that are equal in grouped columns, and the other columns below it."""
+    inner = [number for number, column in enumerate(columns) if not column.grouped]
+    outer = [number for number, column in enumerate(columns) if column.grouped]
+    filled = [row for row in rows if row]
+    block = lay_out(
+        [columns[number] for number in inner],
+        [[row[number] for number in inner] for row in filled],
+        replace(screen, width=screen.width - 2),
+    )
+    items, last = [], None
+    for row, lines in zip(filled, block.items, strict=True):
+        group = [escape_control(str(row[number])) for number in outer]
+        indented = [f"  {line}" for line in lines]
+        # A row without any of them belongs to the row before.
+        if any(group) and group != last:
+            last = group
+            indented = [heading(group), *indented]
+        items.append(indented)
+    return replace(block, head=[(f"  {line}", style) for line, style in block.head], items=items)
+
+
+def _stacked(grid: _Grid, width: int) -> Block:
+    """Return several lines for each row: as many columns in each as fit, then a line for each sentence."""
+    sentences = [
+        number
+        for number in range(len(grid.columns))
+        if any(isinstance(cell, Prose) and cell for cell in grid.cells(number))
+    ]
+    widths = [
+        max([grid.title_width(column), *map(cell_len, grid.cells(number))])
+        for number, column in enumerate(grid.columns)
+    ]
+    groups: list[list[int]] = [[]]
+    for number in range(len(grid.columns)):
+        if number in sentences:
+            continue
+        indent = 2 if len(groups) > 1 else 0
+        used = indent + sum(widths[other] + len(_GAPS[1]) for other in groups[-1])
+        if groups[-1] and used + widths[number] > width:
+            groups.append([])
+        groups[-1].append(number)
+    titles = [column.title for column in grid.columns]
+    head = list(_group_lines(titles, groups, widths))
+    rule = "─" * min(width, max(map(cell_len, head), default=0))
+    items = [
+        [*_group_lines(row, groups, widths), *_sentence_lines(row, titles, sentences, width)] or [""]
+        for row in grid.rows
+        if row
+    ]
+    return Block(head=[*_bold(head), (rule, "")], items=items, tail=_notes(grid, width))
+
+
+def _group_lines(
+    cells: Sequence[str], groups: Sequence[Sequence[int]], widths: Sequence[int]
+) -> Iterator[str]:
+    """Yield a line for each group of columns that has any text; those after the first are indented."""
+    for index, group in enumerate(groups):
+        texts = [[cells[number]] for number in group]
+        for line in _side_by_side(texts, [widths[number] for number in group], _GAPS[1]):
+            if line:
+                yield f"  {line}" if index else line
+
+
+def _sentence_lines(
+    row: Sequence[str], titles: Sequence[str], sentences: Sequence[int], width: int
+) -> Iterator[str]:
+    """Yield lines for each sentence of a row, after the title of its column."""
+    for number in sentences:
+        if row[number]:
+            yield from wrap(f"{titles[number]}: {row[number]}", width - 2, prefix=" ", indent="    ")
+
+
+def _bold(lines: Sequence[str]) -> list[Line]:
+    return [(line, "bold") for line in lines]
+
+
+def _notes(grid: _Grid, width: int) -> list[Line]:
+    return [(line, "dim") for note in grid.notes for line in wrap(note, width)]
