@@ -1,4 +1,4 @@
-"""What a terminal shows of a page: its width, one screen of lines, and a count of what is more."""
+"""Screens: pages drawn for the width of a terminal, one screen of lines, and a count of the others."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def wrap(text: str, width: int, *, prefix: str = "", indent: str = "") -> list[s
 
     The `prefix` stands unbroken before the text. Lines after the first begin with the `indent`.
     """
-    lines, X
+    lines: list[str] = []
+    line, is_empty = prefix, not prefix
     for word in text.split(" "):
         if not is_empty and cell_len(line) + 1 + cell_len(word) > width:
             lines.append(line.rstrip())
@@ -139,7 +140,7 @@ def _text_block(text: Text, width: int) -> Block:
 
 @dataclass(slots=True)
 class _Cut:
-    """How many items of blocks were not shown, or not as a whole."""
+    """Counts of the items of blocks, and of those that are shown in full."""
 
     total: int = 0
     shown: int = 0
