@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 from flask import Response, request
 
-from fll_hbase.model.access import Role
+from fll_hbase.model.access import Principal, Role
 from fll_hbase.queries.query import Answer, Changeable, Query
+from fll_hbase.queries.reports.report_document import Made
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
 from ..wire import responses
+from ..wire.environ import PRINCIPAL
 from ..wire.query_params import now_ms, window_params
 from .blueprint import Blueprint, body, store
 
@@ -22,6 +25,7 @@ _JSON = "application/json"
 # Private: an answer is for who asked, also where a proxy between would keep it for all.
 _IMMUTABLE = "private, max-age=31536000, immutable"
 _HTML = "text/html"
+_VERSION = version("fll-hbase")
 _HTML_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
@@ -97,6 +101,13 @@ def description(query: type[Query[Any]]) -> str:
     return inspect.cleandoc(query.__doc__ or "").partition("\n>>>")[0].strip()
 
 
+def _made() -> Made:
+    """Return when the answer to the request is made, for whom, and by which server."""
+    principal: Principal | None = request.environ.get(PRINCIPAL)
+    by = "" if principal is None else principal.name
+    return Made(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {_VERSION}")
+
+
 def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     """Return the response with an answer in the preferred format, its windows, limits and next page."""
     if answer.window is None:
@@ -115,7 +126,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:
-            response.set_data(query.to_text(accepted, answer.body, answer.window, now_ms=now_ms()))
+            response.set_data(query.to_text(accepted, answer.body, answer.window, made=_made()))
             response.mimetype = accepted
             if accepted == _HTML:
                 response.headers[responses.CONTENT_SECURITY_POLICY] = _HTML_POLICY

@@ -363,6 +363,16 @@ class Target:
         if self.store is not None and self.server is not None:
             raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
 
+    @property
+    def url(self) -> str:
+        """The URL of the server or the store, without names and passwords in it."""
+        settings = config.from_environment(store=self.store)
+        server = self.server or (settings.server if self.store is None else None)
+        url = server or settings.store
+        scheme, separator, rest = url.partition("://")
+        authority, slash, path = rest.partition("/")
+        return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
+
     @contextmanager
     def open(self, *, create: bool = False) -> Iterator[Connection]:
         """Open the client, and close it at the end.

@@ -9,12 +9,14 @@ import msgspec
 
 from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.model.window import BOTH, Direction
+from fll_hbase.queries import time_window
 from fll_hbase.queries.name_json import PROGRAM, hidden_number
 from fll_hbase.queries.names import ProgramName
 from fll_hbase.queries.parameters import About, AnyDirection
 from fll_hbase.queries.query import (
     FIELD_HELP,
     Answer,
+    Body,
     DatasetQuery,
     WindowBody,
     WindowedWithFailed,
@@ -26,11 +28,22 @@ from fll_hbase.store import results
 from fll_hbase.store.lineage_store import LineageStore
 
 
+class ProgramDay(Body, frozen=True, kw_only=True):
+    """The runs of a program on a day of UTC; `failed_runs` are ids of the newest failed ones."""
+
+    day: Annotated[str, msgspec.Meta(description="As `2026-11-01`")]
+    runs: int
+    failed: int
+    first_start: int
+    last_start: int
+    failed_runs: tuple[str, ...]
+
+
 class Program(ProgramName, frozen=True, kw_only=True):
     """A program by its runs of a window; starts are in milliseconds since 1970.
 
-    `runs` are those that did not fail, `failed` the others. Starts and the last run are of the former; of failed
-    runs if there are no others, and then `failed_only` is true.
+    `runs` are those that did not fail, `failed` the others. Starts and the last run are of the former; of
+    failed runs if there are no others, and then `failed_only` is true.
     """
 
     direction: AnyDirection
@@ -40,6 +53,9 @@ class Program(ProgramName, frozen=True, kw_only=True):
     first_start: int
     last_start: int
     last_run: str
+    days: Annotated[
+        tuple[ProgramDay, ...] | None, msgspec.Meta(description="In the consumption report, newest first")
+    ] = None
 
 
 class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
@@ -115,11 +131,24 @@ def _program(usage: results.ProgramUsage) -> Program:
         first_start=usage.first_start_ms,
         last_start=last.start_ms,
         last_run=last.run,
+        days=tuple(map(_day, usage.days)) or None,
     )
     if last.namespace == HIDDEN_NAMESPACE:
         return msgspec.structs.replace(counts, hidden=hidden_number(last.program))
     names = {member: getattr(last, member) for member in PROGRAM}
     return msgspec.structs.replace(counts, **names)
+
+
+def _day(item: results.ProgramDay) -> ProgramDay:
+    """Return a day of the store as one of an answer."""
+    return ProgramDay(
+        day=time_window.day_text(item.day),
+        runs=item.runs,
+        failed=item.failed,
+        first_start=item.first_start_ms,
+        last_start=item.last_start_ms,
+        failed_runs=item.failed_runs,
+    )
 
 
 def direction_word(values: frozenset[Direction]) -> AnyDirection:

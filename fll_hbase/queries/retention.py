@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
+
+import msgspec
 
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
-from fll_hbase.queries.names import FieldName, ProgramName
+from fll_hbase.queries.names import FieldName, ProgramName, field_name
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowBody, WindowedWithFailed
-from fll_hbase.queries.reports import retention_page
+from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.html_report import HTML
+from fll_hbase.queries.reports.report_document import Made, count_text
+from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
 from fll_hbase.runtime.json_types import Json
@@ -60,7 +64,12 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
 
     policy: Policy
     window: ReportWindow
+    verdict: str
     fields: tuple[ExpiredField, ...]
+    kept: Annotated[
+        tuple[FieldName, ...],
+        msgspec.Meta(description="Fields of the policy, or made of them, of which no older run is known"),
+    ]
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
@@ -111,7 +120,7 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
     result: ClassVar[str] = "By namespace, dataset and field"
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 409, 503)
     table: ClassVar[TableShape] = _TABLE
-    formats: ClassVar[Mapping[str, Callable[..., str]]] = {CSV: _TABLE.to_csv, HTML: retention_page.to_html}
+    formats: ClassVar[Mapping[str, Callable[..., str]]] = {CSV: _TABLE.to_csv, HTML: html_report.to_html}
     limits_in_headers: ClassVar[bool] = True
 
     policy: Annotated[str, About("Name of the policy", minimum=1)]
@@ -133,22 +142,46 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
         report = store.retention_report(query)
         begins_later = report.retained_from_ms > report.window.start_ms
         retained_from_ms = report.retained_from_ms if begins_later else None
+        fields = tuple(map(_expired_field, report.fields))
         body = RetentionReportAnswer(
             policy=policy_body(report.policy),
             window=ReportWindow(start=report.window.start_ms, end=report.window.stop_ms),
-            fields=tuple(map(_expired_field, report.fields)),
+            verdict=_verdict(report, fields, begins_later=begins_later),
+            fields=fields,
+            kept=tuple(map(field_name, report.kept)),
             truncated=bool(report.truncated_by),
             truncated_by=report.truncated_by,
         )
         return Answer(body, query.window, retained_from_ms, report.truncated_by)
 
     def to_text(
-        self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, now_ms: int
+        self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, made: Made
     ) -> str:
         """Return a report as CSV, or as a page to print, which says when it was made."""
         if media_type == HTML:
-            return retention_page.to_html(body, now_ms=now_ms)
-        return super().to_text(media_type, body, window, now_ms=now_ms)
+            return html_report.to_html(retention_document(msgspec.to_builtins(body), made))
+        return super().to_text(media_type, body, window, made=made)
+
+
+def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *, begins_later: bool) -> str:
+    """Return whether a policy is kept, by how many fields, and what is not known."""
+    total, age = count_text(len(fields) + len(report.kept), "field"), report.policy.max_age.text
+    if fields:
+        oldest = Made(0).time(min(field.oldest_start for field in fields))
+        have = "has" if len(fields) == 1 else "have"
+        return (
+            f"Not kept: {len(fields):,} of {total} {have} data older than {age}, the oldest of {oldest} UTC."
+        )
+    if report.truncated_by:
+        return f"Not known: no data older than {age} was found before a limit cut the search."
+    if begins_later:
+        return (
+            f"Not known: no data older than {age} is known in {total}, but runs were deleted from the store,"
+            " and their data may still exist."
+        )
+    if report.window.empty:
+        return f"Not checked: the window begins after the cut-off, so that no run in it is older than {age}."
+    return f"Kept: no run of the window wrote data older than {age} into any of {total}."
 
 
 def _expired_field(item: results.ExpiredField) -> ExpiredField:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from fll_hbase.model.window import START_LIMIT_MS, Window
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 DEFAULT_START, DEFAULT_END = "now-30d", "now"
@@ -137,6 +137,11 @@ def iso_text(milliseconds: int) -> str:
     except (OverflowError, ValueError, OSError):
         return str(milliseconds)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def day_text(day: int) -> str:
+    """Return a day, numbered since 1970, as `2026-11-01`; as a number beyond the year 9999."""
+    return iso_text(day * DAY_MS)[:10]
 
 
 def _milliseconds(seconds: Fraction) -> int:

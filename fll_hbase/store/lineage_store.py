@@ -25,6 +25,7 @@ from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
+from fll_hbase.store.read.hop_reader import HopReader
 from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader
 from fll_hbase.store.read.reach import ReachReader
@@ -106,6 +107,7 @@ class LineageStore:
     field_lineage = answered_by(FieldGraphReader, FieldGraphReader.field_lineage)
     field_derivations = answered_by(DerivationReader, DerivationReader.field_derivations)
     reach = answered_by(ReachReader, ReachReader.reach)
+    hop_operations = answered_by(HopReader, HopReader.hop_operations)
     history = answered_by(FieldHistoryReader, FieldHistoryReader.history)
     diff = answered_by(FieldDiffReader, FieldDiffReader.diff)
     dataset_diff = answered_by(DatasetDiffReader, DatasetDiffReader.dataset_diff)

@@ -80,7 +80,7 @@ class ReachEdge(NamedTuple):
 
     `in_order` is whether the order of the runs allows a value to have passed here on its way between this
     edge and the field of the query: backward, that the upstream run started no later; None if that is not
-    known.
+    known. `checksum` is the content of the newest run, "" if runs were not counted.
     """
 
     source: DatasetField
@@ -88,6 +88,7 @@ class ReachEdge(NamedTuple):
     direct: bool
     span: RunSpan | None
     in_order: bool | None = None
+    checksum: str = ""
 
 
 class Path(NamedTuple):
@@ -237,12 +238,27 @@ class RunsPage:
     truncated_by: tuple[str, ...] = ()
 
 
+class ProgramDay(NamedTuple):
+    """The runs of a program on a day of UTC, numbered since 1970: those that did not fail, and failed ones.
+
+    Starts are those of the first and the last of both; `failed_runs` are ids of the newest failed ones.
+    """
+
+    day: int
+    runs: int
+    failed: int
+    first_start_ms: int
+    last_start_ms: int
+    failed_runs: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramUsage:
     """A program that wrote a dataset (backward), read it (forward), or both, by its runs of a window.
 
     `runs` are those that did not fail, `failed` the others. `last` (the newest), `directions` and
-    `first_start_ms` are of the former; of failed runs if there are no others.
+    `first_start_ms` are of the former; of failed runs if there are no others. `days`, the newest first, are
+    empty unless they were asked for.
     """
 
     last: ProgramRun
@@ -250,6 +266,7 @@ class ProgramUsage:
     runs: int
     failed: int
     first_start_ms: int
+    days: tuple[ProgramDay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,13 +335,15 @@ class ExpiredField:
 class RetentionReport:
     """Where data is older than a policy allows, by field.
 
-    The runs are those of the window, which ends at the cut-off of the policy or before. Runs that started
-    before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
+    The runs are those of the window, which ends at the cut-off of the policy or before. `kept` are the other
+    fields of the policy, and derived from these, of which no such run is known. Runs that started before
+    `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
     """
 
     policy: AgePolicy
     window: Window
     fields: tuple[ExpiredField, ...]
+    kept: tuple[DatasetField, ...]
     retained_from_ms: int
     truncated_by: tuple[str, ...]
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import getpass
+import io
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import click
 from msgspec import to_builtins
+from rich.console import Group
+from rich.text import Text
 
 from fll_hbase.cli.options import (
     NAME,
@@ -20,31 +29,78 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
-from fll_hbase.cli.render.report_view import report_view, retention_view
-from fll_hbase.client.answers import TableAnswer
+from fll_hbase.cli.render.console import print_json, print_renderable, print_text
+from fll_hbase.cli.render.report_view import DocumentView
+from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import tables
+from fll_hbase.queries.policies import Policy
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
+from fll_hbase.queries.reports.report_document import Document, Made
+from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.retention import Retention
 
 HTML = "html"
+_SUFFIXES = {f".{name}": name for name in (HTML, CSV, JSON)}
 
 _DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
 """Defaults of options; the API's CSV of a consumption report is by default that of derived fields."""
+
+all_option = click.option(
+    "--all", "shows_all", is_flag=True, help="On a terminal, show every row and the runs."
+)
+
+
+def output_option(command: Command) -> Command:
+    """Add --output, which writes a report to a file in the format of its suffix."""
+
+    @click.option(
+        "--output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write to FILE, whose name ends with .html, .csv or .json, instead of standard output.",
+    )
+    @functools.wraps(command)
+    def with_output(*, output: Path | None, output_format: str, **others: Any) -> None:
+        if output is None:
+            command(output_format=output_format, **others)
+            return
+        suffix = _SUFFIXES.get(output.suffix.lower())
+        if suffix is None or output_format not in (TABLE, suffix):
+            known = ", ".join(_SUFFIXES)
+            detail = (
+                f"its name ends with one of {known}"
+                if suffix is None
+                else f"--format {output_format} differs"
+            )
+            raise click.UsageError(f"--output {output}: {detail}.", click.get_current_context())
+        # Written at once at the end: a report that fails leaves no half of a file.
+        written = io.BytesIO()
+        text = io.TextIOWrapper(written, encoding="utf-8", newline="")
+        with contextlib.redirect_stdout(text):
+            command(output_format=suffix, **others)
+        text.flush()
+        try:
+            output.write_bytes(written.getvalue())
+        except OSError as error:
+            raise click.FileError(str(output), error.strerror or str(error)) from error
+        click.echo(f"Wrote {output}.", err=True)
+
+    return with_output
 
 
 @click.group(
     epilog="""\b
 Examples:
-  fll report consumption bank DailyTransactions UID --start 2026-03-01 --end 2026-04-01
-  fll report provenance hospital PatientRecords patient_medical_score --format html > report.html
-  fll report retention gdpr
+  fll report consumption bank/DailyTransactions.UID --window 2026-03
+  fll report provenance hospital/PatientRecords.patient_medical_score --output report.html
+  fll report retention --all
 """
 )
 def report() -> None:
-    """Print a report about a field, or about a policy; --format html is a page to print."""
+    """Print a report about a field or a policy; --output report.html is a page to print."""
 
 
 def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
@@ -53,28 +109,42 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     @dataset_arguments
     @click.argument("field", metavar="FIELD", type=NAME)
     @query_options(query_class, without=("limit", "cursor"), defaults=_DEFAULTS.get(query_class, {}))
+    @all_option
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
+    @output_option
     def print_report(
-        *, query: Consumption | Provenance, window: WindowText, target: Target, output_format: str
+        *,
+        query: Consumption | Provenance,
+        window: WindowText,
+        shows_all: bool,
+        target: Target,
+        output_format: str,
     ) -> None:
         with target.open() as client:
             answer: TableAnswer[Any] = client.ask(query)
-        body = to_builtins(answer.body)
+        made = _made(target, window)
+        exact = answer.window or query.window(made.now_ms)
         print_answer(
             answer,
             output_format,
-            table=lambda: report_view(body, window, causal=query.causal),
-            texts=_texts(query, answer),
+            table=lambda: DocumentView(query.document(answer.body, exact, made=made), shows_all=shows_all),
+            texts=_texts(query, answer, made),
         )
 
     return print_report
 
 
-def _texts(query: Query[Any], answer: TableAnswer[Any]) -> dict[str, Callable[[], str]]:
+def _made(target: Target, window: WindowText) -> Made:
+    """Return when a report is made, by whom, from where, and the zone of its times."""
+    store = f"{target.url}, fll_hbase {version('fll-hbase')}"
+    return Made(now_ms(), by=getpass.getuser(), store=store, zone=window.zone)
+
+
+def _texts(query: Query[Any], answer: TableAnswer[Any], made: Made) -> dict[str, Callable[[], str]]:
     """Return functions that render an answer as CSV and HTML, by the names of the formats."""
     return {
-        name: partial(query.to_text, media_type, answer.body, answer.window, now_ms=now_ms())
+        name: partial(query.to_text, media_type, answer.body, answer.window, made=made)
         for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))
     }
 
@@ -83,36 +153,82 @@ def _texts(query: Query[Any], answer: TableAnswer[Any]) -> dict[str, Callable[[]
     epilog="""\b
 Examples:
   fll report retention gdpr
-  fll report retention gdpr --format html > retention.html
+  fll report retention --all --output retention.html
 """
 )
-@click.argument("policy", metavar="POLICY", type=POLICY)
+@click.argument(
+    "policy", metavar="POLICY", type=POLICY, required=False, callback=lambda _, __, policy: policy or ""
+)
+@click.option("--all", "every_policy", is_flag=True, help="Report on all policies, one after the other.")
 @query_options(Retention)
 @target_options
 @format_options(TABLE, JSON, CSV, HTML)
-def retention(*, query: Retention, window: WindowText, target: Target, output_format: str) -> None:
-    """Print where data is older than POLICY allows: fields, the paths to them, and their programs."""
+@output_option
+def retention(
+    *, query: Retention, every_policy: bool, window: WindowText, target: Target, output_format: str
+) -> None:
+    """Print whether POLICY is kept: fields with older data, the ways to them, programs, and other fields."""
+    if every_policy is bool(query.policy):
+        raise click.UsageError("Give a POLICY or --all, one of them.", click.get_current_context())
+    made = _made(target, window)
+    if every_policy:
+        _print_all(query, made, target, output_format)
+        return
     with target.open() as client:
         answer = client.ask(query)
     print_answer(
         answer,
         output_format,
-        table=lambda: retention_view(to_builtins(answer.body), window),
-        texts={HTML: _texts(query, answer)[HTML]},
+        table=lambda: DocumentView(_retention(answer, made), shows_all=True),
+        texts={HTML: _texts(query, answer, made)[HTML]},
     )
 
 
+def _print_all(query: Retention, made: Made, target: Target, output_format: str) -> None:
+    """Print the reports on all policies, in the order of their names."""
+    if output_format == CSV:
+        raise click.UsageError(
+            "--all has no CSV; ask for one policy, or for JSON.", click.get_current_context()
+        )
+    with target.open() as client:
+        policies = client.policies().body.policies
+        answers = [
+            client.ask(replace(query, policy=policy.name, namespace=_namespace(policy)))
+            for policy in policies
+            if policy.field is None or not policy.field.hidden
+        ]
+    documents = [_retention(answer, made) for answer in answers]
+    if output_format == JSON:
+        print_json({"reports": [to_builtins(answer.body) for answer in answers]})
+    elif not documents:
+        click.echo("There is no policy; `fll policy set` puts one.")
+    elif output_format == HTML:
+        print_text(html_report.to_html(*documents))
+    else:
+        print_renderable(Group(*(part for item in documents for part in (DocumentView(item), Text()))))
+
+
+def _namespace(policy: Policy) -> str:
+    """Return the namespace of the field of a policy, `*` for a policy on a tag."""
+    return "*" if policy.field is None else policy.field.namespace
+
+
+def _retention(answer: TypedAnswer[Any], made: Made) -> Document:
+    """Return a report on a policy for people."""
+    return retention_document(to_builtins(answer.body), made)
+
+
 _HELP = {
-    "consumption": "Print who read FIELD: the programs and runs, and every field that was made from it.",
-    "provenance": "Print where FIELD comes from: its sources, and the operations that produced it.",
+    "consumption": "Print who read FIELD: the programs and runs, and every field that was made of it.",
+    "provenance": "Print where FIELD comes from: its sources, and the operations that made it.",
 }
 _QUERIES: dict[str, type[Consumption] | type[Provenance]] = {
     "consumption": Consumption,
     "provenance": Provenance,
 }
 _EXAMPLES = {
-    "consumption": "fll report consumption bank DailyTransactions UID --window 2026-03",
-    "provenance": "fll report provenance bank/RiskScores.risk_band --format html",
+    "consumption": "fll report consumption bank/DailyTransactions.UID --window 2026-03",
+    "provenance": "fll report provenance bank/RiskScores.risk_band --output report.html",
 }
 
 for _kind, _help in _HELP.items():

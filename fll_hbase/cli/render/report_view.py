@@ -1,47 +1,55 @@
-"""Reports rendered as tables."""
+"""Reports rendered for a terminal: the verdict first, then as many rows as fit on a screen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from fll_hbase.cli.render.result_tables import TextTable
-from fll_hbase.client.lineage_client import WindowText
-from fll_hbase.queries import name_json
-from fll_hbase.queries.policies import subject
-from fll_hbase.queries.reports import retention_page
-from fll_hbase.queries.reports.report_csv import Part, parts
+from fll_hbase.queries.reports.report_document import Document, Section
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.runtime.json_types import Json
 
-_WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
-"""Columns that are left out: a terminal is narrow, and the other formats have them."""
-
-
-def report_view(body: Json, window: WindowText, *, causal: bool) -> RenderableType:
-    """Render a heading and the tables of a report, empty ones included; `causal` is passed to `parts`."""
-    heading = f"{body['report'].capitalize()} of {name_json.text(body['field'])}, {window}"
-    return _parts(heading, parts(body, causal=causal), body)
+ROWS_SHOWN = 12
+"""Rows of a table that a terminal shows; a pipe gets all."""
 
 
-def retention_view(body: Json, window: WindowText) -> RenderableType:
-    """Render a heading and the tables of a retention report."""
-    policy = body["policy"]
-    rule = f"{policy['maxAge']} for {subject(policy)}"
-    heading = f"Retention by policy {policy['name']}, {rule}, {window}"
-    tables = (retention_page.FIELDS, retention_page.PROGRAMS)
-    return _parts(heading, tables, retention_page.with_programs(body))
+class DocumentView:
+    """A report as text; a terminal gets the first rows of each table, and how many more there are."""
+
+    def __init__(self, document: Document, *, shows_all: bool = False) -> None:
+        self._document = document
+        self._shows_all = shows_all
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the title, the verdict, what limits the report, and its tables."""
+        document = self._document
+        yield Text(escape_control(document.title), style="bold")
+        for name, text in document.facts.items():
+            yield Text(escape_control(f"{name}: {text}"), style="dim")
+        yield Text()
+        for sentence in (*document.verdict, *document.warnings):
+            yield Text(escape_control(sentence))
+        is_cut = console.is_terminal and not self._shows_all
+        for section in document.sections if is_cut else (*document.sections, *document.annex):
+            yield from _section(section, rows_max=ROWS_SHOWN if is_cut else None)
+        if is_cut and document.annex:
+            yield Text()
+            yield Text(
+                "--all shows every row and the runs; --output report.html writes a page to print.",
+                style="dim",
+            )
 
 
-def _parts(heading: str, listed: Sequence[Part], body: Json) -> RenderableType:
-    texts: list[RenderableType] = [Text(escape_control(heading), style="bold")]
-    for part in listed:
-        rows = list(part.rows(body))
-        texts += [Text(), Text(f"{part.title}: {len(rows):,}", style="bold")]
-        shown = [number for number, column in enumerate(part.columns) if column not in _WIDE_COLUMNS]
-        if rows:
-            columns = [part.columns[number] for number in shown]
-            texts.append(TextTable(columns, [[row[number] for number in shown] for row in rows]))
-    return Group(*texts)
+def _section(section: Section, *, rows_max: int | None) -> Iterator[RenderableType]:
+    """Yield a table below its title, and how many rows are left out."""
+    yield Text()
+    yield Text(escape_control(section.title), style="bold")
+    rows = section.rows[:rows_max]
+    if rows:
+        filled = [number for number in range(len(section.columns)) if any(row[number] for row in rows)]
+        columns = [section.columns[number] for number in filled]
+        yield TextTable(columns, [[row[number] for number in filled] for row in rows])
+    if len(rows) < len(section.rows):
+        yield Text(f"and {len(section.rows) - len(rows):,} more", style="dim")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
+from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries.derivations import Path, derivation_path
 from fll_hbase.queries.field_lineage import Connection, Node, Operation, field_lineage
 from fll_hbase.queries.history import Stretch, stretch
-from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_name
+from fll_hbase.queries.names import FieldName, field_name
 from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.programs import Program, programs_answer
@@ -27,37 +28,20 @@ from fll_hbase.queries.query import (
     WindowBody,
     WindowedWithFailed,
 )
-from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
+from fll_hbase.queries.reach import UnknownRelation
 from fll_hbase.queries.reports import html_report, report_csv
+from fll_hbase.queries.reports.consumption_document import consumption_document
+from fll_hbase.queries.reports.provenance_document import provenance_document
+from fll_hbase.queries.reports.reached_fields import ReachedField, ReachedFields
+from fll_hbase.queries.reports.report_document import Document, Made
+from fll_hbase.queries.reports.verdicts import consumption_verdict, provenance_verdict
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.queries.tables import CSV
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.reach import ReachQuery
-from fll_hbase.store.results import FieldLineageResult, Reach, RunSpan
+from fll_hbase.store.results import FieldLineageResult, Reach
 
 PART_HELP = "The part of the report that is returned as CSV"
-
-
-class ReachedField(FieldName, frozen=True, kw_only=True):
-    """A field within reach, with a path that explains it, and the runs of the edge that ran last to it."""
-
-    hops: int
-    influence: Influence
-    in_order: Annotated[
-        bool,
-        msgspec.Meta(
-            description="With `causal=false` alone: false if the order of the runs in the window does not"
-            " allow the field"
-        ),
-    ] = True
-    runs: int | None = None
-    first_start: int | None = None
-    last_start: int | None = None
-    last_run: str | None = None
-    last_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
-    failed: bool = False
-    dropped: Annotated[bool, msgspec.Meta(description="Some run read it and did not use it")] = False
-    path: tuple[FieldName, ...]
 
 
 @dataclass(frozen=True)
@@ -77,13 +61,15 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed):
         bool, About("Only what a value can have taken, by the starts of the runs on its way")
     ] = dataclasses.field(default=True, kw_only=True)
 
-    def part_text(self, part: str, media_type: str, body: Any, window: Window, *, now_ms: int) -> str:
+    def part_text(self, part: str, media_type: str, body: Any, window: Window, *, made: Made) -> str:
         """Return the report as a page to print, or a part of it as CSV."""
-        report = msgspec.to_builtins(body)
         if media_type == CSV:
-            return report_csv.to_csv(report, part, causal=self.causal)
-        times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms, "now_ms": now_ms}
-        return html_report.to_html(report, causal=self.causal, **times)
+            return report_csv.to_csv(msgspec.to_builtins(body), part, causal=self.causal)
+        return html_report.to_html(self.document(body, window, made=made))
+
+    @abstractmethod
+    def document(self, body: Any, window: Window, *, made: Made) -> Document:
+        """Return the report for people."""
 
     def reached(self, store: LineageStore, window: Window, direction: Direction) -> ReachedFields:
         """Return the fields within reach. Raises NotFound for a field that was never recorded."""
@@ -101,63 +87,7 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed):
             for indirect in (True, False)
         )
         reach, direct = map(store.reach, walks)
-        return ReachedFields(reach, direct, direction)
-
-
-class ReachedFields:
-    """Fields within reach, over all edges and over direct edges alone."""
-
-    def __init__(self, reach: Reach, direct: Reach, direction: Direction) -> None:
-        self.reach = reach
-        self._direct = direct
-        self._spans = _spans(reach, direction)
-
-    @property
-    def truncated_by(self) -> set[str]:
-        """The limits that cut either."""
-        return {*self.reach.truncated_by, *self._direct.truncated_by}
-
-    @property
-    def datasets(self) -> Iterable[Dataset]:
-        """The datasets of the fields."""
-        return {field.dataset for field in self.reach.hops}
-
-    @property
-    def unknown(self) -> tuple[UnknownRelation, ...]:
-        """The pairs of datasets that are related without known fields."""
-        return tuple(unknown_relations(self.reach))
-
-    def listed(self, fields: Iterable[DatasetField]) -> tuple[ReachedField, ...]:
-        """Return fields by hops and name, each with its path and its runs."""
-        ordered = sorted(fields, key=lambda field: (self.reach.hops[field], field))
-        return tuple(map(self._field, ordered))
-
-    def _field(self, field: DatasetField) -> ReachedField:
-        is_direct = field in self._direct.paths
-        path = (self._direct if is_direct else self.reach).paths[field]
-        reached = ReachedField(
-            hops=self.reach.hops[field],
-            influence="direct" if is_direct else "indirect",
-            in_order=self.reach.in_order is None or field in self.reach.in_order,
-            dropped=field in self.reach.dropped,
-            path=tuple(map(field_name, path.fields())),
-        )
-        name = field_name(field)
-        names = {member: getattr(name, member) for member in name.__struct_fields__}
-        return msgspec.structs.replace(reached, **names, **span_members(self._spans.get(field)))
-
-
-def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]:
-    """Return by field the runs of the edges that reached it; of several edges the last to run."""
-    spans: dict[DatasetField, RunSpan] = {}
-    for edge in reach.edges:
-        far = edge.source if direction is Direction.BACKWARD else edge.destination
-        if edge.span is not None:
-            # A run may have several edges to one field, so numbers of runs do not add up.
-            spans[far] = max(
-                edge.span, spans.get(far, edge.span), key=lambda span: (span.last_start_ms, span.runs)
-            )
-    return spans
+        return ReachedFields(store, reach, direct, direction)
 
 
 class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
@@ -171,6 +101,7 @@ class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
     runs: tuple[ListedRun, ...]
     programs: tuple[Program, ...] | None = None
     failed_only: int | None = None
+    verdict: str | None = None
     derived: tuple[ReachedField, ...] | None = None
     dropped: bool | None = None
     unknown: tuple[UnknownRelation, ...] | None = None
@@ -224,14 +155,17 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         reached = self.reached(store, window, Direction.FORWARD)
         retained_from_ms = store.retained_with_ms(reached.datasets, window, retained_from_ms)
         programs = store.programs(
-            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=True
+            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=True, daily=True
         )
         truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
+        listed = programs_answer(programs).programs
+        derived = reached.listed(reached.reach.paths.keys() - {self.dataset_field})
         body = msgspec.structs.replace(
             body,
-            programs=programs_answer(programs).programs,
+            verdict=consumption_verdict(listed, derived, reached.unknown, failed_only=programs.failed_only),
+            programs=listed,
             failed_only=programs.failed_only,
-            derived=reached.listed(reached.reach.paths.keys() - {self.dataset_field}),
+            derived=derived,
             dropped=self.dataset_field in reached.reach.dropped,
             unknown=reached.unknown,
             truncated=bool(truncated_by),
@@ -243,9 +177,14 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         """Return what the answer reads first: windows of the dataset as source. Reads nothing itself."""
         return FirstReads(times=self.window_queries(self.dataset, "forward", now_ms=now_ms))
 
-    def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, made: Made) -> str:
         """Return the report as a page to print, or the `part` of it as CSV."""
-        return self.part_text(self.part, media_type, body, window or self.window(now_ms), now_ms=now_ms)
+        return self.part_text(self.part, media_type, body, window or self.window(made.now_ms), made=made)
+
+    def document(self, body: Any, window: Window, *, made: Made) -> Document:
+        """Return the report for people."""
+        times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms}
+        return consumption_document(msgspec.to_builtins(body), made, **times)
 
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
         """Return the first page with the runs of all."""
@@ -266,6 +205,7 @@ class ProvenanceAnswer(WindowBody, frozen=True, kw_only=True):
 
     report: Literal["provenance"]
     field: FieldName
+    verdict: str
     sources: tuple[ReachedField, ...]
     upstream: tuple[ReachedField, ...]
     unknown: tuple[UnknownRelation, ...]
@@ -308,12 +248,20 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         )
         upstream = reached.reach.paths.keys() - {field}
         sources = _ultimate_sources(reached.reach, upstream)
+        listed = reached.listed(sources)
         parts = (detailed, simple, derivations, history)
         truncated_by = tuple(sorted(reached.truncated_by.union(*(part.truncated_by for part in parts))))
         body = ProvenanceAnswer(
             report="provenance",
             field=field_name(field),
-            sources=reached.listed(sources),
+            verdict=provenance_verdict(
+                listed,
+                reached.unknown,
+                ways=len(derivations.derivations),
+                runs=sum(item.run_count for item in derivations.derivations),
+                cut=bool(truncated_by),
+            ),
+            sources=listed,
             upstream=reached.listed(upstream - sources),
             unknown=reached.unknown,
             derivations=tuple(map(derivation_path, derivations.derivations)),
@@ -329,9 +277,14 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         """Return what the answer reads first: windows of the dataset as destination. Reads nothing itself."""
         return FirstReads(times=self.window_queries(self.dataset, "backward", now_ms=now_ms))
 
-    def to_text(self, media_type: str, body: Any, window: Window | None, *, now_ms: int) -> str:
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, made: Made) -> str:
         """Return the report as a page to print, or the `part` of it as CSV."""
-        return self.part_text(self.part, media_type, body, window or self.window(now_ms), now_ms=now_ms)
+        return self.part_text(self.part, media_type, body, window or self.window(made.now_ms), made=made)
+
+    def document(self, body: Any, window: Window, *, made: Made) -> Document:
+        """Return the report for people."""
+        times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms}
+        return provenance_document(msgspec.to_builtins(body), made, **times)
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:

@@ -233,7 +233,7 @@ class ReachWalk:
             ordered = in_order.edges.get(near, {}) if in_order else {}
             for far, edge in edges.items():
                 key = (far, near) if self._backward else (near, far)
-                span = spans.span(near, edge, bound) if spans else None
+                span, checksum = spans.span(near, edge, bound) if spans else _NO_RUNS
                 is_in_order = None if in_order is None else far in ordered
                 if self._has_aliases:
                     # Renamed now: a dataset may have been reached under two names that were not yet one.
@@ -242,9 +242,9 @@ class ReachWalk:
                 is_direct = edge.direct
                 if other is not None:
                     is_direct |= other.direct
-                    span = span.union(other.span) if span else other.span
+                    span, checksum = _union((span, checksum), (other.span, other.checksum))
                     is_in_order = is_in_order or other.in_order
-                merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order)
+                merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order, checksum)
         return Reach(
             self._hops_of({self._renamed(self._start), *(end for key in merged for end in key)}),
             _sorted(merged),
@@ -341,6 +341,20 @@ class ReachWalk:
         return self._renamed(node).field.dataset
 
 
+_SpanOfContent: TypeAlias = tuple[RunSpan | None, str]
+"""Runs, and the checksum of the content of the newest one."""
+
+_NO_RUNS: _SpanOfContent = None, ""
+
+
+def _union(one: _SpanOfContent, other: _SpanOfContent) -> _SpanOfContent:
+    """Return the runs of both, which are different runs, with the content of the newest of them."""
+    if one[0] is None or other[0] is None:
+        return other if one[0] is None else one
+    span = one[0].union(other[0])
+    return span, one[1] if span.last_run == one[0].last_run else other[1]
+
+
 class _Spans:
     """The runs of edges, computed once for all edges at a dataset that are of the same contents."""
 
@@ -354,17 +368,19 @@ class _Spans:
         self._contents = {
             dataset: _times_by_content(times[name] for name in listed) for dataset, listed in names.items()
         }
-        self._spans: dict[tuple[Node, int, frozenset[str]], RunSpan | None] = {}
+        self._spans: dict[tuple[Node, int, frozenset[str]], _SpanOfContent] = {}
 
-    def span(self, near: Node, edge: _Edge, bound: int) -> RunSpan | None:
-        """Return the runs of an edge within the bound of its near end's expansion; None without any."""
+    def span(self, near: Node, edge: _Edge, bound: int) -> _SpanOfContent:
+        """Return the runs of an edge within the bound of its near end's expansion, and their newest content.
+
+        None and "" without any.
+        """
         key = near.dataset_node, bound, frozenset(edge.checksums)
         if key not in self._spans:
             contents = self._contents[near.field.dataset]
-            total: RunSpan | None = None
+            total = _NO_RUNS
             for checksum in edge.checksums:
-                span = contents[checksum].span(self._direction, bound)
-                total = span.union(total) if span else total
+                total = _union(total, (contents[checksum].span(self._direction, bound), checksum))
             self._spans[key] = total
         return self._spans[key]
 

@@ -129,10 +129,14 @@ def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RetentionQuery:
-    """A policy, the window of its report, which ends at the cut-off at the latest, and what counts."""
+    """A policy, the window of its report, which ends at the cut-off at the latest, and what counts.
+
+    `whole` is the window that was asked for: fields that are derived in it belong to the policy, too.
+    """
 
     policy: AgePolicy
     window: Window
+    whole: Window
     indirect: bool
     failed: bool
 
@@ -144,7 +148,7 @@ def expired_query(
     cutoff_ms = policy.max_age.before_ms(now_ms)
     # Empty where the whole window is younger than the policy allows.
     expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
-    return RetentionQuery(policy, expired, indirect, failed)
+    return RetentionQuery(policy, expired, window, indirect, failed)
 
 
 class RetentionReporter(Reader):
@@ -165,18 +169,22 @@ class RetentionReporter(Reader):
         truncated_by: set[str] = set()
         origins = self._origins(query.policy, truncated_by)
         with deadline.shared(_WALK_SHARE):
-            paths = self._paths(query, origins, truncated_by)
+            paths = self._paths(query, query.window, origins, truncated_by)
         union = WriterUnion()
         writers = WriterQuery(paths.keys(), frozenset(origins), query.window, query.indirect, query.failed)
         written = self._writers.written(writers)
         for run, fields in deadline.until_over(written, truncated_by=truncated_by):
             union.add(run, fields)
         expired = self._first_fields(paths, union, truncated_by)
+        # Last: what is too old matters more than what is not.
+        everything = paths.keys() | self._paths(query, query.whole, origins, truncated_by).keys()
+        kept = everything - {item.path[-1] for item in expired}
         return RetentionReport(
             query.policy,
             query.window,
             tuple(expired),
-            self._retained_from_ms(paths),
+            tuple(sorted(kept)),
+            self._retained_from_ms(everything),
             tuple(sorted(truncated_by)),
         )
 
@@ -206,13 +214,17 @@ class RetentionReporter(Reader):
         return [tag.field for tag in page.tags]
 
     def _paths(
-        self, query: RetentionQuery, origins: Iterable[DatasetField], truncated_by: set[str]
+        self,
+        query: RetentionQuery,
+        window: Window,
+        origins: Iterable[DatasetField],
+        truncated_by: set[str],
     ) -> dict[DatasetField, FieldPath]:
-        """Return each field that is derived from an origin, with a shortest path; origins are their own."""
+        """Return each field that a window derives from an origin, with a shortest path, and the origins."""
         paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
         fields_max = self._settings.connections_max
         for path in deadline.until_over(
-            self._iter_paths(query, list(paths), truncated_by), truncated_by=truncated_by
+            self._iter_paths(query, window, list(paths), truncated_by), truncated_by=truncated_by
         ):
             if path[-1] not in paths and len(paths) == fields_max:
                 truncated_by.add(f"connections_max={fields_max}")
@@ -223,14 +235,18 @@ class RetentionReporter(Reader):
         return paths
 
     def _iter_paths(
-        self, query: RetentionQuery, origins: Iterable[DatasetField], truncated_by: set[str]
+        self,
+        query: RetentionQuery,
+        window: Window,
+        origins: Iterable[DatasetField],
+        truncated_by: set[str],
     ) -> Iterator[FieldPath]:
         """Yield a shortest path from each origin to each field derived from it. Raises DeadlineExceeded."""
         for origin in origins:
             deadline.check()
             reach_query = ReachQuery(
                 origin,
-                query.window,
+                window,
                 Direction.FORWARD,
                 indirect=query.indirect,
                 failed=query.failed,

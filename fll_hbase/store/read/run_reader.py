@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -11,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.window import BOTH, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline
@@ -21,6 +23,7 @@ from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import (
     ListedRun,
+    ProgramDay,
     Programs,
     ProgramUsage,
     RunBounds,
@@ -28,7 +31,7 @@ from fll_hbase.store.results import (
     RunCounts,
     RunsPage,
 )
-from fll_hbase.store.rows.calendar_rows import DayRuns
+from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Scan
 
@@ -43,6 +46,12 @@ PARTS = 16
 
 SEARCHES_MAX = 5
 """Starts, from the oldest on, at which only references that are no longer valid may be found."""
+
+PROGRAM_DAYS_MAX = 5_000
+"""Days of programs in one list of them."""
+
+FAILED_IDS_MAX = 10
+"""Ids of failed runs, the newest, that a day of a program lists."""
 
 ALL_TIME = Window(0, START_LIMIT_MS)
 
@@ -71,12 +80,39 @@ class _Usage:
         )
 
 
-class ProgramUnion:
-    """Programs under construction."""
+class _Day:
+    """The runs of one program on one day so far."""
 
     def __init__(self) -> None:
+        self._runs = self._failed = 0
+        self._first_ms, self._last_ms = START_LIMIT_MS, 0
+        self._failed_runs: list[SealedRun] = []
+
+    def add(self, runs: DayRuns, *, shows_ids: bool) -> None:
+        """Add runs; without `shows_ids`, failed ones without their ids."""
+        self._first_ms = min(self._first_ms, runs.runs[-1].start_ms)
+        self._last_ms = max(self._last_ms, runs.runs[0].start_ms)
+        if not runs.failed:
+            self._runs += runs.total
+            return
+        self._failed += runs.total
+        if shows_ids:
+            listed = sorted([*self._failed_runs, *runs.runs], key=reference_order)
+            self._failed_runs = listed[:FAILED_IDS_MAX]
+
+    def build(self, day: int) -> ProgramDay:
+        """Return the runs of the day."""
+        failed_runs = tuple(run.key.run for run in self._failed_runs)
+        return ProgramDay(day, self._runs, self._failed, self._first_ms, self._last_ms, failed_runs)
+
+
+class ProgramUnion:
+    """Programs under construction; with `daily`, with their runs by day."""
+
+    def __init__(self, *, daily: bool = False) -> None:
         self._complete: dict[_ProgramKey, _Usage] = {}
         self._failed: dict[_ProgramKey, _Usage] = {}
+        self._days: dict[_ProgramKey, dict[int, _Day]] | None = defaultdict(dict) if daily else None
 
     def add(self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns) -> None:
         """Add runs of one program; `newest` is the newest of them."""
@@ -84,6 +120,9 @@ class ProgramUnion:
         usages = self._failed if runs.failed else self._complete
         usage = _Usage(newest, directions, runs.total, runs.runs[-1].start_ms)
         usages[key] = usage.union(usages.get(key))
+        if self._days is not None:
+            day = day_of(newest.start_ms)
+            self._days[key].setdefault(day, _Day()).add(runs, shows_ids=newest.namespace != HIDDEN_NAMESPACE)
 
     def build(self, *, failed: bool) -> tuple[list[ProgramUsage], int]:
         """Return the programs by their last run, newest first, and how many have failed runs alone.
@@ -91,32 +130,43 @@ class ProgramUnion:
         These are listed with `failed`, after the others.
         """
         listed = [
-            _program_usage(usage, failed=failures.runs if (failures := self._failed.get(key)) else 0)
+            self._program(key, usage, failed=failures.runs if (failures := self._failed.get(key)) else 0)
             for key, usage in self._complete.items()
         ]
         failures_alone = [
-            _program_usage(usage, runs=0, failed=usage.runs)
+            self._program(key, usage, runs=0, failed=usage.runs)
             for key, usage in self._failed.items()
             if key not in self._complete
         ]
         programs = [*listed, *failures_alone] if failed else listed
         return sorted(programs, key=program_order), len(failures_alone)
 
-
-def _program_usage(usage: _Usage, *, failed: int, runs: int | None = None) -> ProgramUsage:
-    """Return a program with `failed` failed runs; `runs` replaces the number of the others."""
-    return ProgramUsage(
-        usage.last,
-        directions=usage.directions,
-        runs=usage.runs if runs is None else runs,
-        failed=failed,
-        first_start_ms=usage.first_start_ms,
-    )
+    def _program(
+        self, key: _ProgramKey, usage: _Usage, *, failed: int, runs: int | None = None
+    ) -> ProgramUsage:
+        """Return a program with `failed` failed runs; `runs` replaces the number of the others."""
+        days = self._days[key] if self._days is not None else {}
+        return ProgramUsage(
+            usage.last,
+            directions=usage.directions,
+            runs=usage.runs if runs is None else runs,
+            failed=failed,
+            first_start_ms=usage.first_start_ms,
+            days=tuple(days[day].build(day) for day in sorted(days, reverse=True)),
+        )
 
 
 def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
     """Return the sort key of programs: by the last run, newest first, those with failed runs alone last."""
     return not usage.runs, *newest_first_key(usage.last)
+
+
+def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
+    """Return the programs with the newest days of all of them together, PROGRAM_DAYS_MAX in all."""
+    days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
+    # Days as old as the first one that is left out are left out of all programs.
+    after = days[PROGRAM_DAYS_MAX]
+    return [replace(usage, days=tuple(day for day in usage.days if day.day > after)) for usage in programs]
 
 
 class BucketCounts:
@@ -243,14 +293,16 @@ class RunReader(Reader):
         field: str = "",
         directions: Sequence[Direction] = BOTH,
         failed: bool = False,
+        daily: bool = False,
     ) -> Programs:
         """Return the programs of the runs of the window; with `failed`, also those with failed runs alone.
 
+        With `daily`, each has its runs by day, `PROGRAM_DAYS_MAX` days of all programs together.
         At most `list_limit_max`, by their newest runs. Runs of days that are not sealed yet are read newest
         first, `runs_max` of them, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
-        union, budget = ProgramUnion(), self._times.budget(until_deadline=True)
+        union, budget = ProgramUnion(daily=daily), self._times.budget(until_deadline=True)
         contents = self._content_times(dataset, window, field, directions, budget)
         by_program = (
             (newest, content.directions, runs)
@@ -264,7 +316,11 @@ class RunReader(Reader):
         programs, failed_only = union.build(failed=failed)
         if len(programs) > programs_max:
             budget.limits.add(f"list_limit_max={programs_max}")
-        return Programs(tuple(programs[:programs_max]), failed_only, tuple(sorted(budget.limits)))
+        listed = programs[:programs_max]
+        if sum(len(usage.days) for usage in listed) > PROGRAM_DAYS_MAX:
+            budget.limits.add(f"program_days_max={PROGRAM_DAYS_MAX}")
+            listed = _with_newest_days(listed)
+        return Programs(tuple(listed), failed_only, tuple(sorted(budget.limits)))
 
     def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.

@@ -206,6 +206,7 @@ export interface components {
             runs: components["schemas"]["ListedRun"][];
             programs?: components["schemas"]["Program"][];
             failedOnly?: number;
+            verdict?: string;
             derived?: components["schemas"]["ReachedField"][];
             dropped?: boolean;
             unknown?: components["schemas"]["UnknownRelation"][];
@@ -853,6 +854,17 @@ export interface components {
             firstStart: number;
             lastStart: number;
             lastRun: string;
+            /** @description In the consumption report, newest first */
+            days?: components["schemas"]["ProgramDay"][];
+        };
+        ProgramDay: {
+            /** @description As `2026-11-01` */
+            day: string;
+            runs: number;
+            failed: number;
+            firstStart: number;
+            lastStart: number;
+            failedRuns: string[];
         };
         Programs: {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
@@ -868,6 +880,7 @@ export interface components {
             /** @enum {string} */
             report: "provenance";
             field: components["schemas"]["ReachField"];
+            verdict: string;
             sources: components["schemas"]["ReachedField"][];
             upstream: components["schemas"]["ReachedField"][];
             unknown: components["schemas"]["UnknownRelation"][];
@@ -928,6 +941,8 @@ export interface components {
             hops: number;
             /** @enum {string} */
             influence: "direct" | "indirect";
+            /** @description The operations of the last hop of `path` in the newest run with it, in their own words; `copied` without any, left out if they are not known */
+            how?: string;
             /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
             inOrder?: boolean;
             runs?: number;
@@ -990,7 +1005,10 @@ export interface components {
             retainedFrom?: number;
             policy: components["schemas"]["Policy"];
             window: components["schemas"]["ReportWindow"];
+            verdict: string;
             fields: components["schemas"]["ExpiredField"][];
+            /** @description Fields of the policy, or made of them, of which no older run is known */
+            kept: components["schemas"]["ReachField"][];
             truncated: boolean;
             truncatedBy?: string[];
         };
@@ -1205,6 +1223,7 @@ export type Policies = components['schemas']['Policies'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyField = components['schemas']['PolicyField'];
 export type Program = components['schemas']['Program'];
+export type ProgramDay = components['schemas']['ProgramDay'];
 export type Programs = components['schemas']['Programs'];
 export type Provenance = components['schemas']['Provenance'];
 export type Reach = components['schemas']['Reach'];

@@ -1,0 +1,125 @@
+"""The consumption report as a document: who read a field, and what was made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+
+from fll_hbase.queries import name_json
+from fll_hbase.queries.reports.report_document import (
+    Document,
+    Made,
+    Section,
+    count_text,
+    program_text,
+    reached_section,
+    warnings,
+    window_facts,
+)
+from fll_hbase.runtime.json_types import Json
+
+LEGEND = {
+    "Made of its value": "the value of the field goes into it: as a copy, or as the operations under How say."
+    " A hash, a mask or an aggregate is made of the value, but need not show it",
+    "Only shaped by it": "the field decides which rows or groups there are (a filter, a join, a grouping),"
+    " its value is not taken",
+    "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
+    "Dropped": "some run also read the field and did not use it",
+    "How": "the operations between a field and the one before it, in the newest run; `copied` without any",
+    "By way of": "the fields between, in the direction of the data",
+    "Failed": "runs that failed or were aborted: they read, what they wrote is not counted",
+    "What lineage cannot know": "whether data was deleted since it was written, who looked at it without a"
+    " recorded run, and what a failed run wrote before it ended",
+}
+
+
+def consumption_document(body: Json, made: Made, *, start_ms: int, stop_ms: int) -> Document:
+    """Return a consumption report, of all pages, as a document."""
+    name = name_json.text(body["field"])
+    programs, derived = body.get("programs", ()), body.get("derived", ())
+    values = [field for field in derived if field["influence"] == "direct"]
+    shaped = [field for field in derived if field["influence"] != "direct"]
+    others = [*warnings(body, made)]
+    if body.get("dropped"):
+        others.append("Some run read the field and did not use it.")
+    return Document(
+        title=f"Consumption of {name}",
+        question=f"Which programs read {name}, and what was made of it?",
+        facts=window_facts(start_ms, stop_ms, made),
+        made=made,
+        verdict=[body["verdict"]] if "verdict" in body else [],
+        warnings=others,
+        sections=[
+            _programs(programs, made),
+            reached_section("Fields made of its value", values, made),
+            reached_section("Fields only shaped by it", shaped, made),
+        ],
+        annex=[_days(programs, made)],
+        legend=LEGEND,
+    )
+
+
+def _programs(programs: Sequence[Json], made: Made) -> Section:
+    """Return the programs that read the field; those with failed runs alone are marked."""
+    rows = [
+        [
+            program_text(program) + (" (failed runs only)" if program.get("failedOnly") else ""),
+            program.get("type") or "",
+            f"{program['runs']:,}",
+            f"{program['failed']:,}" if program["failed"] else "",
+            made.time(program["firstStart"]),
+            made.time(program["lastStart"]),
+        ]
+        for program in programs
+    ]
+    columns = ("Program", "Type", "Runs", "Failed", "First run", "Last run")
+    return Section(f"Programs that read it: {len(rows):,}", columns, rows)
+
+
+def _days(programs: Sequence[Json], made: Made) -> Section:
+    """Return the runs by program and day, days in a row with equal numbers as one row."""
+    rows = []
+    for program in programs:
+        for days in _stretches(program.get("days", ())):
+            newest, oldest = days[0], days[-1]
+            ids = [run for day in days for run in day["failedRuns"]]
+            failed = sum(day["failed"] for day in days)
+            more = [f"and {failed - len(ids):,} more"] if failed > len(ids) else []
+            rows.append(
+                [
+                    program_text(program),
+                    newest["day"] if len(days) == 1 else f"{oldest['day']} to {newest['day']}",
+                    f"{newest['runs']:,}",
+                    f"{newest['failed']:,}" if failed else "",
+                    made.time(oldest["firstStart"]),
+                    made.time(newest["lastStart"]),
+                    ", ".join(ids + more),
+                ]
+            )
+    columns = ("Program", "Days (UTC)", "Runs a day", "Failed a day", "First run", "Last run", "Failed runs")
+    total = sum(program["runs"] + program["failed"] for program in programs)
+    note = "The whole list of runs is the CSV of the part `runs`."
+    return Section(f"Runs by program and day: {count_text(total, 'run')}", columns, rows, note)
+
+
+def _stretches(days: Sequence[Json]) -> Iterator[list[Json]]:
+    """Yield days in a row, the newest first, with equal numbers of runs and of failed ones."""
+    stretch: list[Json] = []
+    for day in days:
+        if stretch and not _continues(stretch[-1], day):
+            yield stretch
+            stretch = []
+        stretch.append(day)
+    if stretch:
+        yield stretch
+
+
+def _continues(newer: Json, older: Json) -> bool:
+    """Return whether a day is the one before `newer`, with as many runs and failed ones."""
+    if any(newer[name] != older[name] for name in ("runs", "failed")):
+        return False
+    try:
+        return date.fromisoformat(newer["day"]) - date.fromisoformat(older["day"]) == timedelta(days=1)
+    except ValueError:
+        # Beyond the year 9999.
+        return False

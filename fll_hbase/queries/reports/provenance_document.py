@@ -1,0 +1,159 @@
+"""The provenance report as a document: where a field comes from, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from fll_hbase.queries import name_json
+from fll_hbase.queries.reports.report_document import (
+    Document,
+    Made,
+    Section,
+    count_text,
+    reached_section,
+    warnings,
+    window_facts,
+)
+from fll_hbase.runtime.json_types import Json
+
+LEGEND = {
+    "True source": "a field that no run of the window made from another one",
+    "How": "the operations between a field and the next one on its way, in the newest run; `copied` without"
+    " any",
+    "By way of": "the fields between, in the direction of the data",
+    "Way": "the operations that lead into the field; a changed operation or connection is another way",
+    "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
+    "What lineage cannot know": "whether the values were right, what a program did beside the operations that"
+    " were recorded for it, and runs that nobody recorded",
+}
+
+
+def provenance_document(body: Json, made: Made, *, start_ms: int, stop_ms: int) -> Document:
+    """Return a provenance report as a document."""
+    name = name_json.text(body["field"])
+    sources, upstream = ([_along(item) for item in body[part]] for part in ("sources", "upstream"))
+    ways = body["derivations"]
+    places = _places(body["detailed"])
+    datasets = {
+        item["name"]: name_json.text(item["endPoint"])
+        for item in body["detailed"]["operations"]
+        if "endPoint" in item
+    }
+    numbers = range(len(ways), 0, -1)
+    return Document(
+        title=f"Provenance of {name}",
+        question=f"Where does {name} come from, and how was it made?",
+        facts=window_facts(start_ms, stop_ms, made),
+        made=made,
+        verdict=[body["verdict"], *_changes(ways, made)],
+        warnings=[*warnings(body, made)],
+        sections=[
+            reached_section("True sources", sources, made),
+            reached_section("Fields between", upstream, made),
+            *(_way(way, number, places, datasets, made) for way, number in zip(ways, numbers, strict=True)),
+        ],
+        annex=[_stretches(body["stretches"], made)],
+        legend=LEGEND,
+    )
+
+
+def _along(field: Json) -> Json:
+    """Return a field with its path turned into the direction of the data."""
+    return {**field, "path": field["path"][::-1]}
+
+
+def _places(graph: Json) -> Mapping[tuple[str, str], str]:
+    """Return the source field of an input by the names of the operation and of the input."""
+    sources = {
+        node["id"]: f"{name_json.text(node['sourceEndPoint'])}.{node['label']}"
+        for node in graph["nodes"]
+        if "sourceEndPoint" in node and "hidden" not in node
+    }
+    labels = {node["id"]: node["label"] for node in graph["nodes"]}
+    return {
+        (connection["operation"], labels[connection["from"]]): sources[connection["from"]]
+        for connection in graph["connections"]
+        if connection["from"] in sources
+    }
+
+
+def _way(
+    way: Json,
+    number: int,
+    places: Mapping[tuple[str, str], str],
+    datasets: Mapping[str, str],
+    made: Made,
+) -> Section:
+    """Return the operations of one way, in an order in which they can run; inputs carry their datasets."""
+    rows = []
+    for step in way["operations"]:
+        dataset, inputs = datasets.get(step["name"], ""), step["inputs"]
+        takes = [places.get((step["name"], name), name) for name in inputs]
+        # A READ has its dataset as input, without the namespace; a WRITE has no outputs.
+        if dataset and step["outputs"]:
+            takes = [dataset]
+        gives = ", ".join(step["outputs"]) or dataset
+        rows.append([step["name"], step["description"], ", ".join(dict.fromkeys(takes)), gives])
+    note = (
+        f"{count_text(way['runCount'], 'run')}, from {made.time(way['firstStart'])} to"
+        f" {made.time(way['lastStart'])}; operations in an order in which they can run."
+    )
+    return Section(f"Way {number}", ("Operation", "What it does", "Takes", "Gives"), rows, note)
+
+
+def _changes(ways: Sequence[Json], made: Made) -> Iterator[str]:
+    """Yield in words what each way has that the one before it had not, the newest first; `ways` likewise."""
+    for number, (newer, older) in enumerate(pairwise(ways)):
+        texts = [
+            *_listed("new", newer, older),
+            *_listed("gone", older, newer),
+        ]
+        changed = _changed(newer, older)
+        if changed:
+            texts.append(f"changed: {', '.join(changed)}")
+        what = "; ".join(texts) or "the same operations, connected in another way"
+        yield f"Way {len(ways) - number}, since {made.time(newer['firstStart'])}: {what}."
+
+
+def _listed(word: str, way: Json, other: Json) -> Iterator[str]:
+    """Yield the names of the operations that a way alone has, behind a word; nothing without any."""
+    names = {step["name"] for step in other["operations"]}
+    listed = [step["name"] for step in way["operations"] if step["name"] not in names]
+    if listed:
+        yield f"{word}: {', '.join(listed)}"
+
+
+def _changed(newer: Json, older: Json) -> list[str]:
+    """Return the operations of both ways whose text, inputs or outputs differ, with the texts that do."""
+    earlier = {step["name"]: step for step in older["operations"]}
+    changed = []
+    for step in newer["operations"]:
+        former = earlier.get(step["name"])
+        if former is None or former == step:
+            continue
+        text = step["name"]
+        if former["description"] != step["description"]:
+            text += f" (“{step['description']}”, before “{former['description']}”)"
+        for part in ("inputs", "outputs"):
+            gained = [name for name in step[part] if name not in former[part]]
+            lost = [name for name in former[part] if name not in step[part]]
+            text += "".join(f" (+ {name})" for name in gained) + "".join(f" (− {name})" for name in lost)
+        changed.append(text)
+    return changed
+
+
+def _stretches(stretches: Sequence[Json], made: Made) -> Section:
+    """Return the runs of the window in a row that made the field in the same way."""
+    rows = [
+        [
+            made.time(item["firstStart"]),
+            made.time(item["lastStart"]),
+            f"{item['runs']:,}",
+            item["firstRun"],
+            item["lastRun"],
+        ]
+        for item in stretches
+    ]
+    columns = ("First run", "Last run", "Runs", "Id of the first", "Id of the last")
+    return Section(f"Stretches of runs that made it in the same way: {len(rows):,}", columns, rows)

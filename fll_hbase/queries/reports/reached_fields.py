@@ -1,0 +1,126 @@
+"""The fields of a report within reach of the one asked for: by which path, how, and in which runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.masking import is_hidden_operation
+from fll_hbase.model.operations import Operation
+from fll_hbase.model.window import Direction
+from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_name
+from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import Path, Reach, RunSpan
+
+COPIED = "copied"
+
+HOW_MAX = 300
+"""Characters of the operations of one hop; a text that is cut ends with `…`."""
+
+
+class ReachedField(FieldName, frozen=True, kw_only=True):
+    """A field within reach, with a path that explains it, and the runs of the edge that ran last to it."""
+
+    hops: int
+    influence: Influence
+    how: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="The operations of the last hop of `path` in the newest run with it, in their own"
+            " words; `copied` without any, left out if they are not known"
+        ),
+    ] = None
+    in_order: Annotated[
+        bool,
+        msgspec.Meta(
+            description="With `causal=false` alone: false if the order of the runs in the window does not"
+            " allow the field"
+        ),
+    ] = True
+    runs: int | None = None
+    first_start: int | None = None
+    last_start: int | None = None
+    last_run: str | None = None
+    last_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
+    failed: bool = False
+    dropped: Annotated[bool, msgspec.Meta(description="Some run read it and did not use it")] = False
+    path: tuple[FieldName, ...]
+
+
+class ReachedFields:
+    """Fields within reach, over all edges and over direct edges alone."""
+
+    def __init__(self, store: LineageStore, reach: Reach, direct: Reach, direction: Direction) -> None:
+        self.reach = reach
+        self.truncated_by = {*reach.truncated_by, *direct.truncated_by}
+        self._direct = direct
+        self._direction = direction
+        self._spans = _spans(reach, direction)
+        hops = {self._hop(field) for field in reach.paths}
+        last_hops = [edge for edge in reach.edges if (edge.source, edge.destination) in hops]
+        # Those of the nearest fields first, should there be too many.
+        last_hops.sort(key=lambda edge: max(reach.hops[edge.source], reach.hops[edge.destination]))
+        self._operations = store.hop_operations(last_hops, self.truncated_by)
+
+    def _hop(self, field: DatasetField) -> tuple[DatasetField, DatasetField]:
+        """Return the ends of the last hop of the path to a field, in the direction of the data."""
+        near, far = (self._path(field).fields() * 2)[-2:]
+        return (near, far) if self._direction is Direction.FORWARD else (far, near)
+
+    def _path(self, field: DatasetField) -> Path:
+        """Return the path to a field, over direct edges if there is one."""
+        return self._direct.paths.get(field) or self.reach.paths[field]
+
+    @property
+    def datasets(self) -> Iterable[Dataset]:
+        """The datasets of the fields."""
+        return {field.dataset for field in self.reach.hops}
+
+    @property
+    def unknown(self) -> tuple[UnknownRelation, ...]:
+        """The pairs of datasets that are related without known fields."""
+        return tuple(unknown_relations(self.reach))
+
+    def listed(self, fields: Iterable[DatasetField]) -> tuple[ReachedField, ...]:
+        """Return fields by hops and name, each with its path and its runs."""
+        ordered = sorted(fields, key=lambda field: (self.reach.hops[field], field))
+        return tuple(map(self._field, ordered))
+
+    def _field(self, field: DatasetField) -> ReachedField:
+        operations = self._operations.get(self._hop(field))
+        reached = ReachedField(
+            hops=self.reach.hops[field],
+            influence="direct" if field in self._direct.paths else "indirect",
+            how=None if operations is None else how_text(operations),
+            in_order=self.reach.in_order is None or field in self.reach.in_order,
+            dropped=field in self.reach.dropped,
+            path=tuple(map(field_name, self._path(field).fields())),
+        )
+        name = field_name(field)
+        names = {member: getattr(name, member) for member in name.__struct_fields__}
+        return msgspec.structs.replace(reached, **names, **span_members(self._spans.get(field)))
+
+
+def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]:
+    """Return by field the runs of the edges that reached it; of several edges the last to run."""
+    spans: dict[DatasetField, RunSpan] = {}
+    for edge in reach.edges:
+        far = edge.source if direction is Direction.BACKWARD else edge.destination
+        if edge.span is not None:
+            # A run may have several edges to one field, so numbers of runs do not add up.
+            spans[far] = max(
+                edge.span, spans.get(far, edge.span), key=lambda span: (span.last_start_ms, span.runs)
+            )
+    return spans
+
+
+def how_text(operations: Sequence[Operation]) -> str:
+    """Return what operations do, in their own words, else by their names; `copied` without operations."""
+    shown = (item for item in operations if not is_hidden_operation(item.name))
+    texts = dict.fromkeys(" ".join((item.description or item.name).split()) for item in shown)
+    text = "; ".join(texts) or COPIED
+    return text if len(text) <= HOW_MAX else f"{text[: HOW_MAX - 1]}…"

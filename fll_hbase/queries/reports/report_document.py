@@ -1,0 +1,131 @@
+"""A report as a document for people: the same words on a page to print and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from fll_hbase.model.datasets import WHOLE_DATASET
+from fll_hbase.queries import name_json
+from fll_hbase.runtime.json_types import Json
+
+# Members that are left out unless they say something: `inOrder` is there if it is false.
+_MARKS = {
+    "dropped": " (dropped)",
+    "failed": " (failed runs only)",
+    "inOrder": " (not in the order of the runs)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """When a report was made, in milliseconds since 1970, by whom, from which store, and a zone."""
+
+    now_ms: int
+    by: str = ""
+    store: str = ""
+    zone: str = "UTC"
+
+    def time(self, milliseconds: int) -> str:
+        """Return a time to the second in the zone; as a number beyond the year 9999."""
+        try:
+            moment = datetime.fromtimestamp(milliseconds // 1000, UTC).astimezone(ZoneInfo(self.zone))
+        except (OverflowError, ValueError, OSError):
+            return f"{milliseconds} ms"
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+    def facts(self) -> dict[str, str]:
+        """Return when, by whom and from what a report was made, as far as it is known."""
+        items = {"Made": f"{self.time(self.now_ms)} {self.zone}", "By": self.by, "From": self.store}
+        return {name: text for name, text in items.items() if text}
+
+
+class Section(NamedTuple):
+    """A table of a document: its columns, its rows, and a sentence below the title."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report: `warnings` are what limits it, the annex is to look things up, the legend explains words."""
+
+    title: str
+    question: str
+    facts: Mapping[str, str]
+    made: Made
+    verdict: Sequence[str]
+    warnings: Sequence[str]
+    sections: Sequence[Section]
+    legend: Mapping[str, str]
+    annex: Sequence[Section] = ()
+
+
+def window_facts(start_ms: int, stop_ms: int, made: Made) -> dict[str, str]:
+    """Return the window of a report by names of its ends."""
+    return {
+        "Runs that started from": f"{made.time(start_ms)} {made.zone}",
+        "until, not included": f"{made.time(stop_ms)} {made.zone}",
+    }
+
+
+def warnings(body: Json, made: Made) -> Iterator[str]:
+    """Yield what limits a report: what cut it, what was deleted, between which datasets nothing is known."""
+    if body["truncated"]:
+        yield f"This report is not complete. Limits that cut it: {', '.join(body['truncatedBy'])}."
+    if "retainedFrom" in body:
+        yield (
+            f"Runs before {made.time(body['retainedFrom'])} {made.zone} may have been deleted from the store."
+            " What they read and wrote is not in this report, nor whether their data still exists."
+        )
+    for relation in body.get("unknown", ()):
+        source, destination = (name_json.text(relation[end]) for end in ("source", "destination"))
+        yield f"{source} leads to {destination}, but it is not known how their fields relate."
+
+
+def field_text(field: Json) -> str:
+    """Return a field as `namespace/name.field`; the influence on a dataset as a whole in words."""
+    if field.get("field") == WHOLE_DATASET and "hidden" not in field:
+        return f"{field['namespace']}/{field['name']} (which rows it has)"
+    return name_json.text(field)
+
+
+def reached_section(title: str, fields: Sequence[Json], made: Made) -> Section:
+    """Return fields within reach, their paths in the direction of the data, as a table."""
+    rows = [
+        [
+            field_text(field) + "".join(text for name, text in _MARKS.items() if name in field),
+            field.get("how", ""),
+            path_text(field["path"]),
+            f"{field['runs']:,}" if "runs" in field else "",
+            made.time(field["lastStart"]) if "lastStart" in field else "",
+        ]
+        for field in fields
+    ]
+    columns = ("Field", "How", "By way of", "Runs", "Last run")
+    return Section(f"{title}: {len(rows):,}", columns, rows)
+
+
+def path_text(path: Iterable[Json]) -> str:
+    """Return the fields of a path in the direction of the data, `directly` if nothing is between its ends."""
+    between = [field_text(field) for field in path][1:-1]
+    return " → ".join(between) if between else "directly"
+
+
+def program_text(program: Json) -> str:
+    """Return a program as `application/program`, with its namespace in front; a hidden one by its number."""
+    if "hidden" in program:
+        return f"hidden {program['hidden']}"
+    names = (program["namespace"], program["application"], program["program"])
+    return "/".join(name for name in names if name)
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a number with a noun, which takes an `s` unless there is one."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,80 @@
+"""The retention report as a document: whether a policy is kept, and by which fields it is not."""
+
+from __future__ import annotations
+
+from fll_hbase.queries import name_json
+from fll_hbase.queries.policies import subject
+from fll_hbase.queries.reports.report_document import (
+    Document,
+    Made,
+    Section,
+    field_text,
+    path_text,
+    program_text,
+    warnings,
+    window_facts,
+)
+from fll_hbase.runtime.json_types import Json
+
+LEGEND = {
+    "Older than the policy allows": "a run that started before the cut-off wrote the field",
+    "No older run is known": "no recorded run before the cut-off wrote the field",
+    "What lineage cannot know": "whether data was deleted since it was written, and what runs wrote that"
+    " failed or were not recorded",
+}
+_SPAN = ("Runs", "Oldest run", "Newest run")
+
+
+def retention_document(body: Json, made: Made) -> Document:
+    """Return a retention report as a document."""
+    policy, window = body["policy"], body["window"]
+    others = {
+        "Policy": policy["name"],
+        "Applies to": subject(policy),
+        "Greatest age": policy["maxAge"],
+    }
+    if "description" in policy:
+        others["Description"] = policy["description"]
+    return Document(
+        title=f"Retention by policy {policy['name']}",
+        question=f"Is data of {subject(policy)}, or made of it, older than {policy['maxAge']}?",
+        facts=others | window_facts(window["start"], window["end"], made),
+        made=made,
+        verdict=[body["verdict"]],
+        warnings=[*warnings(body, made)],
+        sections=[_fields(body, made), _programs(body, made), _kept(body)],
+        legend=LEGEND,
+    )
+
+
+def _fields(body: Json, made: Made) -> Section:
+    """Return the fields with data older than the policy allows."""
+    rows = [
+        [field_text(item), field_text(item["path"][0]), path_text(item["path"]), *_span(item, made)]
+        for item in body["fields"]
+    ]
+    title = f"Fields with data older than the policy allows: {len(rows):,}"
+    return Section(title, ("Field", "Made of", "By way of", *_SPAN), rows)
+
+
+def _programs(body: Json, made: Made) -> Section:
+    """Return the programs that wrote these fields."""
+    rows = [
+        [program_text(program), name_json.text(item), *_span(program, made), program["newestRun"]]
+        for item in body["fields"]
+        for program in item["programs"]
+    ]
+    return Section(
+        f"Programs that wrote them: {len(rows):,}", ("Program", "Field", *_SPAN, "Id of the newest run"), rows
+    )
+
+
+def _kept(body: Json) -> Section:
+    """Return the fields of the policy without older runs."""
+    rows = [[field_text(item)] for item in body["kept"]]
+    return Section(f"Fields of which no older run is known: {len(rows):,}", ("Field",), rows)
+
+
+def _span(item: Json, made: Made) -> list[str]:
+    """Return the number of runs, and the starts of the oldest and the newest."""
+    return [f"{item['runs']:,}", made.time(item["oldestStart"]), made.time(item["newestStart"])]

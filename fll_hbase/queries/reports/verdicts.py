@@ -1,0 +1,73 @@
+"""Verdicts: the answer of a report in one or a few sentences, from the answer itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from fll_hbase.model.datasets import WHOLE_DATASET
+from fll_hbase.queries.names import DatasetName
+from fll_hbase.queries.programs import Program
+from fll_hbase.queries.reach import UnknownRelation
+from fll_hbase.queries.reports.reached_fields import ReachedField
+from fll_hbase.queries.reports.report_document import count_text
+
+DATASETS_NAMED = 5
+"""Datasets that a verdict names; of more it has the number."""
+
+
+def consumption_verdict(
+    programs: Sequence[Program],
+    derived: Sequence[ReachedField],
+    unknown: Collection[UnknownRelation],
+    *,
+    failed_only: int,
+) -> str:
+    """Return how many programs read a field, what is made of it, and of what that is not known."""
+    runs, failed = (sum(getattr(program, name) for program in programs) for name in ("runs", "failed"))
+    apart = f" ({failed_only:,} only failed)" if failed_only else ""
+    failures = f", and in {count_text(failed, 'failed run')}" if failed else ""
+    sentences = [
+        f"{count_text(len(programs), 'program')} read it{apart}, in {count_text(runs, 'run')}{failures}."
+        if programs
+        else "No run of the window read it."
+    ]
+    values = sum(field.influence == "direct" for field in derived)
+    shaped = [field for field in derived if field.influence != "direct"]
+    if derived:
+        wholes = sum(field.field == WHOLE_DATASET for field in shaped)
+        rows = f" ({wholes:,} of them whole datasets: which rows they have)" if wholes else ""
+        are = "is" if values == 1 else "are"
+        sentences.append(
+            f"{count_text(values, 'field')} {are} made of its value, {len(shaped):,} only shaped by it{rows}."
+        )
+    elif programs:
+        sentences.append("No field is known that was made of it.")
+    ends = {str(relation.destination) for relation in unknown}
+    if ends:
+        sentences.append(f"Of {count_text(len(ends), 'dataset')} it is not known which columns come from it.")
+    return " ".join(sentences)
+
+
+def provenance_verdict(
+    sources: Sequence[ReachedField], unknown: Collection[UnknownRelation], *, ways: int, runs: int, cut: bool
+) -> str:
+    """Return how many sources a field has, in which datasets, and in how many ways it was made."""
+    if not ways:
+        return "No run of the window wrote it."
+    made = f"It was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
+    if sources:
+        datasets = sorted(
+            {
+                str(DatasetName(hidden=item.hidden, namespace=item.namespace, name=item.name))
+                for item in sources
+            }
+        )
+        named = datasets if len(datasets) <= DATASETS_NAMED else [count_text(len(datasets), "dataset")]
+        direct = sum(field.influence == "direct" for field in sources)
+        shaped = f"; {len(sources) - direct:,} of them only shape it" if direct < len(sources) else ""
+        return f"It has {count_text(len(sources), 'true source')} in {', '.join(named)}{shaped}. {made}"
+    if unknown:
+        return f"No source field is known: datasets lead to it whose columns are not known. {made}"
+    if cut:
+        return f"No source was found before a limit cut the search. {made}"
+    return f"It has no source: its operations generate it. {made}"
