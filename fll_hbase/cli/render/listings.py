@@ -74,7 +74,7 @@ def dataset_page(body: DatasetDetailsAnswer, zone: str) -> RenderableType:
     ]
     if body.description:
         members.append(["description", Prose(body.description)])
-    return TextTable(("member", "value"), members)
+    return TextTable(("member", "value"), members, is_summary=True)
 
 
 def run_page(run: RunDetails, zone: str, *, checksums: bool) -> RenderableType:

@@ -69,7 +69,7 @@ class TextTable:
     def fit(self, screen: Screen) -> Block:
         """Return the table for a terminal."""
         columns = [Column(column) if isinstance(column, str) else column for column in self.columns]
-        block = lay_out(columns, self.rows, screen, self.heading)
+        block = lay_out(columns, self.rows, screen, self.heading, is_summary=self.is_summary)
         if not self.is_summary:
             return block
         return Block(head=[*block.head, *((line, "") for item in block.items for line in item), *block.tail])

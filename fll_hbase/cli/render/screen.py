@@ -14,9 +14,9 @@ from rich.text import Text
 Line: TypeAlias = tuple[str, str]
 """A line and its style."""
 
-_TIMES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\S+(?: UTC)?(?: to \d{4}-\d\d-\d\d \d\d:\d\d:\S+(?: UTC)?)?")
-_NO_BREAK = "\0"
-"""Is in no text: control characters are escaped."""
+_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^ ]*(?: UTC)?"
+_WORD = re.compile(rf"((?:{_TIME}(?: to {_TIME})?|[^ ])*)(?: |$)")
+"""A word, which a time and a window are too, up to the next blank or the end."""
 
 _ROWS_SHOWN_MIN = 3
 """Of each part: a screen that has no room for so many is filled from the top."""
@@ -100,13 +100,14 @@ def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
 
 
 def wrap(text: str, width: int, *, prefix: str = "", indent: str = "") -> list[str]:
-    """Return lines of at most `width` cells, broken at blanks alone: a longer word stays whole.
+    """Return lines of at most `width` cells, broken at blanks, but not in times: longer words stay whole.
 
     The `prefix` stands unbroken before the text. Lines after the first begin with the `indent`.
     """
     lines: list[str] = []
     line, is_empty = prefix, not prefix
-    for word in text.split(" "):
+    # Behind the last word stands the empty one of the end.
+    for word in _WORD.findall(text)[:-1] or [""]:
         if not is_empty and cell_len(line) + 1 + cell_len(word) > width:
             lines.append(line.rstrip())
             line = indent + word
@@ -132,10 +133,7 @@ def _blocks(page: RenderableType | Fitting, screen: Screen) -> Iterator[Block]:
 
 def _text_block(text: Text, width: int) -> Block:
     style = str(text.style)
-    # A window stays in one line.
-    plain = _TIMES.sub(lambda match: match[0].replace(" ", _NO_BREAK), text.plain)
-    lines = (line for row in plain.split("\n") for line in wrap(row, width))
-    return Block(head=[(line.replace(_NO_BREAK, " "), style) for line in lines])
+    return Block(head=[(line, style) for row in text.plain.split("\n") for line in wrap(row, width)])
 
 
 @dataclass(slots=True)
@@ -155,8 +153,9 @@ class _Cut:
 def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
     """Return at most `lines_max` lines of blocks that have more: a fair share of each, or the first ones."""
     listed = [block for block in blocks if block.items]
-    # A line for what is more of each block, and one for all.
-    room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - len(listed)
+    # A line for what is more of each block but one at the end, and one for all.
+    counts = len([block for block in blocks[:-1] if block.items]) + 1
+    room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - counts
     if room < _ROWS_SHOWN_MIN * len(listed):
         return _first_lines(blocks, lines_max)
     shares = _fair_shares([block.item_lines for block in listed], room)
@@ -178,18 +177,24 @@ def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
     room = max(lines_max - 1, 1)
     cut = _Cut()
     lines: list[Line] = []
+    is_full = False
     for block in blocks:
         left = room - len(lines)
-        lines += _cut(block, block.item_lines)[:left]
+        share = 0 if is_full else min(max(left - len(block.head), 0), block.item_lines)
+        shown = _items_within(block, share)
+        if not is_full:
+            lines += _cut(block, share)[:left]
+        is_full = is_full or shown < len(block.items) or len(lines) == room
         cut.total += len(block.items)
-        cut.shown += _items_within(block, max(left - len(block.head), 0))
+        cut.shown += shown
         cut.units |= {block.unit} if block.items else set()
     return [*lines, cut.line()]
 
 
 def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:
-    """Return the lines of a block with the first lines of its items, and how many items are `more`."""
-    items = [(line, "") for item in block.items for line in item][:item_lines_max]
+    """Return the lines of a block with its first items, of the first one at least some lines, and a count."""
+    shown = block.items[: _items_within(block, item_lines_max)] or block.items[:1]
+    items = [(line, "") for item in shown for line in item][:item_lines_max]
     return [*block.head, *items, *([(f"… {more:,} more", "dim")] if more else ()), *block.tail]
 
 

@@ -86,14 +86,21 @@ def lay_out(
     rows: Sequence[Sequence[CellText]],
     screen: Screen,
     heading: Heading | None = None,
+    *,
+    is_summary: bool = False,
 ) -> Block:
-    """Return a table for a screen: in full if it fits, else with less, at last with several lines a row."""
+    """Return a table for a screen: in full if it fits, else with less, at last with several lines a row.
+
+    A summary, of two columns, stays a table.
+    """
     grids = [_grid(columns, rows, screen, short=short) for short in (False, True)]
     grouping = heading if any(column.grouped for column in columns) else None
     for grid in _smaller(*grids, leaves_out=grouping is None):
         widths = _widths(grid, screen.width)
         if widths is not None:
             return _table(grid, widths, screen.width)
+    if is_summary:
+        return _overflowing(grids[0], screen.width)
     if grouping:
         return _grouped(columns, rows, screen, grouping)
     return _stacked(_without_constants(grids[1]), screen.width)
@@ -138,7 +145,7 @@ def _smaller(grid: _Grid, short: _Grid, *, leaves_out: bool) -> Iterator[_Grid]:
     for spare in spares if leaves_out and any(not column.spare for column in grid.columns) else ():
         others = [number for number, column in enumerate(grid.columns) if not 0 < column.spare <= spare]
         titles = [column.title for column in grid.columns if 0 < column.spare <= spare]
-        smaller = grid.select(others, f"not shown: {', '.join(titles)}")
+        smaller = grid.select(others, f"not shown at this width: {', '.join(titles)}")
         yield replace(smaller, wraps_titles=False)
         yield smaller
 
@@ -148,7 +155,9 @@ def _without_constants(grid: _Grid) -> _Grid:
     if sum(map(bool, grid.rows)) < 2:
         return grid
     constants = {
-        number: cells.pop() for number in range(len(grid.columns)) if len(cells := {*grid.cells(number)}) == 1
+        number: cells.pop()
+        for number, column in enumerate(grid.columns)
+        if column.title and len(cells := {*grid.cells(number)}) == 1
     }
     others = [number for number in range(len(grid.columns)) if number not in constants]
     if not constants or not others:
@@ -187,6 +196,16 @@ def _least_width(cell: str) -> int:
     if not isinstance(cell, Prose):
         return full
     return min(full, max(_PROSE_WIDTH_MIN, *map(cell_len, cell.split(" "))))
+
+
+def _overflowing(grid: _Grid, width: int) -> Block:
+    """Return a table whose last column has the rest of the width, and names beyond it."""
+    widths = [
+        max([grid.title_width(column), *map(cell_len, grid.cells(number))])
+        for number, column in enumerate(grid.columns[:-1])
+    ]
+    used = sum(widths) + len(grid.gap) * len(widths)
+    return _table(grid, [*widths, max(width - used, _PROSE_WIDTH_MIN)], width)
 
 
 def _table(grid: _Grid, widths: Sequence[int], width: int) -> Block:
