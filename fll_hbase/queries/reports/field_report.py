@@ -248,7 +248,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         )
         upstream = reached.reach.paths.keys() - {field}
         sources = _ultimate_sources(reached.reach, upstream)
-        listed = reached.listed(sources)
+        listed, between = reached.listed(sources), reached.listed(upstream - sources)
         parts = (detailed, simple, derivations, history)
         truncated_by = tuple(sorted(reached.truncated_by.union(*(part.truncated_by for part in parts))))
         body = ProvenanceAnswer(
@@ -256,13 +256,14 @@ class Provenance(FieldReport[ProvenanceAnswer]):
             field=field_name(field),
             verdict=provenance_verdict(
                 listed,
+                between,
                 reached.unknown,
                 ways=len(derivations.derivations),
                 runs=sum(item.run_count for item in derivations.derivations),
                 cut=bool(truncated_by),
             ),
             sources=listed,
-            upstream=reached.listed(upstream - sources),
+            upstream=between,
             unknown=reached.unknown,
             derivations=tuple(map(derivation_path, derivations.derivations)),
             detailed=_graph(detailed),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from fll_hbase.model.datasets import WHOLE_DATASET
-from fll_hbase.queries.names import DatasetName
 from fll_hbase.queries.programs import Program
 from fll_hbase.queries.reach import UnknownRelation
 from fll_hbase.queries.reports.reached_fields import ReachedField
@@ -31,9 +30,10 @@ def consumption_verdict(
         if programs
         else "No run of the window read it."
     ]
-    values = sum(field.influence == "direct" for field in derived)
-    shaped = [field for field in derived if field.influence != "direct"]
-    if derived:
+    ordered = [field for field in derived if field.in_order]
+    values = sum(field.influence == "direct" for field in ordered)
+    shaped = [field for field in ordered if field.influence != "direct"]
+    if ordered:
         wholes = sum(field.field == WHOLE_DATASET for field in shaped)
         rows = f" ({wholes:,} of them whole datasets: which rows they have)" if wholes else ""
         are = "is" if values == 1 else "are"
@@ -42,6 +42,7 @@ def consumption_verdict(
         )
     elif programs:
         sentences.append("No field is known that was made of it.")
+    sentences += _not_in_order(derived)
     ends = {str(relation.destination) for relation in unknown}
     if ends:
         sentences.append(f"Of {count_text(len(ends), 'dataset')} it is not known which columns come from it.")
@@ -49,25 +50,44 @@ def consumption_verdict(
 
 
 def provenance_verdict(
-    sources: Sequence[ReachedField], unknown: Collection[UnknownRelation], *, ways: int, runs: int, cut: bool
+    sources: Sequence[ReachedField],
+    upstream: Sequence[ReachedField],
+    unknown: Collection[UnknownRelation],
+    *,
+    ways: int,
+    runs: int,
+    cut: bool,
 ) -> str:
     """Return how many sources a field has, in which datasets, and in how many ways it was made."""
     if not ways:
         return "No run of the window wrote it."
-    made = f"It was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
-    if sources:
-        datasets = sorted(
-            {
-                str(DatasetName(hidden=item.hidden, namespace=item.namespace, name=item.name))
-                for item in sources
-            }
-        )
+    made = " ".join(
+        [
+            f"It was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}.",
+            *_not_in_order([*sources, *upstream]),
+        ]
+    )
+    ordered = [field for field in sources if field.in_order]
+    if ordered:
+        datasets = sorted({_dataset_text(field) for field in ordered})
         named = datasets if len(datasets) <= DATASETS_NAMED else [count_text(len(datasets), "dataset")]
-        direct = sum(field.influence == "direct" for field in sources)
-        shaped = f"; {len(sources) - direct:,} of them only shape it" if direct < len(sources) else ""
-        return f"It has {count_text(len(sources), 'true source')} in {', '.join(named)}{shaped}. {made}"
+        shaping = sum(field.influence != "direct" for field in ordered)
+        shaped = f"; {shaping:,} of them only shape it" if shaping else ""
+        return f"It has {count_text(len(ordered), 'true source')} in {', '.join(named)}{shaped}. {made}"
     if unknown:
         return f"No source field is known: datasets lead to it whose columns are not known. {made}"
     if cut:
         return f"No source was found before a limit cut the search. {made}"
     return f"It has no source: its operations generate it. {made}"
+
+
+def _not_in_order(fields: Sequence[ReachedField]) -> list[str]:
+    """Return a sentence about fields that the order of the runs does not allow; nothing without any."""
+    late = sum(not field.in_order for field in fields)
+    are = "is" if late == 1 else "are"
+    return [f"{count_text(late, 'more field')} {are} not in the order of the runs."] if late else []
+
+
+def _dataset_text(field: ReachedField) -> str:
+    """Return the dataset of a field as `namespace/name`; a hidden one by its number."""
+    return f"hidden {field.hidden}" if field.hidden else f"{field.namespace}/{field.name}"

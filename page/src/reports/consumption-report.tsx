@@ -1,8 +1,6 @@
 /** The consumption report: which programs and runs read a field, and every field that was made of it. */
 import { useState } from "preact/hooks";
-import type { Consumption } from "../api/answers";
 import { paths } from "../api/paths";
-import { count } from "../browser/numbers";
 import { PROGRAM_COLUMNS } from "../dataset/program-table";
 import { RUN_COLUMNS } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
@@ -12,7 +10,6 @@ import { More } from "../parts/more";
 import { Section } from "../parts/section";
 import { Table } from "../parts/table";
 import { usePages } from "../queries/use-pages";
-import { countReached, orderSentence } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
@@ -45,7 +42,7 @@ export function ConsumptionReport(props: FieldReportProps) {
             {runs.length + derived.length === 0 ? (
               <EmptyWindow state={state} what="No run read this field" />
             ) : (
-              <p class="report-summary">{summary(answer.body)}</p>
+              <p class="report-summary">{answer.body.verdict}</p>
             )}
             {dropped && <p>Some run read it and did not use it.</p>}
             <UnknownRelations relations={unknown} />
@@ -66,12 +63,4 @@ export function ConsumptionReport(props: FieldReportProps) {
       }}
     </Answered>
   );
-}
-
-function summary({ programs = [], derived = [] }: Consumption): string {
-  const runs = programs.reduce((sum, program) => sum + program.runs, 0);
-  const { value, shaped } = countReached(derived);
-  const made = value + shaped;
-  const readers = `${count(programs.length, "program")} read it, in ${count(runs, "run")}.`;
-  return `${readers} ${count(made, "field")} ${made === 1 ? "was" : "were"} made of it: ${value} with its value, ${shaped} only shaped by it.${orderSentence(derived)}`;
 }

@@ -15,7 +15,6 @@ import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
-import { countReached, orderSentence, splitByOrder } from "./reached";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
@@ -57,7 +56,7 @@ export function ProvenanceReport(props: FieldReportProps) {
           {answer.body.stretches.length === 0 ? (
             <EmptyWindow state={state} what="No run wrote this field" />
           ) : (
-            <p class="report-summary">{summary(answer.body)}</p>
+            <p class="report-summary">{answer.body.verdict}</p>
           )}
           <UnknownRelations relations={answer.body.unknown} />
           <Sections body={answer.body} isWhole={isWhole} />
@@ -65,14 +64,6 @@ export function ProvenanceReport(props: FieldReportProps) {
       )}
     </Answered>
   );
-}
-
-function summary({ sources, upstream, stretches }: Provenance): string {
-  const { value, shaped } = countReached(sources);
-  const runs = stretches.reduce((sum, stretch) => sum + stretch.runs, 0);
-  const from = `It comes from ${count(value + shaped, "source field")}: ${value} gave it a value, ${shaped} only shaped it`;
-  const between = splitByOrder(upstream).ordered.length;
-  return `${from}. ${count(between, "field")} between.${orderSentence([...sources, ...upstream])} ${count(runs, "run")} wrote it.`;
 }
 
 function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {

@@ -1,16 +1,16 @@
 /** The retention report: where data of a policy's fields, or made of them, is older than the policy allows. */
 import { useState } from "preact/hooks";
-import type { ExpiredField } from "../api/answers";
+import type { ExpiredField, FieldName } from "../api/answers";
 import { paths } from "../api/paths";
-import { count, formatCount } from "../browser/numbers";
+import { formatCount } from "../browser/numbers";
 import { ProgramName } from "../dataset/run-table";
 import { Answered } from "../parts/answered";
 import { FieldLink, RunLink } from "../parts/dataset-link";
-import { Empty } from "../parts/empty";
 import { Name } from "../parts/field-name";
 import { Switch } from "../parts/filters";
 import { LimitedTable } from "../parts/more";
 import { Path } from "../parts/path";
+import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
@@ -28,6 +28,8 @@ const COLUMNS: readonly Column<ExpiredField>[] = [
   { head: "Written by", cell: ({ programs }) => programs.map((program, index) => <div key={index}><ProgramName {...program} /></div>) },
 ];
 
+const KEPT: readonly Column<FieldName>[] = [{ head: "Field", names: true, cell: (field) => <FieldLink of={field} /> }];
+
 export function RetentionReport({ policy, state }: { policy: string; state: PageState }) {
   const path = paths.retention();
   // All time: old data is what the report is about, whatever window the page has.
@@ -37,7 +39,7 @@ export function RetentionReport({ policy, state }: { policy: string; state: Page
   return (
     <Answered of={report} lines={14}>
       {(answer) => {
-        const { fields, policy: stored } = answer.body;
+        const { fields, kept, verdict, policy: stored } = answer.body;
         return (
           <article class="report">
             <ReportHead
@@ -48,20 +50,20 @@ export function RetentionReport({ policy, state }: { policy: string; state: Page
               params={params}
               csv={[]}
               names={["retention", policy]}
+              hasPage
               setWhole={setWhole}
             />
             <Switch label="Failed runs" hint="Count failed and aborted runs, too" on={state.failed} set={(failed) => push({ failed })} />
-            {fields.length === 0 ? (
-              <Empty title="Nothing is older than the policy allows">
-                <p>No stored run wrote a field of the policy before its data became too old.</p>
-              </Empty>
-            ) : (
-              <>
-                <p class="report-summary">
-                  Runs wrote {count(fields.length, "field")} longer ago than the policy allows. Whether the data was deleted since then is not recorded.
-                </p>
+            <p class="report-summary">{verdict}</p>
+            {fields.length > 0 && (
+              <Section title="Fields with older data" count={fields.length} note="whether it was deleted since is not recorded">
                 <LimitedTable caption="Fields with older data" columns={COLUMNS} rows={fields} what="fields" isWhole={isWhole} />
-              </>
+              </Section>
+            )}
+            {kept.length > 0 && (
+              <Section title="Fields of which no older run is known" count={kept.length}>
+                <LimitedTable caption="Fields of which no older run is known" columns={KEPT} rows={kept} what="fields" isWhole={isWhole} />
+              </Section>
             )}
           </article>
         );
