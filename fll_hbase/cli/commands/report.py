@@ -27,10 +27,10 @@ from fll_hbase.cli.options import (
     now_ms,
     target_options,
 )
-from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, print_page, shows_all
 from fll_hbase.cli.query_options import query_options
-from fll_hbase.cli.render.console import print_json, print_renderable, print_text
-from fll_hbase.cli.render.report_view import DocumentView
+from fll_hbase.cli.render.console import print_json, print_text
+from fll_hbase.cli.render.report_view import report_page
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import tables
@@ -47,10 +47,6 @@ _SUFFIXES = {f".{name}": name for name in (HTML, CSV, JSON)}
 
 _DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
 """Defaults of options; the API's CSV of a consumption report is by default that of derived fields."""
-
-all_option = click.option(
-    "--all", "shows_all", is_flag=True, help="On a terminal, show every row and the runs."
-)
 
 
 def output_option(command: Command) -> Command:
@@ -109,7 +105,6 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     @dataset_arguments
     @click.argument("field", metavar="FIELD", type=NAME)
     @query_options(query_class, without=("limit", "cursor"), defaults=_DEFAULTS.get(query_class, {}))
-    @all_option
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
     @output_option
@@ -117,7 +112,6 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
         *,
         query: Consumption | Provenance,
         window: WindowText,
-        shows_all: bool,
         target: Target,
         output_format: str,
     ) -> None:
@@ -128,7 +122,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
         print_answer(
             answer,
             output_format,
-            table=lambda: DocumentView(query.document(answer.body, exact, made=made), shows_all=shows_all),
+            table=lambda: report_page(query.document(answer.body, exact, made=made), has_annex=shows_all()),
             texts=_texts(query, answer, made),
         )
 
@@ -162,7 +156,7 @@ Examples:
 @click.option("--all", "every_policy", is_flag=True, help="Report on all policies, one after the other.")
 @query_options(Retention)
 @target_options
-@format_options(TABLE, JSON, CSV, HTML)
+@format_options(TABLE, JSON, CSV, HTML, listed=False, more="a pipe and --output have all")
 @output_option
 def retention(
     *, query: Retention, every_policy: bool, window: WindowText, target: Target, output_format: str
@@ -179,7 +173,7 @@ def retention(
     print_answer(
         answer,
         output_format,
-        table=lambda: DocumentView(_retention(answer, made), shows_all=True),
+        table=lambda: report_page(_retention(answer, made), has_annex=True),
         texts={HTML: _texts(query, answer, made)[HTML]},
     )
 
@@ -205,7 +199,8 @@ def _print_all(query: Retention, made: Made, target: Target, output_format: str)
     elif output_format == HTML:
         print_text(html_report.to_html(*documents))
     else:
-        print_renderable(Group(*(part for item in documents for part in (DocumentView(item), Text()))))
+        pages = (report_page(item, has_annex=True) for item in documents)
+        print_page(Group(*(part for page in pages for part in (page, Text()))))
 
 
 def _namespace(policy: Policy) -> str:

@@ -26,13 +26,15 @@ _ROWS_SHOWN_MIN = 3
 class Screen:
     """A terminal of `width` columns; `lines_max` is None for all lines.
 
-    `is_verbose` shows checksums. Times of the day of `now_ms` are shown without their date.
+    `is_verbose` shows checksums, and `more` states where the rows are that a screen has no room for. Times of
+    the day of `now_ms` are shown without their date.
     """
 
     width: int
     lines_max: int | None
     now_ms: int
     is_verbose: bool = False
+    more: str = "--all shows all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
     if screen.lines_max is None or lines_total <= screen.lines_max:
         lines = [line for block in blocks for line in _cut(block, block.item_lines)]
     else:
-        lines = _screenful(blocks, screen.lines_max)
+        lines = _screenful(blocks, screen, screen.lines_max)
     yield from (Text(text, style=style) for text, style in lines)
 
 
@@ -144,20 +146,20 @@ class _Cut:
     shown: int = 0
     units: set[str] = field(default_factory=set)
 
-    def line(self) -> Line:
+    def line(self, more: str) -> Line:
         unit = self.units.pop() if len(self.units) == 1 else "lines"
-        text = f"… {self.total - self.shown:,} more of {self.total:,} {unit}: --all shows all"
+        text = f"… {self.total - self.shown:,} more of {self.total:,} {unit}: {more}"
         return text, "dim"
 
 
-def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
+def _screenful(blocks: Sequence[Block], screen: Screen, lines_max: int) -> list[Line]:
     """Return at most `lines_max` lines of blocks that have more: a fair share of each, or the first ones."""
     listed = [block for block in blocks if block.items]
     # A line for what is more of each block but one at the end, and one for all.
     counts = len([block for block in blocks[:-1] if block.items]) + 1
     room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - counts
     if room < _ROWS_SHOWN_MIN * len(listed):
-        return _first_lines(blocks, lines_max)
+        return _first_lines(blocks, screen, lines_max)
     shares = _fair_shares([block.item_lines for block in listed], room)
     cut = _Cut()
     lines: list[Line] = []
@@ -169,10 +171,10 @@ def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
         if is_cut:
             cut.total, cut.shown = cut.total + len(block.items), cut.shown + shown
             cut.units.add(block.unit)
-    return [*lines, cut.line()]
+    return [*lines, cut.line(screen.more)]
 
 
-def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
+def _first_lines(blocks: Sequence[Block], screen: Screen, lines_max: int) -> list[Line]:
     """Return the first lines of blocks, one of the `lines_max` for the count."""
     room = max(lines_max - 1, 1)
     cut = _Cut()
@@ -188,7 +190,7 @@ def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
         cut.total += len(block.items)
         cut.shown += shown
         cut.units |= {block.unit} if block.items else set()
-    return [*lines, cut.line()]
+    return [*lines, cut.line(screen.more)]
 
 
 def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:
