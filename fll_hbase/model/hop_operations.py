@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
@@ -12,11 +13,19 @@ from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs
 from fll_hbase.model.simple_view import Steps
 
 
+class Hop(NamedTuple):
+    """How a field leads to another: the transforms on any way, in an order that can run; whether by copy."""
+
+    operations: tuple[Operation, ...]
+    is_copied: bool
+
+
 class HopOperations:
     """Finds the operations between fields of one content, whose fields are indexed once for all hops."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        self._steps = Steps(operations, indirect=True)
+        # Ways over direct inputs alone are looked for first.
+        self._steps = [Steps(operations, indirect=indirect) for indirect in (False, True)]
         ordered = topology.sort_operations(operations)
         self._ranks = {operation.name: rank for rank, operation in enumerate(ordered)}
         self._reads: dict[Dataset, list[str]] = defaultdict(list)
@@ -34,36 +43,34 @@ class HopOperations:
 
     def between(
         self, sources: Iterable[Dataset], source: str, destinations: Iterable[Dataset], destination: str
-    ) -> tuple[Operation, ...] | None:
-        """Return the transforms on any way between two fields, each after its origins.
+    ) -> Hop | None:
+        """Return how a source field leads to a destination field; None if the content has no such way.
 
-        Ways over direct inputs alone count if there are any. The fields may be in any of the datasets, which
-        are the names of one. An influence on a whole destination (`*`) ends with its WRITEs. Empty if the
-        value is only copied; None if the content has no such way.
+        Ways over direct inputs alone count if there are any. The datasets of each end are the names of one.
+        An influence on a whole destination (`*`) ends with its WRITEs.
         """
-        starts = [(read, source) for name in sources for read in self._reads.get(name, ())]
+        starts = {(read, source) for name in sources for read in self._reads.get(name, ())}
         ends: dict[NodeId, set[str]] = defaultdict(set)
         for name in destinations:
             for node, writes in self._written.get(DatasetField(name, destination), {}).items():
                 ends[node].update(writes)
-        names = self._names_between(starts, ends)
-        if names is None:
+        is_copied = any(start in ends for start in starts)
+        names: set[str] = set()
+        for steps in self._steps:
+            names = _names_between(steps, starts, ends)
+            if names or is_copied:
+                break
+        if not names and not is_copied:
             return None
         if destination == WHOLE_DATASET:
-            names = names | {write for writes in ends.values() for write in writes}
-        return tuple(self._steps.operations[name] for name in sorted(names, key=self._ranks.__getitem__))
+            names = names.union(*ends.values())
+            is_copied = False
+        operations = self._steps[0].operations
+        return Hop(tuple(operations[name] for name in sorted(names, key=self._ranks.__getitem__)), is_copied)
 
-    def _names_between(self, starts: Sequence[NodeId], ends: Iterable[NodeId]) -> set[str] | None:
-        """Return the names of the transforms between source nodes and nodes that Writes take."""
-        if any(start in ends for start in starts):
-            return set()
-        steps = self._steps
-        origins = {origin: Influence.DIRECT for origin, _ in ends}
-        reachable = steps.reachable_operations(origins, steps.origins)
-        consumers = [item for start in starts for item in steps.consumers_of(start).items()]
-        direct = {name: kind for name, kind in reachable.items() if kind is Influence.DIRECT}
-        first = [name for name, kind in consumers if kind is Influence.DIRECT and name in direct]
-        if first:
-            return steps.reachable_within(direct, first, steps.consumers)
-        first = [name for name, _ in consumers if name in reachable]
-        return steps.reachable_within(reachable, first, steps.consumers) if first else None
+
+def _names_between(steps: Steps, starts: Iterable[NodeId], ends: Iterable[NodeId]) -> set[str]:
+    """Return the names of the transforms on any way from source nodes to nodes that Writes take."""
+    reachable = steps.reachable_operations({origin: Influence.DIRECT for origin, _ in ends}, steps.origins)
+    first = {name for start in starts for name in steps.consumers_of(start) if name in reachable}
+    return steps.reachable_within(reachable, first, steps.consumers)

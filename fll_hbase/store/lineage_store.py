@@ -107,7 +107,7 @@ class LineageStore:
     field_lineage = answered_by(FieldGraphReader, FieldGraphReader.field_lineage)
     field_derivations = answered_by(DerivationReader, DerivationReader.field_derivations)
     reach = answered_by(ReachReader, ReachReader.reach)
-    hop_operations = answered_by(HopReader, HopReader.hop_operations)
+    hops = answered_by(HopReader, HopReader.hops)
     history = answered_by(FieldHistoryReader, FieldHistoryReader.history)
     diff = answered_by(FieldDiffReader, FieldDiffReader.diff)
     dataset_diff = answered_by(DatasetDiffReader, DatasetDiffReader.dataset_diff)

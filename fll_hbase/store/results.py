@@ -75,12 +75,17 @@ class RunSpan(NamedTuple):
         )
 
 
+EDGE_CONTENTS_MAX = 10
+"""Contents that an edge of a reach names."""
+
+
 class ReachEdge(NamedTuple):
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
     `in_order` is whether the order of the runs allows a value to have passed here on its way between this
     edge and the field of the query: backward, that the upstream run started no later; None if that is not
-    known. `checksum` is the content of the newest run, "" if runs were not counted.
+    known. `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, none if runs were
+    not counted.
     """
 
     source: DatasetField
@@ -88,7 +93,7 @@ class ReachEdge(NamedTuple):
     direct: bool
     span: RunSpan | None
     in_order: bool | None = None
-    checksum: str = ""
+    checksums: tuple[str, ...] = ()
 
 
 class Path(NamedTuple):

@@ -25,7 +25,8 @@ LEGEND = {
     " its value is not taken",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
     "Dropped": "some run also read the field and did not use it",
-    "How": "the operations between a field and the one before it, in the newest run; `copied` without any",
+    "How": "the operations between a field and the one before it, `copied` without any; where there are"
+    " several ways, the newest is first, and ` | ` is between them",
     "By way of": "the fields between, in the direction of the data",
     "Failed": "runs that failed or were aborted: they read, what they wrote is not counted",
     "What lineage cannot know": "whether data was deleted since it was written, who looked at it without a"

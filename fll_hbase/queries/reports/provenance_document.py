@@ -19,8 +19,8 @@ from fll_hbase.runtime.json_types import Json
 
 LEGEND = {
     "True source": "a field that no run of the window made from another one",
-    "How": "the operations between a field and the next one on its way, in the newest run; `copied` without"
-    " any",
+    "How": "the operations between a field and the next one on its way, `copied` without any; where there are"
+    " several ways, the newest is first, and ` | ` is between them",
     "By way of": "the fields between, in the direction of the data",
     "Way": "the operations that lead into the field; a changed operation or connection is another way",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import msgspec
 
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.hop_operations import Hop
 from fll_hbase.model.masking import is_hidden_operation
-from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_name
 from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
@@ -19,7 +19,7 @@ from fll_hbase.store.results import Path, Reach, RunSpan
 COPIED = "copied"
 
 HOW_MAX = 300
-"""Characters of the operations of one hop; a text that is cut ends with `…`."""
+"""Characters of the ways of one hop; a text that is cut ends with `…`."""
 
 
 class ReachedField(FieldName, frozen=True, kw_only=True):
@@ -30,8 +30,8 @@ class ReachedField(FieldName, frozen=True, kw_only=True):
     how: Annotated[
         str | None,
         msgspec.Meta(
-            description="The operations of the last hop of `path` in the newest run with it, in their own"
-            " words; `copied` without any, left out if they are not known"
+            description="The operations of the last hop of `path` in their own words, `copied` without any;"
+            " distinct ways are joined by ` | `, the newest first. Left out if it is not known"
         ),
     ] = None
     in_order: Annotated[
@@ -64,7 +64,7 @@ class ReachedFields:
         last_hops = [edge for edge in reach.edges if (edge.source, edge.destination) in hops]
         # Those of the nearest fields first, should there be too many.
         last_hops.sort(key=lambda edge: max(reach.hops[edge.source], reach.hops[edge.destination]))
-        self._operations = store.hop_operations(last_hops, self.truncated_by)
+        self._hops = store.hops(last_hops, self.truncated_by)
 
     def _hop(self, field: DatasetField) -> tuple[DatasetField, DatasetField]:
         """Return the ends of the last hop of the path to a field, in the direction of the data."""
@@ -91,11 +91,11 @@ class ReachedFields:
         return tuple(map(self._field, ordered))
 
     def _field(self, field: DatasetField) -> ReachedField:
-        operations = self._operations.get(self._hop(field))
+        hops = self._hops.get(self._hop(field))
         reached = ReachedField(
             hops=self.reach.hops[field],
             influence="direct" if field in self._direct.paths else "indirect",
-            how=None if operations is None else how_text(operations),
+            how=how_text(hops) if hops else None,
             in_order=self.reach.in_order is None or field in self.reach.in_order,
             dropped=field in self.reach.dropped,
             path=tuple(map(field_name, self._path(field).fields())),
@@ -118,9 +118,17 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
     return spans
 
 
-def how_text(operations: Sequence[Operation]) -> str:
-    """Return what operations do, in their own words, else by their names; `copied` without operations."""
-    shown = (item for item in operations if not is_hidden_operation(item.name))
-    texts = dict.fromkeys(" ".join((item.description or item.name).split()) for item in shown)
-    text = "; ".join(texts) or COPIED
+def how_text(hops: Iterable[Hop]) -> str:
+    """Return what the operations of each way do, in their own words, else their names; `copied` without any.
+
+    Distinct ways are joined by ` | `, the newest first: one may hash what another one copies.
+    """
+    text = " | ".join(dict.fromkeys(map(_way_text, hops)))
     return text if len(text) <= HOW_MAX else f"{text[: HOW_MAX - 1]}…"
+
+
+def _way_text(hop: Hop) -> str:
+    """Return what the operations of one way do."""
+    shown = (item for item in hop.operations if not is_hidden_operation(item.name))
+    texts = [" ".join((item.description or item.name).split()) for item in shown]
+    return "; ".join(dict.fromkeys([COPIED, *texts] if hop.is_copied else texts)) or "hidden"

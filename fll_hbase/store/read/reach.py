@@ -20,7 +20,7 @@ from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.field_graph import FieldGraph, Node, Steps
 from fll_hbase.store.read.run_times import RunTimes, TimesByName, bound_of
 from fll_hbase.store.read.window_query import WindowQuery
-from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
+from fll_hbase.store.results import EDGE_CONTENTS_MAX, Path, Reach, ReachEdge, RunSpan
 
 _UNBOUNDED = -(2**63)
 """Below every bound: nothing is reached with it."""
@@ -233,7 +233,7 @@ class ReachWalk:
             ordered = in_order.edges.get(near, {}) if in_order else {}
             for far, edge in edges.items():
                 key = (far, near) if self._backward else (near, far)
-                span, checksum = spans.span(near, edge, bound) if spans else _NO_RUNS
+                span, checksums = spans.counted(near, edge, bound) if spans else _NO_RUNS
                 is_in_order = None if in_order is None else far in ordered
                 if self._has_aliases:
                     # Renamed now: a dataset may have been reached under two names that were not yet one.
@@ -242,9 +242,10 @@ class ReachWalk:
                 is_direct = edge.direct
                 if other is not None:
                     is_direct |= other.direct
-                    span, checksum = _union((span, checksum), (other.span, other.checksum))
+                    span = span.union(other.span) if span else other.span
+                    checksums = tuple(dict.fromkeys(checksums + other.checksums))[:EDGE_CONTENTS_MAX]
                     is_in_order = is_in_order or other.in_order
-                merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order, checksum)
+                merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order, checksums)
         return Reach(
             self._hops_of({self._renamed(self._start), *(end for key in merged for end in key)}),
             _sorted(merged),
@@ -341,18 +342,10 @@ class ReachWalk:
         return self._renamed(node).field.dataset
 
 
-_SpanOfContent: TypeAlias = tuple[RunSpan | None, str]
-"""Runs, and the checksum of the content of the newest one."""
+_CountedRuns: TypeAlias = tuple[RunSpan | None, tuple[str, ...]]
+"""Runs, and the checksums of the contents of the newest ones."""
 
-_NO_RUNS: _SpanOfContent = None, ""
-
-
-def _union(one: _SpanOfContent, other: _SpanOfContent) -> _SpanOfContent:
-    """Return the runs of both, which are different runs, with the content of the newest of them."""
-    if one[0] is None or other[0] is None:
-        return other if one[0] is None else one
-    span = one[0].union(other[0])
-    return span, one[1] if span.last_run == one[0].last_run else other[1]
+_NO_RUNS: _CountedRuns = None, ()
 
 
 class _Spans:
@@ -368,20 +361,23 @@ class _Spans:
         self._contents = {
             dataset: _times_by_content(times[name] for name in listed) for dataset, listed in names.items()
         }
-        self._spans: dict[tuple[Node, int, frozenset[str]], _SpanOfContent] = {}
+        self._spans: dict[tuple[Node, int, frozenset[str]], _CountedRuns] = {}
 
-    def span(self, near: Node, edge: _Edge, bound: int) -> _SpanOfContent:
-        """Return the runs of an edge within the bound of its near end's expansion, and their newest content.
-
-        None and "" without any.
-        """
+    def counted(self, near: Node, edge: _Edge, bound: int) -> _CountedRuns:
+        """Return the runs of an edge within the bound of its near end's expansion, and their contents."""
         key = near.dataset_node, bound, frozenset(edge.checksums)
         if key not in self._spans:
             contents = self._contents[near.field.dataset]
-            total = _NO_RUNS
-            for checksum in edge.checksums:
-                total = _union(total, (contents[checksum].span(self._direction, bound), checksum))
-            self._spans[key] = total
+            spans = {
+                checksum: span
+                for checksum in edge.checksums
+                if (span := contents[checksum].span(self._direction, bound)) is not None
+            }
+            total: RunSpan | None = None
+            for span in spans.values():
+                total = span.union(total)
+            newest = sorted(spans, key=lambda checksum: (-spans[checksum].last_start_ms, checksum))
+            self._spans[key] = total, tuple(newest[:EDGE_CONTENTS_MAX])
         return self._spans[key]
 
 

@@ -941,7 +941,7 @@ export interface components {
             hops: number;
             /** @enum {string} */
             influence: "direct" | "indirect";
-            /** @description The operations of the last hop of `path` in the newest run with it, in their own words; `copied` without any, left out if they are not known */
+            /** @description The operations of the last hop of `path` in their own words, `copied` without any; distinct ways are joined by ` | `, the newest first. Left out if it is not known */
             how?: string;
             /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
             inOrder?: boolean;

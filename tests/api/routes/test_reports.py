@@ -33,6 +33,22 @@ def report(client: FlaskClient, kind: str, **params: object) -> Json:
     return response.get_json()
 
 
+def hashing(source: str, destination: str, *fields: str, run: Json) -> Json:
+    """A document that hashes the fields between reading and writing them."""
+    document = copying(source, destination, *fields, run=run)
+    read, write = document["operations"]
+    outputs = [item["name"] for item in write["inputs"]]
+    hash_them = {
+        "name": "hash",
+        "type": "TRANSFORM",
+        "description": "sha256 of UID, with\na salt",
+        "inputs": write["inputs"],
+        "outputs": outputs,
+    }
+    inputs = [{"origin": "hash", "name": name} for name in outputs]
+    return {**document, "operations": [read, hash_them, {**write, "inputs": inputs}]}
+
+
 def names(fields: list[Json]) -> list[str]:
     return [f"{field['name']}.{field['field']}" for field in fields]
 
@@ -91,6 +107,62 @@ class TestProvenance:
         assert [node["label"] for node in body["detailed"]["nodes"]] == ["UID"]
         assert body["simple"]["checksums"] == body["detailed"]["checksums"]
         assert [item["runs"] for item in body["stretches"]] == [1]
+
+
+class TestHow:
+    """How a field was made: in the words of its operations, all distinct ways, a copy never hidden."""
+
+    def how(self, client: FlaskClient, kind: str = "consumption", **params: object) -> list[str | None]:
+        body = report(client, kind, **params)
+        return [field.get("how") for field in body["derived" if kind == "consumption" else "sources"]]
+
+    def test_a_hash_is_not_a_copy(self, client: FlaskClient) -> None:
+        record_new(client, hashing("raw", "orders", "UID", run=run(0)))
+        assert self.how(client) == ["sha256 of UID, with a salt"]
+        assert self.how(client, "provenance", endpoint="orders", field="UID") == [
+            "sha256 of UID, with a salt"
+        ]
+
+    def test_all_ways_are_named_the_newest_first(self, client: FlaskClient) -> None:
+        record_new(
+            client,
+            copying("raw", "orders", "UID", run=run(0)),
+            hashing("raw", "orders", "UID", run=run(1)),
+        )
+        assert self.how(client) == ["sha256 of UID, with a salt | copied"]
+
+    def test_what_failed_runs_did_is_not_how_it_was_made(self, client: FlaskClient) -> None:
+        record_new(
+            client,
+            hashing("raw", "orders", "UID", run=run(0)),
+            copying("raw", "orders", "UID", run=run(1, state="FAIL")),
+        )
+        assert self.how(client) == ["sha256 of UID, with a salt"]
+        assert self.how(client, failed="true") == ["copied | sha256 of UID, with a salt"]
+
+    def test_a_long_text_is_cut(self, client: FlaskClient) -> None:
+        document = hashing("raw", "orders", "UID", run=run(0))
+        document["operations"][1]["description"] = "x" * 10_000
+        record_new(client, document)
+        assert self.how(client) == ["x" * 299 + "…"]
+
+
+class TestVerdict:
+    def test_what_is_unknown_and_what_only_failed_is_said(self, uid: FlaskClient) -> None:
+        assert report(uid, "consumption")["verdict"] == (
+            "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
+            " 2 fields are made of its value, 0 only shaped by it."
+        )
+        verdict = report(uid, "provenance", endpoint="bills")["verdict"]
+        assert verdict == "It has 1 true source in ns1/raw. It was made in 1 way, by 1 run."
+        assert report(uid, "consumption", endpoint="bills")["verdict"] == "No run of the window read it."
+
+    def test_a_generated_field_has_no_source(self, client: FlaskClient) -> None:
+        document = hashing("raw", "orders", "UID", run=run(0))
+        document["operations"][1]["inputs"] = []
+        record_new(client, document)
+        verdict = report(client, "provenance", endpoint="orders")["verdict"]
+        assert verdict == "It has no source: its operations generate it. It was made in 1 way, by 1 run."
 
 
 class TestForms:
@@ -188,4 +260,8 @@ def test_fields_are_those_of_reach_and_programs_those_of_runs(
     assert {item["program"] for item in body["programs"]} == {item["program"] for item in body["runs"]}
     assert sum(item["runs"] + item["failed"] for item in body["programs"]) == len(body["runs"])
     assert body["failedOnly"] == sum(not item["runs"] for item in body["programs"])
+    for item in body["programs"]:
+        for count in ("runs", "failed"):
+            assert sum(day[count] for day in item["days"]) == item[count]
+        assert all(len(day["failedRuns"]) == day["failed"] for day in item["days"])
     store.close()

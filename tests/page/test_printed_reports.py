@@ -1,0 +1,49 @@
+"""The printed reports of the sample fit on few sheets, with the question and the number on each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.commands import WINDOW, printed
+
+SCORE = "hospital/PatientRecords.patient_medical_score"
+
+
+@pytest.mark.parametrize(
+    ("question", "sheets_max"),
+    [
+        (("consumption", "bank/DailyTransactions.UID", *WINDOW), 5),
+        (("provenance", SCORE, "--start", "0"), 3),
+        (("retention", "gdpr", "--start", "0"), 4),
+    ],
+    ids=["consumption", "provenance", "retention"],
+)
+def test_sheets(
+    question: tuple[str, ...], sheets_max: int, governed: str, chromium: Browser, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(printed("report", *question, "--store", governed, "--format", "html"))
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    pdf = page.pdf(prefer_css_page_size=True)
+    # Wider than the sheet would be cut: A4 landscape without its margins, in CSS pixels.
+    page.set_viewport_size({"width": 1009, "height": 700})
+    page.emulate_media(media="print")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.close()
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", pdf)) <= sheets_max
+    assert width <= 1009
+
+
+@pytest.fixture
+def governed(tmp_path: Path) -> str:
+    """The URL of a store with the sample and a policy that it does not keep."""
+    url = f"sqlite:///{tmp_path}/governed.db"
+    printed("sample", "--store", url, "--end", "2025-10-09")
+    printed("tag", "set", "bank/DailyTransactions.UID", "PII", "--store", url)
+    printed("policy", "set", "gdpr", "--max-age", "60d", "--tag", "PII", "--store", url)
+    return url
