@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from types import MappingProxyType
 
 from fll_hbase.runtime.errors import ConfigurationError
 
 PREFIX = "FLL_"
+
+_CREDENTIAL = re.compile(r"([?&;][^=&;]*(?:token|passw|secret|key|sig)[^=&;]*=)[^&;]*", re.IGNORECASE)
+"""A parameter of a URL whose name says that its value is secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,53 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
     }
     values |= {name: value for name, value in overrides.items() if value is not None}
     return Settings(**{name: convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSource:
+    """The value of a setting as text without credentials, where it comes from, and what is wrong with it."""
+
+    variable: str
+    value: str
+    source: str
+    fault: str = ""
+
+
+def explain(
+    environment: Mapping[str, str] = os.environ, options: Mapping[str, str | None] = MappingProxyType({})
+) -> Iterator[SettingSource]:
+    """Yield every setting in effect, in the order of `Settings`; `options` by name are not None if given.
+
+    Of secrets only their length is in the value; URLs are without user and password.
+    """
+    for setting in fields(Settings):
+        variable = PREFIX + setting.name.upper()
+        value: str | int = getattr(DEFAULTS, setting.name)
+        source, fault = "default", ""
+        if (option := options.get(setting.name)) is not None:
+            value, source = option, f"--{setting.name}"
+        elif variable in environment:
+            value, source = environment[variable], "environment"
+        try:
+            value = convert(setting.name, value)
+        except ConfigurationError as error:
+            fault = str(error)
+        text = without_credentials(str(value)) if setting.repr else _hidden(str(value))
+        yield SettingSource(variable, text, source, fault)
+
+
+def _hidden(secret: str) -> str:
+    """Return what may be shown of a secret: its length; empty if it is not set."""
+    return secret and f"(set, {len(secret)} characters)"
+
+
+def without_credentials(text: str) -> str:
+    """Return a URL, or other text, without user, password and values of parameters such as `token=`."""
+    scheme, separator, rest = text.partition("://")
+    # A password may have any character: all up to the last `@` is hidden. A path has no user.
+    if separator and not rest.startswith("/") and "@" in rest:
+        rest = f"***@{rest.rpartition('@')[2]}"
+    return scheme + separator + _CREDENTIAL.sub(r"\1***", rest)
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:

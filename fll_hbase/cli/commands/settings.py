@@ -1,0 +1,51 @@
+"""`fll config`: the settings in effect, and where each comes from."""
+
+from __future__ import annotations
+
+import click
+
+from fll_hbase.cli.options import Target, target_options
+from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.render import console
+from fll_hbase.cli.render.result_tables import TextTable
+from fll_hbase.runtime.config import explain
+from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.escape import escape_control
+
+_COLUMNS = ("setting", "value", "from")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll config
+  fll config --changed
+""",
+)
+@click.option("--changed", is_flag=True, help="Only settings that differ from their defaults.")
+@target_options
+@format_options(TABLE, JSON)
+def config(*, changed: bool, target: Target, output_format: str) -> None:
+    """Show every setting in effect, and whether it comes from an option, the environment or a default.
+
+    Secrets are not shown, nor users and passwords of URLs. A value that is not usable is reported, with exit
+    code 2.
+    """
+    listed = explain(options=vars(target))
+    shown = [item for item in listed if not changed or item.source != "default"]
+    if output_format == JSON:
+        console.print_json({item.variable: {"value": item.value, "from": item.source} for item in shown})
+    else:
+        rows = [(item.variable, item.value, item.source) for item in shown]
+        console.print_renderable(TextTable(_COLUMNS, rows))
+        click.echo(_used(target))
+    if faults := [item.fault for item in shown if item.fault]:
+        raise ConfigurationError("; ".join(faults))
+
+
+def _used(target: Target) -> str:
+    """Return a line that says which store or server a command with these options asks."""
+    effective = {item.variable: item.value for item in explain(options=vars(target))}
+    is_server = target.store is None and effective["FLL_SERVER"]
+    name, url = ("server", effective["FLL_SERVER"]) if is_server else ("store", effective["FLL_STORE"])
+    return f"Commands ask the {name} {escape_control(url)}"
