@@ -18,6 +18,7 @@ from fll_hbase.cli.commands import (
     report,
     retention,
     sample,
+    settings,
     store,
     tags,
     watch,
@@ -28,18 +29,65 @@ from fll_hbase.cli.error_output import CliGroup
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.runtime import config
 
+_SECTIONS = {
+    "Record": {
+        "record": "Record a file: documents, events, SQL, a pipeline or dbt",
+        "capture": "Record the lineage of PySpark jobs, without changing them",
+        "replay": "Send what a program could not send, from its spool",
+        "sample": "Load a sample: ninety days of a bank and a hospital",
+        "watch": "What a server received lately, and what it refused",
+    },
+    "Ask": {
+        "find": "Datasets and fields by a part of their name",
+        "ls": "Namespaces, the datasets of one, the fields of a dataset",
+        "dataset": "What is known of a dataset: description, first and last run",
+        "report": "Who read a field and what was made of it; where it comes from",
+        "reach": "Fields that lead to a field or come from it, over many hops",
+        "field": "The operations that produced a field, or used it: one hop",
+        "lineage": "Which fields a dataset is made of, and what is made of it",
+        "consumers": "The programs that read a dataset or field",
+        "programs": "The programs that wrote or read a dataset, with their runs",
+        "runs": "The runs of a dataset, a namespace, or all",
+        "run": "All that is recorded of one run",
+        "history": "When the way that a field is produced changed",
+        "diff": "How a field or dataset is produced now, and was not before",
+        "questions": "Many questions of the REST API, answered together",
+        "export": "The runs of a dataset as OpenLineage events",
+    },
+    "Govern": {
+        "tag": "Tags of fields, such as PII: set, remove, list",
+        "policy": "How long data may live: set, remove, list",
+        "token": "Tokens for programs that use a server",
+        "grant": "Rights of users and groups of an identity provider",
+    },
+    "Run": {
+        "serve": "Serve the REST API and the web page",
+        "spark": "Jobs on Spark: load, stream, retention, check, export",
+        "config": "The settings in effect, and where each comes from",
+    },
+    "Store": {
+        "store": "Check, back up, copy or migrate a store",
+        "retention": "Delete old runs, and rows that no run references",
+        "table": "The table of HBase; stored rows of any engine",
+    },
+}
+"""Commands by purpose. `serve` is added by the top layer, `api.command`."""
+
 
 @click.group(
     name="fll",
     cls=CliGroup,
+    sections=_SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
     epilog="""\b
 Examples:
-  fll sample
-  fll lineage bank DailyTransactions --direction forward --level 5
-  fll field hospital PatientRecords patient_medical_score
-  fll serve
+  fll sample                                         # something to ask about
+  fll find uid                                       # fields of this name
+  fll report consumption bank/DailyTransactions.UID  # who read it, made what
+  fll report provenance bank/RiskScores.risk_band    # where it comes from
+  fll reach bank/RiskScores.risk_band --causal       # the same, hop by hop
+  fll serve                                          # the API and the page
 """,
 )
 @click.version_option(package_name="fll-hbase")
@@ -47,9 +95,10 @@ Examples:
 def main(ctx: click.Context) -> None:
     """Field lineage: which runs produced each field, and from what, in exactly the window of the query.
 
-    Commands use a store (--store, default: FLL_STORE) or a server (--server, default: FLL_SERVER).
-    Times are `2026-11-01`, `2026-11`, `2026-11-01 06:00`, `yesterday`, epoch seconds or sums such as
-    `now-7d`, in --timezone; a day or month is its beginning. The start is included, the end is not.
+    A dataset is NS/NAME, a field NS/NAME.FIELD, or each name apart. Commands use a store (--store, default:
+    FLL_STORE) or a server (--server, default: FLL_SERVER). Without a window they ask about the last 30 days:
+    `--window 2026-11` is a day or month; --start (included) and --end (excluded) are times such as
+    `2026-11-01`, `2026-11-01 06:00`, `yesterday`, `now-7d` or epoch seconds, in --timezone.
     """
     for variable, near in config.unknown_variables():
         print_err(f"fll: {variable} is no setting, and ignored; did you mean {near}?")
@@ -72,6 +121,7 @@ for _command in (
     export.export,
     sample.sample,
     retention.retention,
+    settings.config,
     spark,
     capture,
     store.store,

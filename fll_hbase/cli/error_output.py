@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, LineageError
 from fll_hbase.runtime.escape import escape_control
 
@@ -17,7 +18,7 @@ PARTIAL = 3
 """A job on Spark recorded its input except lines that it rejected, no more of them than allowed."""
 
 
-class CliGroup(click.Group):
+class CliGroup(CommandGroup):
     """A group whose exit code is 2 for a command that is not valid, and 1 for one that fails."""
 
     def main(self, *args: Any, **extra: Any) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from fll_hbase.client.connection import Connection
-from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
 
 READINGS_MAX = 64
@@ -17,6 +18,7 @@ NAMES_MAX = 1_000
 """Names of the catalogue among which near ones are searched."""
 
 _SUGGESTIONS_MAX = 3
+_SHOWN_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Reading:
     def __str__(self) -> str:
         """Return the names as one argument: `namespace`, `namespace/name` or `namespace/name.field`."""
         return f"{self.namespace}{self.name and '/'}{self.name}{self.field and '.'}{self.field}"
+
+    @property
+    def dataset(self) -> str:
+        """Return the names without the field, as one argument."""
+        return str(Reading(self.namespace, self.name))
 
     @property
     def arguments(self) -> str:
@@ -92,29 +99,79 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
     return [field.name for field in fields.body.fields] == [reading.field]
 
 
-def suggest(reading: Reading, client: Connection) -> list[str]:
-    """Return recorded names near one that is not, at most three; in three reads of 1,000 names at most."""
-    if reading.name:
-        datasets = client.datasets(reading.namespace, limit=NAMES_MAX).body.datasets
-        names = [dataset.name for dataset in datasets]
-        if reading.field and reading.name in names:
-            return _near_fields(reading, client)
-        if names:
-            return [f"{reading.namespace}/{name}" for name in _near(reading.name, names)]
-    return _near(reading.namespace, client.namespaces(limit=NAMES_MAX).body.namespaces)
+def advise_form(names: Sequence[str], form: str) -> str:
+    """Return what is wrong with arguments that are not of a form such as `NS/NAME.FIELD`, and what to do."""
+    if not names:
+        return ": `fll ls` lists namespaces, `fll find TEXT` finds datasets and fields"
+    shown = [shlex.quote(name[:_SHOWN_MAX]) for name in names]
+    has_dataset = len(names) == 2 or (len(names) == 1 and dataset_readings(names[0]))
+    if form.endswith(".FIELD") and has_dataset:
+        return f": FIELD is missing, `fll ls {' '.join(shown)}` lists the fields of a dataset"
+    if len(names) == 1:
+        listing = f"`fll ls {shown[0]}` lists the datasets of a namespace"
+        return (
+            f": {names[0][:_SHOWN_MAX]!r} is not of this form; {listing}, `fll find {shown[0]}` finds names"
+        )
+    if len(names) == 3 and "FIELD" not in form:
+        return f", not 3 arguments: this is about datasets, `fll reach {' '.join(shown)}` about a field"
+    return f", not {len(names)} arguments"
 
 
-def _near_fields(reading: Reading, client: Connection) -> list[str]:
-    dataset = Dataset(reading.namespace, reading.name)
+def suggest(reading: Reading, client: Connection) -> list[Reading]:
+    """Return recorded names that one which is not may mean, at most three, the nearest first.
+
+    A dataset may be the field of one, and the reverse. It takes four reads of 1,000 names at most, and one
+    of one name for each `.` or `/` in the names, of which 64 are looked at.
+    """
+    if reading.field:
+        datasets = dataset_readings(str(reading))[:READINGS_MAX]
+        if dataset := next((item for item in datasets if is_recorded(item, client)), None):
+            return [dataset]
+    if names := _dataset_names(reading.namespace, client) if reading.name else ():
+        return _suggest_datasets(reading, names, client)
+    near = _near(reading.namespace, client.namespaces(limit=NAMES_MAX).body.namespaces)
+    if reading.name and near:
+        other = replace(reading, namespace=near[0])
+        if datasets := _suggest_datasets(other, _dataset_names(near[0], client), client):
+            return datasets
+    if not reading.name and not near and (datasets := dataset_readings(reading.namespace)):
+        return suggest(datasets[0], client)
+    return [Reading(namespace) for namespace in near]
+
+
+def _suggest_datasets(reading: Reading, names: Sequence[str], client: Connection) -> list[Reading]:
+    """Return what a dataset or field may mean among the datasets of its namespace."""
+    if reading.name in names:
+        return _suggest_fields(reading, client) if reading.field else [reading]
+    if not reading.field:
+        parts = islice(_splits(reading.name, "."), READINGS_MAX)
+        fields = (Reading(reading.namespace, name, field) for name, field in parts if name in names)
+        if field_reading := next((item for item in fields if is_recorded(item, client)), None):
+            return [field_reading]
+    near = [Reading(reading.namespace, name) for name in _near(reading.name, names)]
+    if reading.field and near:
+        return _suggest_fields(replace(near[0], field=reading.field), client) or near
+    return near
+
+
+def _suggest_fields(reading: Reading, client: Connection) -> list[Reading]:
+    """Return fields of the dataset of a reading whose names are near its field."""
     fields = client.fields(reading.namespace, reading.name, limit=NAMES_MAX).body.fields
-    return [f"{dataset}.{name}" for name in _near(reading.field, [field.name for field in fields])]
+    return [replace(reading, field=name) for name in _near(reading.field, [field.name for field in fields])]
+
+
+def _dataset_names(namespace: str, client: Connection) -> list[str]:
+    """Return the first 1,000 names of the datasets of a namespace."""
+    return [dataset.name for dataset in client.datasets(namespace, limit=NAMES_MAX).body.datasets]
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names nearest to another, in any case, the nearest first."""
+    """Return the names nearest to another, the nearest first; those alone that differ in case, if any."""
     folded: dict[str, list[str]] = {}
     for candidate in names:
         folded.setdefault(candidate.casefold(), []).append(candidate)
+    if same := folded.get(name.casefold()):
+        return same[:_SUGGESTIONS_MAX]
     # difflib takes quadratic time in the length of names, which may be 4,096 bytes.
     short = [text for text in folded if len(text) <= 2 * len(name) + 10] if len(name) <= 200 else []
     nearest = difflib.get_close_matches(name.casefold(), short, n=_SUGGESTIONS_MAX)

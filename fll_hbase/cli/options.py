@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,14 @@ from zoneinfo import ZoneInfo
 import click
 
 from fll_hbase.cli import times
-from fll_hbase.cli.name_arguments import Reading, choose_reading, dataset_readings, field_readings, suggest
+from fll_hbase.cli.name_arguments import (
+    Reading,
+    advise_form,
+    choose_reading,
+    dataset_readings,
+    field_readings,
+    suggest,
+)
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.client.local.local_client import LocalClient
@@ -76,22 +83,6 @@ def now_ms() -> int:
 _PARTS: tuple[tuple[str, NameParam], ...] = (("NS", NAMESPACE), ("NAME", NAME), ("FIELD", NAME))
 
 
-def dataset_arguments(command: Command) -> Command:
-    """Add the arguments NS and NAME, or NS/NAME, which the command receives as `namespace` and `name`.
-
-    With a further argument `field` they may also be NS/NAME.FIELD, or NS/NAME and FIELD.
-    """
-
-    @click.argument("names", metavar="NS NAME", nargs=-1)
-    @functools.wraps(command)
-    def with_dataset(*, names: tuple[str, ...], **others: Any) -> None:
-        reading = _read_with_field(names, others) if _has_field() else _read_dataset(names, others)
-        others |= {"field": reading.field} if _has_field() else {}
-        command(namespace=reading.namespace, name=reading.name, **others)
-
-    return with_dataset
-
-
 def _name_arguments(
     metavar: str,
     readings: Callable[[str], list[Reading]],
@@ -129,52 +120,37 @@ def _catalogue_readings(text: str) -> list[Reading]:
     return [Reading(text), *dataset_readings(text)]
 
 
-_FIELD_FORM = "NS/NAME[.FIELD]"
-dataset_or_field_arguments = _name_arguments(_FIELD_FORM, _dataset_or_field_readings, counts=(2, 3))
+_DATASET_FORM, _FIELD_FORM, _EITHER_FORM = "NS/NAME", "NS/NAME.FIELD", "NS/NAME[.FIELD]"
+dataset_arguments = _name_arguments(
+    _DATASET_FORM, dataset_readings, counts=(2,), members=("namespace", "name")
+)
+field_arguments = _name_arguments(_FIELD_FORM, field_readings, counts=(3,))
+dataset_or_field_arguments = _name_arguments(_EITHER_FORM, _dataset_or_field_readings, counts=(2, 3))
 optional_field_arguments = _name_arguments(
-    _FIELD_FORM, _dataset_or_field_readings, counts=(2, 3), optional=True
+    _EITHER_FORM, _dataset_or_field_readings, counts=(2, 3), optional=True
 )
 catalogue_arguments = _name_arguments(
-    "[NS [NAME]]", _catalogue_readings, counts=(2,), members=("namespace", "name"), optional=True
+    "[NS[/NAME]]", _catalogue_readings, counts=(2,), members=("namespace", "name"), optional=True
 )
 
 
 def field_name(text: str, target: Target) -> Reading:
     """Return the field that the value of an option names as NS/NAME.FIELD."""
-    return _read((text,), vars(target), "NS/NAME.FIELD", field_readings, counts=())
-
-
-def _has_field() -> bool:
-    """Return whether the current command has an argument `field`, as opposed to an option."""
-    parameters = click.get_current_context().command.params
-    return any(isinstance(item, click.Argument) and item.name == "field" for item in parameters)
-
-
-def _read_dataset(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
-    """Return the dataset that NS and NAME, or NS/NAME, name; see `_read` for errors."""
-    return _read(names, options, "NS NAME, or NS/NAME", dataset_readings, counts=(2,))
-
-
-def _read_with_field(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
-    """Read names of a command whose last argument is a field, or all of them."""
-    last = options["field"]
-    if len(names) == 1:
-        dataset = _read_dataset(names, options)
-        return _remember(Reading(dataset.namespace, dataset.name, last))
-    return _read((*names, last), options, "NS NAME FIELD, or NS/NAME.FIELD", field_readings, counts=(3,))
+    return _read((text,), vars(target), _FIELD_FORM, field_readings, counts=())
 
 
 def _read(
     names: tuple[str, ...],
     options: dict[str, Any],
-    forms: str,
+    form: str,
     readings: Callable[[str], list[Reading]],
     *,
     counts: tuple[int, ...],
 ) -> Reading:
     """Return what the arguments name: `counts` of them apart, or one for all of them.
 
-    One with several readings is looked up in the catalogue. Raises UsageError, InvalidQuery, LineageError.
+    A field may also be NS/NAME and FIELD, where `counts` has no two names apart. An argument with several
+    readings is looked up in the catalogue. Raises UsageError, InvalidQuery, LineageError.
     """
     context = click.get_current_context()
     if len(names) in counts:
@@ -183,16 +159,21 @@ def _read(
             for name, (hint, part) in zip(names, _PARTS, strict=False)
         ]
         return _remember(Reading(*parts))
-    if len(names) != 1:
-        raise click.UsageError(f"Give {forms}, not {len(names)} arguments.", context)
-    text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(forms), context)
-    matches = readings(text)
+    field = ""
+    if len(names) == 2 and form == _FIELD_FORM:
+        field = NAME.convert(names[1], _parameter("FIELD"), context)
+        readings = dataset_readings
+    matches: list[Reading] = []
+    if field or len(names) == 1:
+        text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(form), context)
+        matches = readings(text)
     if not matches:
-        raise click.UsageError(f"Give {forms}: {text[:100]!r} is not of this form.", context)
-    if len(matches) == 1:
-        return _remember(matches[0])
-    with Target(options.get("store"), options.get("server")).open() as client:
-        return _remember(choose_reading(text, matches, client))
+        raise click.UsageError(f"Give {form}{advise_form(names, form)}.", context)
+    dataset_or_field = matches[0]
+    if len(matches) > 1:
+        with Target(options.get("store"), options.get("server")).open() as client:
+            dataset_or_field = choose_reading(text, matches, client)
+    return _remember(replace(dataset_or_field, field=field or dataset_or_field.field))
 
 
 def _parameter(hint: str) -> click.Parameter:
@@ -423,7 +404,18 @@ def target_options(command: Command) -> Command:
 
 
 def _suggestion(client: Connection) -> str:
-    """Return names near those of the current command as the end of a sentence; empty if there are none."""
-    reading: Reading | None = click.get_current_context().meta.get(READING)
+    """Return what the names of the current command may mean as the end of a sentence; empty if unknown."""
+    context = click.get_current_context()
+    reading: Reading | None = context.meta.get(READING)
     near = suggest(reading, client) if reading else []
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    if not reading or not near:
+        return ""
+    first = near[0]
+    if first.field and not reading.field:
+        dataset = f"`{context.command_path} {first.dataset}"
+        has_option = any("--field" in option.opts for option in context.command.params)
+        other = f"{dataset} --field {first.field}`" if has_option else f"`fll reach {first}`"
+        return f"; {first} is a field: {dataset}` is about its dataset, {other} about the field"
+    if reading.field and str(first) == str(reading):
+        return f"; {first} is a dataset, and FIELD is missing: `fll ls {first}` lists its fields"
+    return f"; did you mean {' or '.join(map(str, near))}?"

@@ -17,6 +17,12 @@ from tests.support.scripted_server import Reply, serving
     [
         (("nowhere",), "fll: No such command 'nowhere'. `fll --help` says more."),
         (("lineag",), "No such command 'lineag'. Did you mean 'lineage'? `fll --help` says more."),
+        (("tag", "add"), "fll tag: No such command 'add'. Did you mean 'set'? `fll tag --help` says more."),
+        (("token", "delete"), "No such command 'delete'. Did you mean 'revoke'?"),
+        (("policy", "lst"), "No such command 'lst'. Did you mean 'list'?"),
+        (("search", "uid"), "No such command 'search'. Did you mean 'find'?"),
+        (("provenance",), "No such command 'provenance'. Did you mean 'report provenance'?"),
+        (("version",), "No such command 'version'. Did you mean '--version'?"),
         (("--nothing",), "fll: No such option '--nothing'. `fll --help` says more."),
         (("record", "gone.json"), "'gone.json': No such file or directory. `fll record --help` says more."),
         (("find",), "fll find: Missing argument 'TEXT'. `fll find --help` says more."),

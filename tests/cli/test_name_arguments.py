@@ -95,14 +95,17 @@ def test_readings_are_bounded(ambiguous: str) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("programs",), "fll programs: Give NS NAME, or NS/NAME, not 0 arguments."),
-        (("programs", "bank"), "Give NS NAME, or NS/NAME: 'bank' is not of this form."),
+        (("programs",), "fll programs: Give NS/NAME: `fll ls` lists namespaces, `fll find TEXT` finds"),
+        (("programs", "bank"), "Give NS/NAME: 'bank' is not of this form; `fll ls bank` lists the datasets"),
         (("runs", "a", "b", "c"), "not 3 arguments"),
-        (("field",), "Missing argument 'FIELD'"),
-        (("field", "bank/T"), "Give NS NAME FIELD, or NS/NAME.FIELD: 'bank/T' is not of this form."),
-        (("field", "bank", "T"), "'bank' is not of this form"),
+        (("lineage", "a", "b c", "d"), "this is about datasets, `fll reach a 'b c' d` about a field"),
+        (("field",), "Give NS/NAME.FIELD: `fll ls` lists namespaces"),
+        (("field", "bank"), "Give NS/NAME.FIELD: 'bank' is not of this form; `fll ls bank` lists"),
+        (("field", "bank/T"), "Give NS/NAME.FIELD: FIELD is missing, `fll ls bank/T` lists the fields"),
+        (("field", "bank", "T"), "FIELD is missing, `fll ls bank T` lists the fields of a dataset"),
+        (("tag", "set", "bank/T", "PII"), "fll tag set: Give NS/NAME.FIELD: FIELD is missing"),
         (("field", "a", "b", "c", "d"), "not 4 arguments"),
-        (("consumers",), "Give NS/NAME[.FIELD], not 0 arguments."),
+        (("consumers",), "Give NS/NAME[.FIELD]: `fll ls` lists namespaces"),
         (("ls", "a", "b", "c"), "not 3 arguments"),
         (("runs", "a/b/c", "--store", "x", "--server", "y"), "Give --store or --server, not both."),
     ],
@@ -116,7 +119,13 @@ def test_arguments_of_another_form(command: tuple[str, ...], message: str) -> No
     [
         (("programs", "bank/dailytransaction"), "bank/DailyTransactions"),
         (("field", "bank/DailyTransactions.uid"), "bank/DailyTransactions.UID"),
-        (("lineage", "bnak", "RiskScores"), "bank?"),
+        (("lineage", "bnak", "RiskScores"), "bank/RiskScores?"),
+        (("lineage", "bnak", "Nothing"), "bank?"),
+        (("field", "Bank/DailyTransactions.uid"), "bank/DailyTransactions.UID?"),
+        (("reach", "Bank", "dailytransactions", "UDI"), "bank/DailyTransactions.UID?"),
+        (("report", "provenance", "bank/riskscores.risk_band"), "bank/RiskScores.risk_band?"),
+        (("ls", "Bank"), "bank?"),
+        (("ls", "Bank/riskscores"), "bank/RiskScores?"),
         (("ls", "hopsital"), "hospital?"),
         (("ls", "bank/DailyTransaction"), "bank/DailyTransactions"),
         (("programs", "bank", "RiskScore"), "bank/RiskScores"),
@@ -127,6 +136,30 @@ def test_near_names_are_suggested(sampled: str, server: str, command: tuple[str,
     assert lines[0] == lines[1]
     assert "; did you mean " in lines[0]
     assert near in lines[0].partition("did you mean")[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "dataset", "about_field"),
+    [
+        ("lineage", "bank/RiskScores", "fll reach bank/RiskScores.risk_band"),
+        ("ls", "bank/RiskScores", "fll reach bank/RiskScores.risk_band"),
+        ("runs", "bank/RiskScores", "fll runs bank/RiskScores --field risk_band"),
+        ("programs", "bank/RiskScores", "fll programs bank/RiskScores --field risk_band"),
+    ],
+)
+def test_a_field_given_for_a_dataset_is_recognized(
+    sampled: str, server: str, command: str, dataset: str, about_field: str
+) -> None:
+    field = "bank/RiskScores.risk_band"
+    for to in (("--store", sampled), ("--server", server)):
+        line = complaint(command, field, *to, code=1)
+        advice = f"`fll {command} {dataset}` is about its dataset, `{about_field}` about the field"
+        assert line.endswith(f"; {field} is a field: {advice}")
+
+
+def test_a_dataset_given_for_a_field_is_recognized(ambiguous: str) -> None:
+    line = complaint("field", "a/b/y.z", "--store", ambiguous, code=1)
+    assert line.endswith("; a/b/y.z is a dataset, and FIELD is missing: `fll ls a/b/y.z` lists its fields")
 
 
 def test_nothing_near_is_suggested(sampled: str) -> None:

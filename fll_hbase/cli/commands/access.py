@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import STORE_HELP, Command, current_zone, now_ms, zone_option
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
@@ -84,12 +85,13 @@ def _access(store: str | None, *, create: bool = False) -> Iterator[AccessStore]
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll token create nightly --role recorder --namespace bank --expires 90d
   fll token create board --role reader --namespace 'bank*' --namespace hospital
   fll token list
-"""
+""",
 )
 def token() -> None:
     """Create, list and revoke tokens, with which programs use a server."""
@@ -137,12 +139,13 @@ def revoke_token(*, token_id: str, store: str | None) -> None:
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll grant set group:etl --role recorder --namespace bank
   fll grant list
   fll grant remove user:ana
-"""
+""",
 )
 def grant() -> None:
     """Give rights to users and groups of an identity provider (FLL_AUTH=jwt)."""

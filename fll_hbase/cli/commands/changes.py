@@ -6,10 +6,9 @@ import click
 
 from fll_hbase.cli.empty_answers import failed_note
 from fll_hbase.cli.options import (
-    NAME,
     Target,
-    dataset_arguments,
     dataset_or_field_arguments,
+    field_arguments,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, verbose_option
@@ -27,8 +26,7 @@ Example:
   fll history hospital PatientRecords patient_medical_score --start now-90d
 """,
 )
-@dataset_arguments
-@click.argument("field", metavar="FIELD", type=NAME)
+@field_arguments
 @query_options(History)
 @verbose_option
 @target_options

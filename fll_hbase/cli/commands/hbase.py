@@ -8,6 +8,7 @@ import click
 
 from fll_hbase.cli.commands.table_scan import scan
 from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.output import print_page
 from fll_hbase.cli.render.console import print_err
 from fll_hbase.cli.render.result_tables import TextTable
@@ -35,6 +36,7 @@ def _compression(default: str) -> Callable[[Callable[..., None]], Callable[..., 
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll table ddl --store hbase://localhost:9090/field_level_lineage | hbase shell -n

@@ -13,6 +13,7 @@ from fll_hbase.cli.options import (
     Target,
     catalogue_arguments,
     dataset_arguments,
+    field_arguments,
     limit_option,
     target_options,
     window_options,
@@ -68,8 +69,7 @@ Examples:
   fll field bank/DailyTransactions.UID --direction forward --view simple
 """,
 )
-@dataset_arguments
-@click.argument("field", metavar="FIELD", type=NAME)
+@field_arguments
 @query_options(FieldLineage)
 @verbose_option
 @target_options

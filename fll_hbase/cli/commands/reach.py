@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from fll_hbase.cli.empty_answers import failed_note
-from fll_hbase.cli.options import NAME, Target, dataset_arguments, target_options
+from fll_hbase.cli.options import Target, field_arguments, target_options
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.reach_table import reach_table
@@ -31,8 +31,7 @@ Examples:
   fll reach bank/CustomerAccounts.UID --direction both
 """,
 )
-@dataset_arguments
-@click.argument("field", metavar="FIELD", type=NAME)
+@field_arguments
 @query_options(Reach)
 @target_options
 @format_options(TABLE, JSON, CSV, GRAPHML, MERMAID)

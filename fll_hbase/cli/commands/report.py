@@ -18,12 +18,12 @@ from msgspec import to_builtins
 from rich.console import Group
 from rich.text import Text
 
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import (
-    NAME,
     POLICY,
     Command,
     Target,
-    dataset_arguments,
+    field_arguments,
     now_ms,
     target_options,
 )
@@ -88,12 +88,13 @@ def output_option(command: Command) -> Command:
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll report consumption bank/DailyTransactions.UID --window 2026-03
   fll report provenance hospital/PatientRecords.patient_medical_score --output report.html
   fll report retention --all
-"""
+""",
 )
 def report() -> None:
     """Print a report about a field or a policy; --output report.html is a page to print."""
@@ -102,8 +103,7 @@ def report() -> None:
 def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     """Return the command of a report about a field."""
 
-    @dataset_arguments
-    @click.argument("field", metavar="FIELD", type=NAME)
+    @field_arguments
     @query_options(query_class, without=("limit", "cursor"), defaults=_DEFAULTS.get(query_class, {}))
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render.console import (
@@ -39,13 +40,14 @@ _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
   fll store backup backups/lineage-2026-11-21.db
   fll store check --repair
   fll store migrate --store sqlite:///data/lineage.db
-"""
+""",
 )
 def store() -> None:
     """Check a store, move it to another engine, keep copies of it, take it over from an earlier release."""

@@ -7,14 +7,14 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import (
-    NAME,
     NAMESPACE,
     POLICY,
     TAG,
     Target,
     current_zone,
-    dataset_arguments,
+    field_arguments,
     field_name,
     limit_option,
     optional_field_arguments,
@@ -34,19 +34,19 @@ _description = click.option("--description", metavar="TEXT", default="", help="T
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll tag set bank/DailyTransactions.UID PII --by ana@example.org
   fll tag list bank/CustomerAccounts.UID --inherited
-"""
+""",
 )
 def tag() -> None:
     """Put, remove and list tags of fields, such as PII."""
 
 
 @tag.command("set")
-@dataset_arguments
-@click.argument("field", metavar="FIELD", type=NAME)
+@field_arguments
 @click.argument("tag_name", metavar="TAG", type=TAG)
 @click.option("--by", metavar="WHO", default="", help="The person or program that puts the tag.")
 @_description
@@ -72,8 +72,7 @@ def set_tag(
 
 
 @tag.command("remove")
-@dataset_arguments
-@click.argument("field", metavar="FIELD", type=NAME)
+@field_arguments
 @click.argument("tag_name", metavar="TAG", type=TAG)
 @target_options
 def remove_tag(*, namespace: str, name: str, field: str, tag_name: str, target: Target) -> None:
@@ -135,11 +134,12 @@ def _list(
 
 
 @click.group(
+    cls=CommandGroup,
     epilog="""\b
 Examples:
   fll policy set gdpr --max-age 90d --tag PII
   fll policy list
-"""
+""",
 )
 def policy() -> None:
     """Put, remove and list policies: how long data, and what is derived from it, may live."""

@@ -80,7 +80,9 @@ class FieldWriteReader(Reader):
         """Return all fields of a dataset, under all its names. Raises NotFound."""
         fields = self._catalogue.fields(dataset)
         if fields is None:
-            raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it. Use /v3/search")
+            raise NotFound(
+                f"dataset {dataset} not found: no recorded run read or wrote it; search for its name"
+            )
         return self._listed(dataset, fields)
 
     @retry_on_missing_content

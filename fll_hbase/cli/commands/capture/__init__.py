@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands.capture import check, hook, run, send
+from fll_hbase.cli.groups import CommandGroup
 
 
 @click.group(
+    cls=CommandGroup,
     name="capture",
     epilog="""\b
 Examples:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands.spark import check, export, load, retention, stream
+from fll_hbase.cli.groups import CommandGroup
 
 
 @click.group(
+    cls=CommandGroup,
     name="spark",
     epilog="""\b
 Examples:
