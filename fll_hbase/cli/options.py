@@ -273,10 +273,12 @@ def _period(text: str, zone: ZoneInfo) -> WindowText:
             [FieldError("window", f"{text[:100]!r} is not in the calendar: {error}")]
         ) from error
     if bounds is None:
-        detail = (
-            f"{text[:100]!r} is no period: give 2026-11-01, 2026-11, today or yesterday; or --start and --end"
-        )
-        raise InvalidQuery([FieldError("window", detail)])
+        meant = times.suggest_times(text)
+        option = "--start" if any(item.startswith("now") for item in meant) else "--window"
+        advice = f"did you mean {option} {' or '.join(meant)}?"
+        if not meant:
+            advice = "give 2026-11-01, 2026-11, today or yesterday; or --start and --end"
+        raise InvalidQuery([FieldError("window", f"{text[:100]!r} is not a day or month: {advice}")])
     return WindowText(*bounds, zone=zone.key)
 
 
@@ -298,7 +300,7 @@ def resolve_times(texts: Mapping[str, str | None], *, zone: str) -> dict[str, st
         try:
             resolved[name] = text and times.resolve_time(text, ZoneInfo(zone), now_ms=now_ms())
         except (ValueError, OverflowError) as error:
-            errors.append(FieldError(name, f"{text!r} is no time: {error}"))
+            errors.append(FieldError(name, f"{str(text)[:100]!r} is not a time: {error}"))
     if errors:
         raise InvalidQuery(errors)
     return resolved

@@ -16,6 +16,7 @@ from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.screen import Screen
 from fll_hbase.cli.render.time_text import format_with_zone
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.runtime import csv_text
 
@@ -68,7 +69,7 @@ def format_options(*formats: str, listed: bool = True, more: str = "") -> Callab
         @click.option(
             "--format",
             "output_format",
-            type=click.Choice(formats),
+            type=WordChoice(formats),
             help=f"Output format (default: {formats[0]}).",
         )
         @click.option("--json", "as_json", is_flag=True, help="As --format json: the JSON of the API.")

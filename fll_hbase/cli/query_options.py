@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from fll_hbase.cli.options import NAME, Command, resolve_times, window_options
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.parameters import Kind, Parameter, parameters
 from fll_hbase.queries.query import Query, Windowed
@@ -72,7 +73,7 @@ def _option(parameter: Parameter, default: Any) -> Callable[[Command], Command]:
         options |= {"default": default, "show_default": True}
     match parameter.kind:
         case Kind.WORD:
-            return click.option(name, type=click.Choice(parameter.words), **options)
+            return click.option(name, type=WordChoice(parameter.words), **options)
         case Kind.TIME:
             return click.option(name, metavar="TIME", **options)
         case Kind.COUNT:

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from fll_hbase.cli.options import NAME, Command, now_ms, resolve_option, zone_option
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
@@ -89,7 +90,7 @@ def run_options(command: Command) -> Command:
     @zone_option
     @click.option(
         "--dialect",
-        type=click.Choice((*DIALECTS, *DIALECT_ALIASES)),
+        type=WordChoice((*DIALECTS, *DIALECT_ALIASES)),
         help=f"With --sql: SQL dialect (default: {DIALECTS[0]}).",
     )
     @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,27 @@ _TIME_OF_DAY = re.compile(
     re.ASCII,
 )
 
+_AGE = re.compile(r"(?P<now>now)?(?P<sign>[+-]?)(?P<count>[0-9]{1,6})(?P<unit>[a-z]+)", re.ASCII)
+_UNITS = {
+    "s": ("s sec secs second seconds", 1),
+    "m": ("m min mins minute minutes", 1),
+    "h": ("h hr hrs hour hours", 1),
+    "d": ("d day days", 1),
+    "w": ("w wk week weeks", 1),
+    # Sums have no months and years, which are of different lengths.
+    "30d": ("mo mon month months", 30),
+    "365d": ("y yr year years", 365),
+}
+"""Units of sums, or days of one, with the words for them and the number of units or days."""
+
+# A date in another form, and a time of day behind it.
+_DATE = re.compile(r"(?P<date>[0-9][0-9/.-]+)(?P<rest>(?:[T ].*)?)", re.ASCII)
+_YEAR_FIRST = re.compile(r"([0-9]{4})([/.-])([0-9]{1,2})(?:\2([0-9]{1,2}))?", re.ASCII)
+_YEAR_LAST = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})", re.ASCII)
+# Digits alone are seconds since 1970, but those of a day or year would be of the first months of 1970.
+_DIGITS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})?([0-9]{2})?", re.ASCII)
+_PHRASES = {"tomorrow": "now+1d", "last week": "now-7d", "last month": "now-30d", "last year": "now-365d"}
+
 
 def load_zone(name: str) -> ZoneInfo:
     """Return a time zone of the IANA database, such as `Europe/Berlin`. Raises InvalidQuery."""
@@ -35,7 +57,8 @@ def resolve_time(text: str, zone: ZoneInfo, *, now_ms: int) -> str:
     """Return a time as the REST contract has it: a day or month is its first moment in the zone.
 
     Texts that are neither days, months nor times of day are returned unchanged. Raises ValueError for those
-    that the calendar or the zone does not have, and for times of day that the zone has twice.
+    that the calendar or the zone does not have, for times of day that the zone has twice, and for texts such
+    as `7d` whose meaning can be guessed, with the time to give instead.
     """
     if period := resolve_period(text, zone, now_ms=now_ms):
         return period[0]
@@ -43,7 +66,56 @@ def resolve_time(text: str, zone: ZoneInfo, *, now_ms: int) -> str:
         if match["zone"]:
             return f"{match['day']}T{match['time']}{match['zone'].replace('UTC', 'Z').strip()}"
         return _to_text(_local_time(datetime.fromisoformat(f"{match['day']}T{match['time']}"), zone))
+    if meant := suggest_times(text):
+        raise ValueError(f"did you mean {' or '.join(meant)}?")
     return text
+
+
+def suggest_times(text: str) -> list[str]:
+    """Return the times that a text which is not one may mean, such as `now-7d` for `7d`; mostly none."""
+    typed = " ".join(text.lower().replace("_", " ").split())
+    if typed in _PHRASES:
+        return [_PHRASES[typed]]
+    if match := _AGE.fullmatch(typed.removesuffix(" ago").removeprefix("last ").replace(" ", "")):
+        return _suggest_sums(match, typed)
+    if match := _DATE.fullmatch(text.strip()):
+        dates = (f"{date}{match['rest']}" for date in _suggest_dates(match["date"]) if _is_date(date))
+        return [date for date in dict.fromkeys(dates) if date != text]
+    return []
+
+
+def _suggest_dates(text: str) -> Iterator[str]:
+    """Yield a day or month that is written in another form, both of them where the form leaves it open."""
+    if match := _DIGITS.fullmatch(text):
+        year, month, day = match.groups()
+        yield "-".join(filter(None, (year, month or "01", day)))
+    elif match := _YEAR_FIRST.fullmatch(text):
+        year, _, month, day = match.groups()
+        yield "-".join([year, month.zfill(2), *([day.zfill(2)] if day else [])])
+    elif match := _YEAR_LAST.fullmatch(text):
+        first, mark, second, year = match.groups()
+        # With slashes, America has the month first.
+        for month, day in ((first, second), (second, first))[mark == "." :]:
+            yield f"{year}-{month.zfill(2)}-{day.zfill(2)}"
+
+
+def _suggest_sums(age: re.Match[str], typed: str) -> list[str]:
+    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means; none if it is one."""
+    for unit, (words, count) in _UNITS.items():
+        if age["unit"] in words.split():
+            number = int(age["count"]) * count
+            meant = f"now{age['sign'] or '-'}{number}{unit.lstrip('0123456789')}"
+            return [meant] if meant != typed else []
+    return []
+
+
+def _is_date(text: str) -> bool:
+    """Return whether the calendar has a day or month, written as `2026-11-01` or `2026-11`."""
+    try:
+        datetime.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01")
+    except ValueError:
+        return False
+    return True
 
 
 def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str] | None:

@@ -72,7 +72,7 @@ def test_a_base_window_of_words(sampled: str) -> None:
     assert typed == printed("diff", *SCORE, *times, "--json", "--store", sampled)
     assert json.loads(typed)["gained"]["operations"]
     wrong = complaint("diff", *SCORE, "--base-start", "2025-13", "--store", sampled, code=2)
-    assert wrong.startswith("fll: base-start: '2025-13' is no time")
+    assert wrong.startswith("fll: base-start: '2025-13' is not a time")
 
 
 def test_find_of_one_kind(sampled: str) -> None:

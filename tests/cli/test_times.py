@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from zoneinfo import ZoneInfo
 
@@ -61,6 +62,67 @@ def test_times_that_are_none(text: str, detail: str) -> None:
         times.resolve_time(text, BERLIN, now_ms=END_MS)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("-7d", "now-7d"),
+        ("7d", "now-7d"),
+        ("1h", "now-1h"),
+        ("+2h", "now+2h"),
+        ("now - 7d", "now-7d"),
+        ("now-1y", "now-365d"),
+        ("now-2mo", "now-60d"),
+        ("7 days ago", "now-7d"),
+        ("last 3 weeks", "now-3w"),
+        ("last week", "now-7d"),
+        ("90 min", "now-90m"),
+        ("2026/11/01", "2026-11-01"),
+        ("2026-1-5", "2026-01-05"),
+        ("2026.11.01", "2026-11-01"),
+        ("2026/11", "2026-11"),
+        ("2026/11/01T06:00Z", "2026-11-01T06:00Z"),
+        ("2026/11/01 06:00", "2026-11-01 06:00"),
+        ("20261101", "2026-11-01"),
+        ("2026", "2026-01"),
+        ("24.12.2026", "2026-12-24"),
+        ("12/24/2026", "2026-12-24"),
+        ("01/02/2026", "2026-01-02 or 2026-02-01"),
+    ],
+)
+def test_other_forms_are_answered_with_the_time_that_was_meant(typed: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=f"^did you mean {re.escape(meant)}\\?$"):
+        times.resolve_time(typed, BERLIN, now_ms=END_MS)
+    for text in meant.split(" or "):
+        times.resolve_time(text, BERLIN, now_ms=END_MS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "now",
+        "now-7d",
+        "now-1d+30m",
+        "0",
+        "5",
+        "1760000000",
+        "1760000000.5",
+        "20269999",
+        "2026/13/01",
+        "7x",
+        "x",
+    ],
+)
+def test_times_and_other_texts_are_not_corrected(text: str) -> None:
+    assert times.suggest_times(text) == []
+
+
+@given(text=st.text("0123456789-/.: +nowdhmyTZ", max_size=25))
+def test_a_time_that_is_suggested_is_one(text: str) -> None:
+    for meant in times.suggest_times(text):
+        assert meant != text
+        assert times.suggest_times(meant) == []
+
+
 @given(
     milliseconds=st.integers(0, 4_000_000_000_000),
     zone=st.sampled_from(["UTC", "Europe/Berlin", "Asia/Kolkata", "America/Santiago"]),
@@ -111,15 +173,19 @@ def test_the_zone_of_the_environment(sampled: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--window", "soon"), "window: 'soon' is no period: give 2026-11-01, 2026-11, today or"),
+        (("--window", "soon"), "window: 'soon' is not a day or month: give 2026-11-01, 2026-11, today or"),
+        (("--window", "7d"), "window: '7d' is not a day or month: did you mean --start now-7d?"),
+        (("--window", "2025/09"), "'2025/09' is not a day or month: did you mean --window 2025-09?"),
+        (("--start", "-7d"), "start: '-7d' is not a time: did you mean now-7d?"),
+        (("--start", "2025/09/01", "--end", "1h"), "did you mean 2025-09-01?; end: '1h' is not a time"),
         (("--window", "2025-13"), "window: '2025-13' is not in the calendar"),
         (("--window", "2025-09", "--end", "now"), "Give --window or --start and --end, not both."),
         (("--timezone", "Berlin"), "timezone: 'Berlin' is not a time zone; one looks like Europe/Berlin"),
         (("--timezone", "../../etc/passwd"), "is not a time zone"),
         (("--timezone", ""), "is not a time zone"),
         (("--timezone", "Europe"), "is not a time zone"),
-        (("--start", "2025-13", "--end", "2025-00"), "end: '2025-00' is no time"),
-        (("--start", "9999-12"), "start: '9999-12' is no time"),
+        (("--start", "2025-13", "--end", "2025-00"), "end: '2025-00' is not a time"),
+        (("--start", "9999-12"), "start: '9999-12' is not a time"),
     ],
 )
 def test_windows_that_are_none(sampled: str, options: tuple[str, ...], message: str) -> None:

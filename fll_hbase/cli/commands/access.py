@@ -14,6 +14,7 @@ from fll_hbase.cli.options import STORE_HELP, Command, current_zone, now_ms, zon
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.admin_tables import grants_table, tokens_table
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.tags import parse_max_age
 from fll_hbase.model.window import DAY_MS
@@ -47,7 +48,7 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
         @click.option(
             "--role",
             "roles",
-            type=click.Choice([role.value for role in Role]),
+            type=WordChoice([role.value for role in Role]),
             multiple=True,
             required=required,
             help="What is allowed: reader asks, recorder records, steward also sets tags, admin all of it.",

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from fll_hbase.cli.options import Target, dataset_arguments, target_options, window_options
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.openlineage_events import OpenLineageEvents
 
@@ -24,7 +25,7 @@ Examples:
 @click.option(
     "--format",
     "line_format",
-    type=click.Choice(FORMATS),
+    type=WordChoice(FORMATS),
     default=FORMATS[0],
     show_default=True,
     help="Output format.",

@@ -21,6 +21,7 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import mermaid, result_tables, tree
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
@@ -103,7 +104,7 @@ Examples:
 @click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
 @click.option("--program", metavar="PROGRAM", type=NAME, default=None, help="Only runs of PROGRAM.")
 @click.option(
-    "--state", type=click.Choice(STATES, case_sensitive=False), default=None, help="Only runs in this state."
+    "--state", type=WordChoice(STATES, case_sensitive=False), default=None, help="Only runs in this state."
 )
 @window_options
 @limit_option
@@ -195,7 +196,7 @@ Examples:
 @click.argument("text", metavar="TEXT", type=NAME)
 @click.option(
     "--kind",
-    type=click.Choice(("endpoint", "field")),
+    type=WordChoice(("endpoint", "field")),
     default=None,
     help="Only datasets (endpoint), or only fields.",
 )

@@ -9,8 +9,9 @@ from typing import Literal
 
 import click
 
-from fll_hbase.cli.options import Target, target_options
+from fll_hbase.cli.options import Target, resolve_option, target_options, zone_option
 from fll_hbase.cli.render import console
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.connection import Connection
 from fll_hbase.queries.server_events import Event, Events
 from fll_hbase.runtime.escape import escape_control
@@ -29,9 +30,10 @@ Examples:
 """,
 )
 @click.option("--since", metavar="TIME", default="now-1h", show_default=True, help="The earliest arrival.")
-@click.option("--outcome", type=click.Choice(_OUTCOMES), default=None, help="Only documents with it.")
+@click.option("--outcome", type=WordChoice(_OUTCOMES), default=None, help="Only documents with it.")
 @click.option("--follow", is_flag=True, help="Go on with those that arrive, until interrupted.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each document.")
+@zone_option
 @target_options
 def watch(
     *,
@@ -45,7 +47,7 @@ def watch(
 
     It needs a server, which knows the last documents of each of its processes.
     """
-    query = Events(since=since, outcome=outcome or "", limit=LIMIT)
+    query = Events(since=resolve_option("since", since), outcome=outcome or "", limit=LIMIT)
     with target.open() as client:
         for event in _events(client, query, follow=follow):
             console.print_json(event) if as_json else click.echo(_line(event))
