@@ -33,6 +33,8 @@ from fll_hbase.runtime import clock, config
 from fll_hbase.runtime.errors import ConfigurationError, FieldError, InvalidQuery, NotFound
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.factory import open_store
+from fll_hbase.tables import store_exists
+from fll_hbase.tables.factory import MEMORY_URL
 
 Command = Callable[..., None]
 
@@ -357,10 +359,11 @@ class Target:
         return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
 
     @contextmanager
-    def open(self, *, create: bool = False) -> Iterator[Connection]:
+    def open(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Connection]:
         """Open the client, and close it at the end.
 
-        A SQLite file must exist unless `create`. Raises ConfigurationError or StoreUnavailable.
+        A SQLite file must exist unless `create`; with `dry_run` none is made, and one that does not exist is
+        an empty store. Raises ConfigurationError or StoreUnavailable.
         """
         settings = config.from_environment(store=self.store)
         server = self.server
@@ -380,7 +383,9 @@ class Target:
         else:
             # One `now` for all windows of a command; with a server `now` is that of the server.
             now = now_ms()
-            opened = open_store(settings, create=create)
+            if dry_run and not store_exists(settings.store):
+                settings = replace(settings, store=MEMORY_URL)
+            opened = open_store(settings, create=create and not dry_run)
             client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
         with client:
             try:

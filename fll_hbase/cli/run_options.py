@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from fll_hbase.cli.options import NAME, Command, now_ms, resolve_option, zone_option
+from fll_hbase.cli.record_files import file_name, is_sql
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.queries import time_window
@@ -81,7 +82,9 @@ class FileRun:
 def run_options(command: Command) -> Command:
     """Add --sql, --pipeline and their options, which the command receives as `file_run`, or None."""
 
-    @click.option("--sql", is_flag=True, help="FILE is SQL: one statement or a script, recorded as one run.")
+    @click.option(
+        "--sql", is_flag=True, help="FILE is SQL, recorded as one run; implied by a name that ends in .sql."
+    )
     @click.option("--pipeline", is_flag=True, help="FILE is a pipeline config, recorded as one run.")
     @click.option("--application", metavar="A", type=NAME, help=f"{_WITH} application of the run.")
     @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} program of the run.")
@@ -90,8 +93,9 @@ def run_options(command: Command) -> Command:
     @zone_option
     @click.option(
         "--dialect",
+        metavar="DIALECT",
         type=WordChoice((*DIALECTS, *DIALECT_ALIASES)),
-        help=f"With --sql: SQL dialect (default: {DIALECTS[0]}).",
+        help=f"With --sql: {', '.join(DIALECTS)} (default: {DIALECTS[0]}).",
     )
     @click.option(
         "--catalog", metavar="C", type=NAME, help="With --sql: catalog of names of tables that have none."
@@ -111,6 +115,8 @@ def run_options(command: Command) -> Command:
         if sql and pipeline:
             raise click.UsageError("Give --sql or --pipeline, not both.", context)
         kind = SQL if sql else PIPELINE if pipeline else ""
+        if not kind and is_sql(others["file"]):
+            kind = SQL
         # `namespace` stays among the others: it is an option of every `fll record`, only required here.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind, context)
@@ -151,7 +157,10 @@ def _check(values: dict[str, Any], kind: str, context: click.Context) -> None:
     # click's `required=True` has no condition: the options are needed with --sql and --pipeline only.
     missing = [f"--{name}" for name in _REQUIRED if kind and values[name] is None]
     if missing:
-        raise click.UsageError(f"--{kind} needs {', '.join(missing)} too.", context)
+        subject = (
+            f"--{kind}" if context.params[kind] else f"{file_name(context.params['file'])} is SQL, which"
+        )
+        raise click.UsageError(f"{subject} needs {', '.join(missing)} too.", context)
     other_kinds = {SQL: _KIND_ONLY[PIPELINE], PIPELINE: _KIND_ONLY[SQL]}
     excluded = other_kinds.get(kind, (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE]))
     given = [f"--{name}" for name in excluded if values[name]]

@@ -11,6 +11,7 @@ from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
+from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.time_window import epoch_seconds
@@ -78,6 +79,16 @@ class LineageClient(ABC):
 
         `wait_seconds` bounds each attempt to reach a server, in all of its steps; a store has timeouts of its
         own. Raises LineageError if it is unknown what was recorded; sending all of them again is safe.
+        """
+
+    @abstractmethod
+    def preview(
+        self, documents: Sequence[LocatedDocument], *, take_over: bool = False
+    ) -> list[DocumentPreview | LineageError]:
+        """Return for each document, in order, what `record` would record, or why it would be refused.
+
+        Stores nothing: columns that an earlier document would put into the catalogue are not there for a
+        later one, and an event is treated as the only one of its run. Raises LineageError.
         """
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 
@@ -14,13 +15,13 @@ from fll_hbase.model.field_relations import all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json
-from fll_hbase.queries.lineage import lineage_entry
+from fll_hbase.queries.lineage import LineageEntry, lineage_entry
 from fll_hbase.queries.query import Fault
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
+from fll_hbase.store import results
 from fll_hbase.store.read.traversal import sort_entries
-from fll_hbase.store.results import LineageEntry
 from fll_hbase.store.write.pending_run import CommitResult
 
 
@@ -88,7 +89,9 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
     lineage = all_relations(info.field_map, pairs_max=DEFAULTS.pairs_max)
     # Each pair of datasets once: as forward, and generated fields, which have no source, as backward.
     entries = [
-        LineageEntry(relation, 1, Direction.BACKWARD if relation.source is None else Direction.FORWARD)
+        results.LineageEntry(
+            relation, 1, Direction.BACKWARD if relation.source is None else Direction.FORWARD
+        )
         for relation in lineage.by_datasets.values()
     ]
     body: Json = {
@@ -100,6 +103,29 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
     if lineage.truncated_by:
         body |= {"truncated": True, "truncatedBy": sorted(lineage.truncated_by)}
     return body
+
+
+class RunPreview(msgspec.Struct, frozen=True, rename="camel"):
+    """The lineage that would be recorded of one run, as `dry_run` returns it, without warnings."""
+
+    checksum: str
+    operations: tuple[Json, ...]
+    lineage: tuple[LineageEntry, ...]
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPreview:
+    """The runs with operations that would be recorded of a document, and its warnings."""
+
+    runs: tuple[RunPreview, ...]
+    warnings: tuple[FieldError, ...] = ()
+
+
+def document_preview(runs: Iterable[Json], warnings: Sequence[FieldError]) -> DocumentPreview:
+    """Return the preview of a document by the dry runs of its runs. Raises msgspec.ValidationError."""
+    previews = (msgspec.convert(run, RunPreview) for run in runs)
+    return DocumentPreview(tuple(run for run in previews if run.operations), tuple(warnings))
 
 
 def field_errors(errors: Iterable[FieldError]) -> list[Json]:

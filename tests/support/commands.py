@@ -29,6 +29,13 @@ def fll(*arguments: str, stdin: bytes | None = None) -> Result:
     return CliRunner().invoke(main, list(arguments), input=stdin, obj=lambda: END_MS)
 
 
+def complaints(result: Result) -> list[str]:
+    """The lines of standard error before the ids of recorded runs and what to ask next."""
+    lines = result.stderr.splitlines()
+    ends = [number for number, line in enumerate(lines) if line.endswith(". Ask next:")]
+    return lines[: ends[0]] if ends else lines
+
+
 def printed(*arguments: str) -> str:
     """The output of a command that succeeds and complains of nothing."""
     result = fll(*arguments)

@@ -5,24 +5,32 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import click
 
 from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.next_questions import dataset_question, next_questions
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, replace_option, target_options
-from fll_hbase.cli.render.console import ProgressBar, progress_bar
+from fll_hbase.cli.record_files import DocumentFile, advise_file
+from fll_hbase.cli.render.console import ProgressBar, print_err, progress_bar
+from fll_hbase.cli.render.previews import preview_lines
 from fll_hbase.cli.run_options import SQL, FileRun, run_options
+from fll_hbase.client.connection import Connection
 from fll_hbase.ingest import RecordOutcome, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
+from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable
+from fll_hbase.runtime.escape import escape_control
 from fll_hbase.sources import dbt
 
-REFUSED = "refused"
+REFUSED, PREVIEWED = "refused", "would be recorded"
+PREVIEWS_MAX, RUNS_MAX = 20, 3
+"""Documents of a dry run, and ids of recorded runs, that are printed."""
 BATCH_DOCUMENTS = 500
 WARNINGS_MAX = 100
 """Distinct warnings that are printed; a job with one has it in every document."""
@@ -33,12 +41,12 @@ WARNINGS_MAX = 100
 Examples:
   fll record runs.ndjson.gz
   fll record run.json --namespace shop --server http://localhost:8080
-  fll record --sql nightly.sql --namespace shop --application shop --program nightly
-  fll record --pipeline etl.json --namespace shop --application shop --program etl --argument day=monday
+  fll record nightly.sql --namespace shop --application a --program nightly --dry-run
+  fll record --pipeline etl.json --namespace shop --application a --program etl
   fll record --dbt target --namespace shop
 """,
 )
-@click.argument("file", metavar="FILE", type=click.File("rb"), required=False)
+@click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
 @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
 @click.option(
     "--dbt",
@@ -54,6 +62,7 @@ Examples:
     default="",
     help="With --dbt or --sql: namespace of the datasets, such as postgres://db:5432 (default: --namespace).",
 )
+@click.option("--dry-run", is_flag=True, help="Print what would be recorded, and store nothing.")
 @replace_option
 @run_options
 @target_options
@@ -63,6 +72,7 @@ def record(
     namespace: str | None,
     dbt_target: Path | None,
     dataset_namespace: str,
+    dry_run: bool,
     take_over: bool,
     file_run: FileRun | None,
     target: Target,
@@ -74,30 +84,60 @@ def record(
     as one run.
     A document that is refused is reported with its line and its errors, and the others are recorded. One
     whose run id another program recorded is refused, and that program is named.
-    Recording a file again is safe.
+    Recording a file again is safe. With --dry-run each document is read alone, as if those before it were not
+    in the file.
     """
-    context = click.get_current_context()
     _check_input(file, file_run, dbt_target, dataset_namespace)
     settings = config.from_environment(store=target.store)
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
     else:
         lines = _read_lines(file, file_run, bytes_max=settings.document_bytes_max)
-    report = _Report(settings.batch_errors_max)
-    with target.open(create=True) as client, progress_bar(_size_bytes(file)) as bar:
+    report = _Report(settings.batch_errors_max, dry_run=dry_run)
+    with (
+        target.open(create=True, dry_run=dry_run) as client,
+        progress_bar(_size_bytes(file)) as bar,
+    ):
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
-            try:
-                results = client.record(batch, take_over=take_over)
-            # Batches before this one are durable; of this one any document may be, which is safe to repeat.
-            except StoreUnavailable as error:
-                done = f"documents before line {batch[0].line.number} are done: {report}"
-                raise StoreUnavailable(f"{error}; {done}. Record the file again") from error
-            for document, result in zip(batch, results, strict=True):
-                report.add(document, result, bar)
+            _process(client, batch, report, bar, take_over=take_over)
             bar.update(_position_bytes(file), str(report))
+        question = dataset_question(client, report.runs[0]) if report.runs else ""
+    _finish(report, file, question, target)
+
+
+def _finish(report: _Report, file: BinaryIO | None, question: str, target: Target) -> None:
+    """Print the counts, what to ask next, and what a file without documents may be; exit 1 for refusals."""
     click.echo(str(report))
+    # On standard error, so that standard output stays parseable.
+    for line in next_questions(report.runs, report.runs_count, question, target):
+        print_err(line)
     if report.refused:
-        context.exit(FAILURE)
+        if advice := report.advise(file):
+            print_err(f"fll: {escape_control(advice)}")
+        click.get_current_context().exit(FAILURE)
+
+
+def _process(
+    client: Connection,
+    batch: Sequence[LocatedDocument],
+    report: _Report,
+    bar: ProgressBar,
+    *,
+    take_over: bool,
+) -> None:
+    """Record or preview a batch, and add its results to the report. Raises StoreUnavailable."""
+    results: Sequence[RecordResult | DocumentPreview | LineageError]
+    try:
+        if report.dry_run:
+            results = client.preview(batch, take_over=take_over)
+        else:
+            results = client.record(batch, take_over=take_over)
+    # Batches before this one are durable; of this one any document may be, which is safe to repeat.
+    except StoreUnavailable as error:
+        done = f"documents before line {batch[0].line.number} are done: {report}"
+        raise StoreUnavailable(f"{error}; {done}. Record the file again") from error
+    for document, result in zip(batch, results, strict=True):
+        report.add(document, result, bar)
 
 
 def _check_input(
@@ -130,28 +170,56 @@ def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
 
 
 class _Report:
-    """Counts of the documents so far; prints refusals up to `errors_max` errors, and each warning once."""
+    """Counts of the documents so far; prints refusals up to `errors_max` errors, and each warning once.
 
-    def __init__(self, errors_max: int) -> None:
+    Of a dry run it prints the first PREVIEWS_MAX documents.
+    """
+
+    def __init__(self, errors_max: int, *, dry_run: bool) -> None:
+        self.dry_run = dry_run
+        self.runs: list[str] = []
+        """Ids of the first runs."""
+        self.runs_count = 0
         self._errors_left = errors_max
         self._counts: Counter[str] = Counter()
         self._warnings: set[str] = set()
+        self._first_refused: LocatedDocument | None = None
 
     @property
     def refused(self) -> int:
         """Return how many documents were refused."""
         return self._counts[REFUSED]
 
-    def add(self, document: LocatedDocument, result: RecordResult | LineageError, bar: ProgressBar) -> None:
+    def add(
+        self,
+        document: LocatedDocument,
+        result: RecordResult | DocumentPreview | LineageError,
+        bar: ProgressBar,
+    ) -> None:
         """Count the result of a document, and print above the bar why it was refused or its new warnings."""
         line = document.line.number
         if isinstance(result, LineageError):
             self._counts[REFUSED] += 1
+            self._first_refused = self._first_refused or document
             self._refuse(f"line {line}: refused", result, bar)
             return
-        self._counts[result.outcome.value] += 1
+        if isinstance(result, DocumentPreview):
+            self._counts[PREVIEWED] += 1
+            if self._counts[PREVIEWED] <= PREVIEWS_MAX:
+                for text in preview_lines(result, line):
+                    click.echo(text)
+        else:
+            self._counts[result.outcome.value] += 1
+            self.runs_count += len(result.runs)
+            self.runs += [run.run for run in result.runs][: RUNS_MAX - len(self.runs)]
         for warning in map(str, result.warnings):
             self._warn(f"line {line}: warning", warning, bar)
+
+    def advise(self, file: BinaryIO | None) -> str:
+        """Return what the file may be if all of its documents were refused; empty if it is not known."""
+        if not file or not self._first_refused or self._counts.total() > self.refused:
+            return ""
+        return advise_file(file, self._first_refused)
 
     def _refuse(self, prefix: str, error: LineageError, bar: ProgressBar) -> None:
         """Print a refused document with its errors, until FLL_BATCH_ERRORS_MAX errors were printed in all."""
@@ -172,8 +240,9 @@ class _Report:
 
     def __str__(self) -> str:
         """Return the number of documents by outcome, such as `3 recorded, 0 refused`, in a fixed order."""
-        words = [*(outcome.value for outcome in RecordOutcome), REFUSED]
-        return ", ".join(f"{self._counts[word]} {word}" for word in words)
+        words = [PREVIEWED] if self.dry_run else [outcome.value for outcome in RecordOutcome]
+        counts = ", ".join(f"{self._counts[word]} {word}" for word in (*words, REFUSED))
+        return f"Dry run, nothing is stored: {counts}" if self.dry_run else counts
 
 
 def _size_bytes(file: BinaryIO | None) -> int | None:

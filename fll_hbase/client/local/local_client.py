@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 
 from fll_hbase.client.connection import Connection
-from fll_hbase.ingest import DocumentReader, RecordResult, ingest
+from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, find_conflicts, ingest, preview
 from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.queries import acknowledgements
 from fll_hbase.queries import query as queries
+from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query import BodyT, Changeable, Query
 from fll_hbase.queries.query_batch import BatchAnswer
@@ -51,18 +53,26 @@ class LocalClient(Connection):
         wait_seconds: float | None = None,
     ) -> list[RecordResult | LineageError]:
         """Read and record documents as `LineageClient.record` says; `wait_seconds` has no effect."""
+        return ingest(self._store, self._read(documents), take_over=take_over)
+
+    def preview(
+        self, documents: Sequence[LocatedDocument], *, take_over: bool = False
+    ) -> list[DocumentPreview | LineageError]:
+        """Read documents, compare their run ids with the store, and return what they would record."""
+        parsed = self._read(documents)
+        conflicts = find_conflicts(self._store, parsed, take_over=take_over)
+        return [conflict or _preview(document) for conflict, document in zip(conflicts, parsed, strict=True)]
+
+    def _read(self, documents: Sequence[LocatedDocument]) -> list[ParsedDocument | LineageError]:
+        """Return each document, or why it is refused."""
         now = self._clock()
-        return ingest(
-            self._store,
-            [
-                document.line.error
-                or self._reader.try_read(
-                    document.line.raw, document.head, namespace=document.namespace or None, now_ms=now
-                )
-                for document in documents
-            ],
-            take_over=take_over,
-        )
+        return [
+            document.line.error
+            or self._reader.try_read(
+                document.line.raw, document.head, namespace=document.namespace or None, now_ms=now
+            )
+            for document in documents
+        ]
 
     # Built on first use: an invalid FLL_NAME_RULES must not stop queries, which need no reader.
     @cached_property
@@ -93,3 +103,14 @@ class LocalClient(Connection):
         """Close the store if it is `owned`."""
         if self._owned:
             self._store.close()
+
+
+def _preview(document: ParsedDocument | LineageError) -> DocumentPreview | LineageError:
+    """Return what a document would record, or why it would be refused."""
+    if isinstance(document, LineageError):
+        return document
+    try:
+        runs = [acknowledgements.dry_run(preview(run)) for run in document.runs]
+    except LineageError as error:
+        return error
+    return acknowledgements.document_preview(runs, document.warnings)

@@ -31,8 +31,8 @@ SLACK_SECONDS = 5.0
 BUSY = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed: by contract, recording a run again is safe."""
 
-_ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs")
-"""One of them is in the acknowledgement of any route: of one run, of a DataHub message, of many runs."""
+ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs", "operations")
+"""One of them is in any acknowledgement: of one run, of a DataHub message, of many runs, of a dry run."""
 
 _EVENT_BATCH = ("api", "v1", "lineage", "batch")
 
@@ -87,7 +87,7 @@ class HttpSession:
         """Send a JSON document; return the acknowledgement. Raises LineageError."""
         response = self._post_json(segments, body, params)
         answer = problems.json_body(response)
-        if not isinstance(answer, dict) or answer.keys().isdisjoint(_ACKNOWLEDGEMENT_MEMBERS):
+        if not isinstance(answer, dict) or answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
             raise problems.unexpected_response(response)
         return answer
 

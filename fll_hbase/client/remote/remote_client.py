@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import to_builtins
 
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.remote import problems
-from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.client.remote.http_session import ACKNOWLEDGEMENT_MEMBERS, HttpSession
 from fll_hbase.client.remote.remote_answers import (
     decode,
     decode_body,
@@ -17,6 +18,7 @@ from fll_hbase.client.remote.remote_answers import (
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.queries import query as queries
+from fll_hbase.queries.acknowledgements import DocumentPreview, document_preview
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query import BodyT, Changeable, Query
 from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, BatchedAnswer
@@ -24,6 +26,8 @@ from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.store.write.pending_run import CommitResult
+
+ResultT = TypeVar("ResultT")
 
 BATCH_FORMAT = FORMATS[0]
 """The only format with a second route for many documents, `/batch`."""
@@ -57,44 +61,62 @@ class HttpClient(Connection):
     ) -> list[RecordResult | LineageError]:
         """Send documents of the batch format in one request for each namespace, all others one by one."""
         with self._session.limit(wait_seconds):
-            return self._record(documents, {"replace": "true"} if take_over else {})
+            return self._send(documents, {"replace": "true"} if take_over else {}, _result)
 
-    def _record(
-        self, documents: Sequence[LocatedDocument], params: Mapping[str, str]
-    ) -> list[RecordResult | LineageError]:
-        """Record documents, those of one namespace in one request; return their results in order."""
+    def preview(
+        self, documents: Sequence[LocatedDocument], *, take_over: bool = False
+    ) -> list[DocumentPreview | LineageError]:
+        """Send documents as `record` does, with `dryRun=true`."""
+        return self._send(
+            documents, {"dryRun": "true"} | ({"replace": "true"} if take_over else {}), _preview
+        )
+
+    def _send(
+        self,
+        documents: Sequence[LocatedDocument],
+        params: Mapping[str, str],
+        read: Callable[[Mapping[str, Any]], ResultT],
+    ) -> list[ResultT | LineageError]:
+        """Send documents, those of one namespace in one request; return what `read` makes of each answer."""
         # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
-        results: dict[int, RecordResult | LineageError] = {}
+        results: dict[int, ResultT | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
         for index, document in enumerate(documents):
             if _can_be_line(document):
                 by_namespace.setdefault(document.namespace, []).append(index)
             else:
-                results[index] = document.line.error or self._record_one(document, params)
+                error = document.line.error
+                results[index] = self._send_one(document, params, read) if error is None else error
         for namespace, indexes in by_namespace.items():
             if len(indexes) == 1:
-                results[indexes[0]] = self._record_one(documents[indexes[0]], params)
+                results[indexes[0]] = self._send_one(documents[indexes[0]], params, read)
                 continue
             # The namespace is part of the path, so a request has the documents of one only.
             path = ("v3", "namespaces", namespace, BATCH_FORMAT.route, "batch")
             lines = [documents[index].line.raw for index in indexes]
             answers = self._session.post_lines(*path, lines=lines, params=params)
-            results.update(zip(indexes, map(_line_result, answers), strict=True))
+            read_lines = (_read_line(answer, read) for answer in answers)
+            results.update(zip(indexes, read_lines, strict=True))
         return [results[index] for index in range(len(documents))]
 
-    def _record_one(
-        self, document: LocatedDocument, params: Mapping[str, str]
-    ) -> RecordResult | LineageError:
-        """Record a document by the route of its format; return its result, or its error if it is at fault."""
+    def _send_one(
+        self,
+        document: LocatedDocument,
+        params: Mapping[str, str],
+        read: Callable[[Mapping[str, Any]], ResultT],
+    ) -> ResultT | LineageError:
+        """Send a document to the route of its format; return its result, or its error if it is at fault."""
         document_format = document.head.format
         if document_format.name in _CLIENT_ROUTES:
-            path, params = _CLIENT_ROUTES[document_format.name]
+            path, action = _CLIENT_ROUTES[document_format.name]
+            # These routes refuse no run id, so they have no `replace`.
+            params = action | {name: value for name, value in params.items() if name != "replace"}
         elif document.namespace:
             path = ("v3", "namespaces", document.namespace, document_format.route)
         else:
             return _without_namespace(document)
         try:
-            return _result(self._session.post(*path, body=document.line.raw, params=params))
+            return read(self._session.post(*path, body=document.line.raw, params=params))
         # Faults of this document alone; any other error, such as refused access, concerns the others, too.
         except problems.DOCUMENT_FAULTS as error:
             return error
@@ -153,9 +175,22 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
     return UnreadableDocument([FieldError("namespace", "missing")])
 
 
-def _line_result(answer: Mapping[str, Any]) -> RecordResult | LineageError:
-    """Return the result, or the error, that one line of a batch response reports."""
-    return _result(answer) if "recorded" in answer else problems.error_from_problem(answer)
+def _read_line(
+    answer: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ResultT]
+) -> ResultT | LineageError:
+    """Return what `read` makes of one line of a batch response, or the error that it reports."""
+    if answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
+        return problems.error_from_problem(answer)
+    return read(answer)
+
+
+def _preview(answer: Mapping[str, Any]) -> DocumentPreview:
+    """Return the preview that the answer to a dry run has: of one run, or of `runs`. Raises Refused."""
+    warnings = problems.field_errors(answer.get("warnings", ()))
+    try:
+        return document_preview(answer.get("runs", [answer]), warnings)
+    except msgspec.ValidationError as error:
+        raise problems.Refused(f"the server has recorded, or has no dry run: {error}") from error
 
 
 def _result(answer: Mapping[str, Any]) -> RecordResult:

@@ -13,7 +13,7 @@ from click.testing import Result
 
 from fll_hbase.cli.commands.record import BATCH_DOCUMENTS, WARNINGS_MAX
 from tests.support import scripted_server
-from tests.support.commands import complaint, fll, printed
+from tests.support.commands import complaint, complaints, fll, printed
 from tests.support.scripted_server import Reply
 from tests.support.small_documents import document
 
@@ -38,7 +38,7 @@ def runs(*target: str) -> list[str]:
 def test_new_replaced_repeated_and_refused_are_counted(target: tuple[str, str], name: str) -> None:
     first = [document(f"{name} {number}") for number in range(3)]
     result = record(ndjson(*first), *target)
-    assert (result.exit_code, result.output) == (0, COUNTS.format(3, 0, 0, 0))
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(3, 0, 0, 0))
     other = {**first[0], "run": {**first[0]["run"], "state": "FAIL"}}
     result = record(ndjson(other, first[1], document(f"{name} 3"), {"namespace": "shop"}), *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(1, 1, 1, 1))
@@ -58,14 +58,14 @@ def test_every_form_of_a_file(target: tuple[str, str], name: str, form: str, pac
         "pretty": json.dumps(documents[0], indent=2).encode(),
     }[form]
     result = record(gzip.compress(raw) if packed else raw, *target)
-    assert (result.exit_code, result.output) == (0, COUNTS.format(len(documents), 0, 0, 0))
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(len(documents), 0, 0, 0))
     assert {payload["run"]["run"] for payload in documents} <= set(runs(*target))
 
 
 def test_a_file_by_its_name(target: tuple[str, str], name: str, tmp_path: Path) -> None:
     path = tmp_path / "runs.ndjson.gz"
     path.write_bytes(gzip.compress(ndjson(document(name))))
-    assert printed("record", str(path), *target) == COUNTS.format(1, 0, 0, 0)
+    assert fll("record", str(path), *target).stdout == COUNTS.format(1, 0, 0, 0)
 
 
 def test_refusals_are_reported_with_their_line_and_every_fault(target: tuple[str, str], name: str) -> None:
@@ -79,7 +79,7 @@ def test_refusals_are_reported_with_their_line_and_every_fault(target: tuple[str
     )
     result = record(raw, *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(2, 0, 0, 3))
-    first, second, third = result.stderr.splitlines()
+    first, second, third = complaints(result)
     assert first.startswith("line 3: refused: not JSON")
     assert second.startswith("line 4: refused: ")
     for fault in ("no READ", "no WRITE", "origin 'read' is not an operation"):
@@ -92,12 +92,12 @@ def test_refusals_are_reported_with_their_line_and_every_fault(target: tuple[str
 def test_warnings_are_reported_once(target: tuple[str, str], name: str) -> None:
     result = record(ndjson(*(document(f"{name} {number}", extra=1) for number in range(3))), *target)
     assert (result.exit_code, result.stdout) == (0, COUNTS.format(3, 0, 0, 0))
-    assert result.stderr == "line 1: warning: extra: unknown member, ignored\n"
+    assert complaints(result) == ["line 1: warning: extra: unknown member, ignored"]
 
 
 def test_the_number_of_printed_warnings_is_bounded(target: tuple[str, str], name: str) -> None:
     many = [document(f"{name} {number}", **{f"extra{number}": 1}) for number in range(WARNINGS_MAX + 50)]
-    lines = record(ndjson(*many), *target).stderr.splitlines()
+    lines = complaints(record(ndjson(*many), *target))
     assert lines[0] == "line 1: warning: extra0: unknown member, ignored"
     assert lines[WARNINGS_MAX:] == ["line 101: warning: there are others, which are not printed"]
 
@@ -108,7 +108,7 @@ def test_the_number_of_printed_errors_is_bounded(
     monkeypatch.setenv("FLL_BATCH_ERRORS_MAX", "3")
     result = record(b"{\n" * 50 + ndjson(document(name)), *target)
     assert result.stdout == COUNTS.format(1, 0, 0, 50)
-    *refused, last = result.stderr.splitlines()
+    *refused, last = complaints(result)
     assert [line.partition(":")[0] for line in refused] == ["line 1", "line 2", "line 3"]
     assert last == "further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)"
 
@@ -157,13 +157,13 @@ def test_the_items_of_an_array_are_documents(target: tuple[str, str], name: str)
         raw = json.dumps([document(f"{name} {number} {item}") for item in range(3)] + [5], indent=indent)
         result = record(raw.encode(), *target)
         assert (result.exit_code, result.stdout) == (1, COUNTS.format(3, 0, 0, 1))
-        (line,) = result.stderr.splitlines()
+        (line,) = complaints(result)
         assert "refused: must be an object, is a number" in line
 
 
 def test_nothing_is_nothing(target: tuple[str, str]) -> None:
     for raw in (b"", b"\n \n", gzip.compress(b"")):
-        assert record(raw, *target).output == COUNTS.format(0, 0, 0, 0)
+        assert record(raw, *target).stdout == COUNTS.format(0, 0, 0, 0)
 
 
 @pytest.mark.slow
@@ -194,8 +194,8 @@ def test_many_documents_of_several_namespaces(target: tuple[str, str], name: str
         document(f"{name} {number}", namespace=("shop", "mall", "market")[number % 3])
         for number in range(1201)
     ]
-    assert record(ndjson(*many), *target).output == COUNTS.format(1201, 0, 0, 0)
-    assert record(ndjson(*many), *target).output == COUNTS.format(0, 0, 1201, 0)
+    assert record(ndjson(*many), *target).stdout == COUNTS.format(1201, 0, 0, 0)
+    assert record(ndjson(*many), *target).stdout == COUNTS.format(0, 0, 1201, 0)
 
 
 def test_no_file_and_no_server() -> None:
@@ -235,6 +235,6 @@ def test_a_proposal_of_datahub_is_a_line_as_any_other(target: tuple[str, str], n
     }
     raw = ndjson(document(name), proposal, {**proposal, "aspect": {"json": {"upstreams": 1}}})
     result = record(raw, *target)
-    assert result.output.endswith(COUNTS.format(2, 0, 0, 1))
+    assert result.stdout.endswith(COUNTS.format(2, 0, 0, 1))
     assert "aspect.json.upstreams: must be an array, is a number" in result.output
-    assert record(raw, *target).output.endswith(COUNTS.format(0, 0, 2, 1))
+    assert record(raw, *target).stdout.endswith(COUNTS.format(0, 0, 2, 1))

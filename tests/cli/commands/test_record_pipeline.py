@@ -37,8 +37,8 @@ def test_a_config_is_one_run(target: tuple[str, str], name: str, exported: bool)
         {"name": "etl", "artifact": {"name": "cdap-data-pipeline"}, "config": CONFIG} if exported else CONFIG
     )
     options = ("--run", name, "--start", "1759999000", "--argument", f"to={name}")
-    assert pipeline(content, *options, *target).output == COUNTS.format(1, 0, 0, 0)
-    assert pipeline(content, *options, *target).output == COUNTS.format(0, 0, 1, 0)
+    assert pipeline(content, *options, *target).stdout == COUNTS.format(1, 0, 0, 0)
+    assert pipeline(content, *options, *target).stdout == COUNTS.format(0, 0, 1, 0)
     (run,) = runs(name, *target)
     assert (run["application"], run["type"], run["program"]) == ("a", "pipeline", "p")
     assert (run["run"], run["startTime"]) == (name, START_MS)
@@ -47,7 +47,7 @@ def test_a_config_is_one_run(target: tuple[str, str], name: str, exported: bool)
 
 def test_what_is_not_known_is_reported(target: tuple[str, str], name: str) -> None:
     result = pipeline(CONFIG, "--run", name, *target)
-    assert result.output.endswith(COUNTS.format(1, 0, 0, 0))
+    assert result.stdout.endswith(COUNTS.format(1, 0, 0, 0))
     assert "config.stages.2.endPoint: no argument is given for ${to}" in result.stderr
 
 
@@ -122,5 +122,5 @@ def test_a_schema_may_be_an_argument(tmp_path: Path) -> None:
     file = {"name": "people", "plugin": {"type": "batchsource", "properties": {"schema": "${schema}"}}}
     config = chain(file, MASK, SINK)["config"]
     schema = json.dumps(record(["x", "y=z"]))
-    assert pipeline(config, "--argument", f"schema={schema}", *store).output == COUNTS.format(1, 0, 0, 0)
+    assert pipeline(config, "--argument", f"schema={schema}", *store).stdout == COUNTS.format(1, 0, 0, 0)
     assert "y=z" in printed("find", "y=z", *store)

@@ -11,7 +11,7 @@ from click.testing import Result
 
 from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
-from tests.support.commands import END_MS, complaint, fll, printed
+from tests.support.commands import END_MS, complaint, complaints, fll, printed
 from tests.support.small_documents import START_MS, document
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
@@ -40,8 +40,8 @@ def ndjson(*documents: Any) -> bytes:
 @pytest.mark.slow
 def test_a_script_is_one_run(target: tuple[str, str], name: str) -> None:
     options = ("--run", name, "--start", "1759999000")
-    assert script(SCRIPT, *options, *target).output == COUNTS.format(1, 0, 0, 0)
-    assert script(SCRIPT, *options, *target).output == COUNTS.format(0, 0, 1, 0)
+    assert script(SCRIPT, *options, *target).stdout == COUNTS.format(1, 0, 0, 0)
+    assert script(SCRIPT, *options, *target).stdout == COUNTS.format(0, 0, 1, 0)
     (run,) = [run for run in runs("totals", *target) if run["run"] == name]
     assert (run["application"], run["type"], run["program"]) == ("a", "sql", "p")
     assert run["startTime"] == START_MS
@@ -54,7 +54,7 @@ def test_a_run_has_an_id_and_a_start_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "nightly.sql"
     file.write_bytes(SCRIPT)
     for _ in range(2):
-        printed("record", "--sql", str(file), *NAMES, *store)
+        assert fll("record", "--sql", str(file), *NAMES, *store).exit_code == 0
     first, second = runs("totals", *store)
     assert first["run"] != second["run"]
     assert first["startTime"] == second["startTime"] == END_MS
@@ -71,7 +71,7 @@ def test_the_date_of_a_daily_job_changes_nothing(tmp_path: Path) -> None:
 def test_a_dialect(target: tuple[str, str], name: str) -> None:
     sql = b"SELECT TOP 1 [a b] AS x INTO made FROM [s t]"
     assert "refused" in script(sql, "--run", name, *target).stderr
-    assert script(sql, "--run", name, "--dialect", "tsql", *target).output == COUNTS.format(1, 0, 0, 0)
+    assert script(sql, "--run", name, "--dialect", "tsql", *target).stdout == COUNTS.format(1, 0, 0, 0)
 
 
 def test_what_cannot_be_resolved_is_reported(target: tuple[str, str], name: str) -> None:
@@ -119,7 +119,7 @@ def test_documents_with_sql_are_distinguished(target: tuple[str, str], name: str
     )
     result = fll("record", "-", *target, stdin=several)
     assert result.stdout == COUNTS.format(3, 0, 0, 1)
-    (refusal,) = result.stderr.splitlines()
+    (refusal,) = complaints(result)
     assert refusal.startswith("line 3: refused: sql: no statement writes a field of a table")
     assert "total" in printed("field", "shop", "copied", "total", "--start", "0", *target)
 
@@ -129,7 +129,7 @@ def test_a_document_with_sql_over_many_lines_and_one_without_a_namespace(
 ) -> None:
     payload = sql_document(name, SCRIPT.decode())
     pretty = json.dumps(payload, indent=1).encode()
-    assert fll("record", "-", *target, stdin=pretty).output == COUNTS.format(1, 0, 0, 0)
+    assert fll("record", "-", *target, stdin=pretty).stdout == COUNTS.format(1, 0, 0, 0)
     del payload["namespace"]
     assert "namespace: missing" in fll("record", "-", *target, stdin=ndjson(payload)).stderr
 

@@ -48,11 +48,11 @@ def runs(*target: str) -> dict[str, str]:
 def test_every_document_is_recorded_and_removed(target: tuple[str, str], name: str, spool: Spool) -> None:
     fill(spool, *(document(f"{name} {number}") for number in range(30)), EVENT)
     result = fll("replay", str(spool.path), *target)
-    assert (result.exit_code, result.output) == (0, COUNTS.format(31, 0, 0, 0))
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(31, 0, 0, 0))
     assert {f"{name} {number}" for number in range(30)} | {EVENT["run"]["runId"]} <= runs(*target).keys()  # type: ignore[index]
     assert [path.name for path in spool.path.iterdir()] == [MARKER]
     result = fll("replay", str(spool.path), *target)
-    assert (result.exit_code, result.output) == (0, COUNTS.format(0, 0, 0, 0))
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(0, 0, 0, 0))
 
 
 def test_of_the_documents_of_a_run_the_last_one_counts(
@@ -60,7 +60,7 @@ def test_of_the_documents_of_a_run_the_last_one_counts(
 ) -> None:
     states = ["RUNNING", "FAIL", "COMPLETE"]
     fill(spool, *({**document(name), "run": {**document(name)["run"], "state": state}} for state in states))
-    assert fll("replay", str(spool.path), *target).output == COUNTS.format(1, 2, 0, 0)
+    assert fll("replay", str(spool.path), *target).stdout == COUNTS.format(1, 2, 0, 0)
     assert runs(*target)[name] == "COMPLETE"
 
 
@@ -77,9 +77,9 @@ def test_documents_that_are_refused_are_set_aside(target: tuple[str, str], name:
     assert "\x1b" not in result.stderr
     assert sorted(spool.path.iterdir()) == sorted([*refused, spool.path / MARKER])
     # It can be corrected, and recorded as any file.
-    assert fll("replay", str(spool.path), *target).output == COUNTS.format(0, 0, 0, 0)
+    assert fll("replay", str(spool.path), *target).stdout == COUNTS.format(0, 0, 0, 0)
     refused[0].write_text(json.dumps(document(f"{name} bad")))
-    assert fll("record", str(refused[0]), *target).output == COUNTS.format(1, 0, 0, 0)
+    assert fll("record", str(refused[0]), *target).stdout == COUNTS.format(1, 0, 0, 0)
 
 
 def test_a_document_that_is_too_large_is_set_aside(
@@ -109,7 +109,7 @@ def test_what_was_acknowledged_and_not_removed_is_recorded_once(tmp_path: Path, 
     store = f"sqlite:///{tmp_path}/store.db"
     for path in paths[:3]:
         fll("record", str(path), "--store", store)
-    assert fll("replay", str(spool.path), "--store", store).output == COUNTS.format(2, 0, 3, 0)
+    assert fll("replay", str(spool.path), "--store", store).stdout == COUNTS.format(2, 0, 3, 0)
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_its_documents_can_be_recorded_elsewhere() -> None:
     payloads = [json.loads(line) for line in printed_documents.splitlines()]
     assert payloads == list(documents(1_700_000_000_000))
     result = fll("record", "-", "--store", "sqlite:///own.db", stdin=printed_documents.encode())
-    assert result.output == f"{len(payloads)} recorded, 0 replaced, 0 repeated, 0 refused\n"
+    assert result.stdout == f"{len(payloads)} recorded, 0 replaced, 0 repeated, 0 refused\n"
     assert printed("sample", "--end", "1700000000", "--store", "sqlite:///own.db").startswith(
         f"{len(payloads)} runs in sqlite:///own.db, {len(payloads)} of them there already."
     )

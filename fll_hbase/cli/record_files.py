@@ -1,0 +1,72 @@
+"""Files of `fll record`: those known by their names, and advice about those that have no documents."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from fll_hbase.ingest.document_batches import LocatedDocument
+
+_RUN = "--namespace NS --application A --program P"
+_SUFFIXES = {
+    ".py .ipynb .scala .jar": "a program: `fll capture run` records what it does in Spark",
+    ".csv .tsv .parquet .orc .avro .xlsx": "data: record the run that writes it",
+    ".yaml .yml .xml .toml": "not JSON: FILE has documents, events or proposals as JSON",
+    ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it; only gzip is read as it is",
+}
+"""Endings of names, and what a file with one is."""
+
+_STATEMENTS = (b"select", b"insert", b"create", b"merge", b"with", b"update", b"delete", b"--", b"/*")
+
+
+class DocumentFile(click.File):
+    """A file to read as bytes, `-` for standard input; a folder is refused with what to give instead."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Open the file. Raises BadParameter."""
+        if isinstance(value, str) and value != "-" and Path(value).is_dir():
+            self.fail(_advise_folder(Path(value)), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _advise_folder(folder: Path) -> str:
+    """Return what to do with a folder: that of a dbt project, or another one."""
+    for target in (folder, folder / "target"):
+        if (target / "manifest.json").is_file():
+            command = f"fll record --dbt {shlex.quote(str(target))} --namespace NS"
+            return f"{str(folder)!r} is a dbt project: `{command}` records it."
+    return f"{str(folder)!r} is a folder: give one file, or all to `fll spark load`."
+
+
+def file_name(file: BinaryIO | None) -> str:
+    """Return the name of a file as it was given; `-` for standard input and without a file."""
+    name = getattr(file, "name", None)
+    return name if isinstance(name, str) and name != "<stdin>" else "-"
+
+
+def is_sql(file: BinaryIO | None) -> bool:
+    """Return whether the name of a file is that of a SQL script."""
+    return file_name(file).lower().endswith(".sql")
+
+
+def advise_file(file: BinaryIO, document: LocatedDocument) -> str:
+    """Return what a file is whose first document was refused, and how to record it; empty if unknown."""
+    name = file_name(file)
+    path, quoted = Path(name.lower()), shlex.quote(name)
+    raw = document.line.raw
+    if document.head.format.name == "pipelines" and not document.head.run:
+        return f"{name} is a pipeline config: fll record --pipeline {quoted} {_RUN}"
+    if b"dbt_schema_version" in raw:
+        folder = shlex.quote(str(Path(name).parent))
+        return f"{name} is an artifact of dbt: fll record --dbt {folder} --namespace NS"
+    if name.lower().endswith(".sql.gz"):
+        return f"{name} is packed: unpack it, then fll record --sql {shlex.quote(name[:-3])} {_RUN}"
+    for suffixes, kind in _SUFFIXES.items():
+        if path.suffix in suffixes.split():
+            return f"{name} is {kind}"
+    if raw.lstrip()[:10].lower().startswith(_STATEMENTS):
+        return f"{name} may be SQL: fll record --sql {quoted} {_RUN}"
+    return ""
