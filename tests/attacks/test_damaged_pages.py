@@ -17,7 +17,7 @@ def damaged_store(folder: Path) -> str:
     store, url = folder / "store.db", f"sqlite:///{folder}/store.db"
     lines = (json.dumps(document(f"run-{number}")) for number in range(200))
     (folder / "runs.ndjson").write_text("\n".join(lines))
-    printed("record", f"{folder}/runs.ndjson", "--store", url)
+    assert fll("record", f"{folder}/runs.ndjson", "--store", url).exit_code == 0
     content = store.read_bytes()
     store.write_bytes(flipped(content, 8 * content.index(b"|run-100+shopd:z|") + 17))
     return url

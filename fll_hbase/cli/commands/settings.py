@@ -24,7 +24,7 @@ Examples:
 )
 @click.option("--changed", is_flag=True, help="Only settings that differ from their defaults.")
 @target_options
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, listed=False)
 def config(*, changed: bool, target: Target, output_format: str) -> None:
     """Show every setting in effect, and whether it comes from an option, the environment or a default.
 

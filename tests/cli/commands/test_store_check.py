@@ -16,7 +16,8 @@ from tests.support.small_documents import document
 def store(tmp_path: Path) -> Path:
     """A store with one run."""
     (tmp_path / "run.json").write_text(json.dumps(document()))
-    printed("record", f"{tmp_path}/run.json", "--store", f"sqlite:///{tmp_path}/lineage.db")
+    store = f"sqlite:///{tmp_path}/lineage.db"
+    assert fll("record", f"{tmp_path}/run.json", "--store", store).exit_code == 0
     return tmp_path / "lineage.db"
 
 
