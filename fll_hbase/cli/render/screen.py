@@ -45,11 +45,17 @@ class Block:
     items: Sequence[Sequence[str]] = ()
     tail: Sequence[Line] = ()
     unit: str = "rows"
+    beyond: int = 0
 
     @property
     def item_lines(self) -> int:
-        """Return the number of lines of all items."""
-        return sum(map(len, self.items))
+        """Return the number of lines of all items, those `beyond` a screen with one line each."""
+        return sum(map(len, self.items)) + self.beyond
+
+    @property
+    def count(self) -> int:
+        """Return the number of items."""
+        return len(self.items) + self.beyond
 
 
 @runtime_checkable
@@ -166,10 +172,10 @@ def _screenful(blocks: Sequence[Block], screen: Screen, lines_max: int) -> list[
     for block in blocks:
         share = shares.pop(0) if block.items else 0
         shown = _items_within(block, share)
-        is_cut = shown < len(block.items)
-        lines += _cut(block, share, more=0 if block is blocks[-1] else len(block.items) - shown)
+        is_cut = shown < block.count
+        lines += _cut(block, share, more=0 if block is blocks[-1] else block.count - shown)
         if is_cut:
-            cut.total, cut.shown = cut.total + len(block.items), cut.shown + shown
+            cut.total, cut.shown = cut.total + block.count, cut.shown + shown
             cut.units.add(block.unit)
     return [*lines, cut.line(screen.more)]
 
@@ -186,8 +192,8 @@ def _first_lines(blocks: Sequence[Block], screen: Screen, lines_max: int) -> lis
         shown = _items_within(block, share)
         if not is_full:
             lines += _cut(block, share)[:left]
-        is_full = is_full or shown < len(block.items) or len(lines) == room
-        cut.total += len(block.items)
+        is_full = is_full or shown < block.count or len(lines) == room
+        cut.total += block.count
         cut.shown += shown
         cut.units |= {block.unit} if block.items else set()
     return [*lines, cut.line(screen.more)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import islice
+from typing import Any, TypeAlias
 
 from rich.cells import cell_len
 
@@ -57,10 +58,11 @@ Heading: TypeAlias = Callable[[Sequence[str]], str]
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Columns with their cells as text; a row without cells is an empty line."""
+    """Columns with their cells, and which of them are constant; a row without cells is an empty line."""
 
     columns: tuple[Column, ...]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Any]]
+    constants: tuple[bool, ...]
     gap: str = _GAPS[0]
     wraps_titles: bool = False
     notes: tuple[str, ...] = ()
@@ -69,7 +71,8 @@ class _Grid:
         """Return the grid with these columns alone, and further notes."""
         rows = [[row[number] for number in numbers] if row else row for row in self.rows]
         columns = tuple(self.columns[number] for number in numbers)
-        return replace(self, columns=columns, rows=rows, notes=(*self.notes, *notes))
+        constants = tuple(self.constants[number] for number in numbers)
+        return replace(self, columns=columns, rows=rows, constants=constants, notes=(*self.notes, *notes))
 
     def cells(self, number: int) -> Iterator[str]:
         """Yield the cells of a column."""
@@ -93,30 +96,66 @@ def lay_out(
 
     A summary, of two columns, stays a table.
     """
-    grids = [_grid(columns, rows, screen, short=short) for short in (False, True)]
-    grouping = heading if any(column.grouped for column in columns) else None
-    for grid in _smaller(*grids, leaves_out=grouping is None):
-        widths = _widths(grid, screen.width)
+    numbers = [number for number in range(len(columns)) if _has_text(rows, number, screen) or not rows]
+    # Of an answer of a quarter of a million rows a screen needs the first: each takes a line at least.
+    first = rows if screen.lines_max is None or is_summary else _first_rows(rows, screen.lines_max)
+    selected = _Grid(
+        tuple(columns[number] for number in numbers),
+        [[row[number] for number in numbers] if row else () for row in first],
+        constants=tuple(_is_constant(rows, number) for number in numbers),
+    )
+    block = _fitted(selected, screen, None if is_summary else heading, is_summary=is_summary)
+    return replace(block, beyond=sum(map(bool, rows[len(first) :])))
+
+
+def _has_text(rows: Sequence[Sequence[CellText]], number: int, screen: Screen) -> bool:
+    """Return whether any cell of a column is shown."""
+    return any(
+        row and row[number] and (screen.is_verbose or not isinstance(row[number], Checksum)) for row in rows
+    )
+
+
+def _is_constant(rows: Sequence[Sequence[CellText]], number: int) -> bool:
+    """Return whether all cells of a column are equal, of two rows at least."""
+    filled = (row for row in rows if row)
+    first = next(filled, None)
+    second = next(filled, None)
+    return (
+        first is not None
+        and second is not None
+        and first[number] == second[number]
+        and all(row[number] == first[number] for row in filled)
+    )
+
+
+def _first_rows(rows: Sequence[Sequence[CellText]], count: int) -> Sequence[Sequence[CellText]]:
+    """Return the first rows, `count` of them with cells."""
+    filled = (number for number, row in enumerate(rows) if row)
+    return rows[: next(islice(filled, count, None), len(rows))]
+
+
+def _fitted(grid: _Grid, screen: Screen, heading: Heading | None, *, is_summary: bool = False) -> Block:
+    """Return a grid of cells that are not yet texts for a screen."""
+    grids = [_texts(grid, screen, short=short) for short in (False, True)]
+    grouping = heading if any(column.grouped for column in grid.columns) else None
+    for smaller in _smaller(*grids, leaves_out=grouping is None):
+        widths = _widths(smaller, screen.width)
         if widths is not None:
-            return _table(grid, widths, screen.width)
+            return _table(smaller, widths, screen.width)
     if is_summary:
         return _overflowing(grids[0], screen.width)
     if grouping:
-        return _grouped(columns, rows, screen, grouping)
+        return _grouped(grid, screen, grouping)
     return _stacked(_without_constants(grids[1]), screen.width)
 
 
-def _grid(
-    columns: Sequence[Column], rows: Sequence[Sequence[CellText]], screen: Screen, *, short: bool
-) -> _Grid:
-    """Return the cells as text, without columns that have none."""
-    texts = [
-        [_text(cell, column, screen, short=short) for cell, column in zip(row, columns, strict=False)]
-        for row in rows
+def _texts(grid: _Grid, screen: Screen, *, short: bool) -> _Grid:
+    """Return a grid with its cells as texts."""
+    rows = [
+        [_text(cell, column, screen, short=short) for cell, column in zip(row, grid.columns, strict=False)]
+        for row in grid.rows
     ]
-    grid = _Grid(tuple(columns), texts)
-    numbers = [number for number in range(len(columns)) if any(grid.cells(number)) or not rows]
-    return grid.select(numbers)
+    return replace(grid, rows=rows)
 
 
 def _text(cell: CellText, column: Column, screen: Screen, *, short: bool) -> str:
@@ -152,17 +191,13 @@ def _smaller(grid: _Grid, short: _Grid, *, leaves_out: bool) -> Iterator[_Grid]:
 
 def _without_constants(grid: _Grid) -> _Grid:
     """Return the grid without columns that have one text in all rows, which a note has instead."""
-    if sum(map(bool, grid.rows)) < 2:
+    numbers = [
+        number for number, column in enumerate(grid.columns) if column.title and grid.constants[number]
+    ]
+    others = [number for number in range(len(grid.columns)) if number not in numbers]
+    if not numbers or not others:
         return grid
-    constants = {
-        number: cells.pop()
-        for number, column in enumerate(grid.columns)
-        if column.title and len(cells := {*grid.cells(number)}) == 1
-    }
-    others = [number for number in range(len(grid.columns)) if number not in constants]
-    if not constants or not others:
-        return grid
-    texts = [f"{grid.columns[number].title} {text}" for number, text in constants.items()]
+    texts = [f"{grid.columns[number].title} {next(grid.cells(number))}" for number in numbers]
     return grid.select(others, f"all rows: {', '.join(texts)}")
 
 
@@ -249,18 +284,12 @@ def _side_by_side(cells: Sequence[Sequence[str]], widths: Sequence[int], gap: st
     return lines
 
 
-def _grouped(
-    columns: Sequence[Column], rows: Sequence[Sequence[CellText]], screen: Screen, heading: Heading
-) -> Block:
+def _grouped(grid: _Grid, screen: Screen, heading: Heading) -> Block:
     """Return a heading for rows that are equal in grouped columns, and the other columns below it."""
-    inner = [number for number, column in enumerate(columns) if not column.grouped]
-    outer = [number for number, column in enumerate(columns) if column.grouped]
-    filled = [row for row in rows if row]
-    block = lay_out(
-        [columns[number] for number in inner],
-        [[row[number] for number in inner] for row in filled],
-        replace(screen, width=screen.width - 2),
-    )
+    inner = [number for number, column in enumerate(grid.columns) if not column.grouped]
+    outer = [number for number, column in enumerate(grid.columns) if column.grouped]
+    filled = [row for row in grid.rows if row]
+    block = _fitted(replace(grid, rows=filled).select(inner), replace(screen, width=screen.width - 2), None)
     items, last = [], None
     for row, lines in zip(filled, block.items, strict=True):
         group = [escape_control(str(row[number])) for number in outer]
