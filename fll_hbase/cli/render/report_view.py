@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,25 +13,29 @@ from fll_hbase.runtime.escape import escape_control
 
 
 def report_page(document: Document, *, has_annex: bool) -> RenderableType:
-    """Render the title, the verdict, the limits and the tables of a report, with or without the annex."""
+    """Render the title, the verdict, the limits and the tables of a report; without the annex in brief."""
     parts: list[RenderableType] = [Text(escape_control(document.title), style="bold")]
     parts += [Text(escape_control(f"{name}: {text}"), style="dim") for name, text in document.facts.items()]
     parts.append(Text())
     parts += [Text(escape_control(sentence)) for sentence in (*document.verdict, *document.warnings)]
     for section in (*document.sections, *document.annex) if has_annex else document.sections:
-        parts += _section(section)
+        parts += _section(section, () if has_annex else section.brief)
     if document.annex and not has_annex:
         hint = "--all shows every row and the runs; --output report.html writes a page to print."
         parts += [Text(), Text(hint, style="dim")]
     return Group(*parts)
 
 
-def _section(section: Section) -> Iterator[RenderableType]:
-    """Yield a table below its title."""
+def _section(section: Section, brief: Collection[str]) -> Iterator[RenderableType]:
+    """Yield a table below its title, with the columns of `brief`, all without any."""
     yield Text()
     yield Text(escape_control(section.title), style="bold")
     rows = section.rows
     if rows:
-        filled = [number for number in range(len(section.columns)) if any(row[number] for row in rows)]
+        filled = [
+            number
+            for number, column in enumerate(section.columns)
+            if (not brief or column in brief) and any(row[number] for row in rows)
+        ]
         columns = [section.columns[number] for number in filled]
         yield TextTable(columns, [[row[number] for number in filled] for row in rows])

@@ -74,7 +74,8 @@ def _programs(programs: Sequence[Json], made: Made) -> Section:
         for program in programs
     ]
     columns = ("Program", "Type", "Runs", "Failed", "First run", "Last run")
-    return Section(f"Programs that read it: {len(rows):,}", columns, rows)
+    brief = ("Program", "Runs", "Failed", "Last run")
+    return Section(f"Programs that read it: {len(rows):,}", columns, rows, brief=brief)
 
 
 def _days(programs: Sequence[Json], made: Made) -> Section:

@@ -44,12 +44,16 @@ class Made:
 
 
 class Section(NamedTuple):
-    """A table of a document: its columns, its rows, and a sentence below the title."""
+    """A table of a document: its columns, its rows, and a sentence below the title.
+
+    `brief` are the columns that one screen of a terminal shows, all without any.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     note: str = ""
+    brief: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ def reached_section(title: str, fields: Sequence[Json], made: Made) -> Section:
         for field in fields
     ]
     columns = ("Field", "How", "By way of", "Runs", "Last run")
-    return Section(f"{title}: {len(rows):,}", columns, rows)
+    return Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", "How"))
 
 
 def path_text(path: Iterable[Json]) -> str:

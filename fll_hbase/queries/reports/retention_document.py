@@ -54,7 +54,7 @@ def _fields(body: Json, made: Made) -> Section:
         for item in body["fields"]
     ]
     title = f"Fields with data older than the policy allows: {len(rows):,}"
-    return Section(title, ("Field", "Made of", "By way of", *_SPAN), rows)
+    return Section(title, ("Field", "Made of", "By way of", *_SPAN), rows, brief=("Field", *_SPAN))
 
 
 def _programs(body: Json, made: Made) -> Section:

@@ -1,0 +1,72 @@
+"""`fll report --output` and `fll report retention --all`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import WINDOW, complaint, fll, printed
+
+UID = ("report", "consumption", "bank/DailyTransactions.UID", *WINDOW)
+
+
+@pytest.mark.parametrize("suffix", ["html", "csv", "json", "HTML"])
+def test_a_file_has_what_the_format_prints(sampled: str, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"report.{suffix}"
+    result = fll(*UID, "--store", sampled, "--output", str(path))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"Wrote {path}.\n")
+    expected = printed(*UID, "--store", sampled, "--format", suffix.lower())
+    # But for the time at which it was made.
+    lines = zip(path.read_bytes().decode().splitlines(), expected.splitlines(), strict=True)
+    assert all(line == other or "<dt>Made</dt>" in line for line, other in lines)
+
+
+def test_a_file_of_another_kind_is_refused_and_none_is_left(sampled: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.pdf"
+    assert ".html, .csv, .json" in complaint(*UID, "--store", sampled, "--output", str(path), code=2)
+    html = tmp_path / "report.html"
+    assert "csv differs" in complaint(
+        *UID, "--store", sampled, "--output", str(html), "--format", "csv", code=2
+    )
+    missing = ("report", "consumption", "bank/Nothing.UID", *WINDOW)
+    assert "not found" in complaint(*missing, "--store", sampled, "--output", str(html), code=1)
+    inside = tmp_path / "nowhere" / "report.html"
+    assert "No such file or directory" in complaint(*UID, "--store", sampled, "--output", str(inside), code=1)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def governed(tmp_path: Path) -> tuple[str, str]:
+    """A store with the sample and policies: one that is kept, one that is not, one that is not checked."""
+    store = ("--store", f"sqlite:///{tmp_path}/governed.db")
+    printed("sample", *store, "--end", "2025-10-09")
+    printed("tag", "set", "bank/DailyTransactions.UID", "PII", *store)
+    for name, age in (("gdpr", "120d"), ("short", "30d"), ("strict", "5y")):
+        printed("policy", "set", name, "--max-age", age, "--tag", "PII", *store)
+    return store
+
+
+def test_all_policies_are_one_report(governed: tuple[str, str], tmp_path: Path) -> None:
+    question = ("report", "retention", "--all", "--start", "2025-01-01", *governed)
+    text = printed(*question)
+    titles = [line for line in text.splitlines() if line.startswith("Retention by policy")]
+    assert titles == [f"Retention by policy {name}" for name in ("gdpr", "short", "strict")]
+    assert "Not kept: 7 of 7 fields have data older than 30d" in text
+    reports = json.loads(printed(*question, "--json"))["reports"]
+    assert [item["verdict"].split(":")[0] for item in reports] == ["Kept", "Not kept", "Not checked"]
+    short = json.loads(printed("report", "retention", "short", "--start", "2025-01-01", *governed, "--json"))
+    assert [item["field"] for item in short["fields"]] == [item["field"] for item in reports[0]["kept"]]
+    page = tmp_path / "all.html"
+    assert fll(*question, "--output", str(page)).exit_code == 0
+    assert page.read_text().count("<h1>") == 3
+    assert "ask for one policy" in complaint(*question, "--format", "csv", code=2)
+
+
+def test_a_policy_or_all(governed: tuple[str, str], sampled: str) -> None:
+    for arguments in ((), ("gdpr", "--all")):
+        assert "Give a POLICY or --all" in complaint("report", "retention", *arguments, *governed, code=2)
+    assert printed("report", "retention", "--all", "--store", sampled) == (
+        "There is no policy; `fll policy set` puts one.\n"
+    )
