@@ -1,4 +1,4 @@
-"""Take the pictures of the web page that README.md and docs/page.md show: `make pictures`.
+"""Take the pictures of the web page and of a report that the docs show: `make pictures`.
 
 The sample ends at a fixed time, so that a picture differs only where the page does.
 """
@@ -22,8 +22,9 @@ END_MS = 1_793_491_200_000
 WINDOW = "start=2026-10-02&end=2026-11-01"
 UID = "ns=bank&name=DailyTransactions&field=UID"
 PICTURES = {
-    "graph": f"view=graph&{UID}&direction=forward&level=5&{WINDOW}",
-    "operations": f"view=operations&ns=bank&name=FraudFeatures&field=eur_per_hour&{WINDOW}",
+    "graph": f"?view=graph&{UID}&direction=forward&level=5&{WINDOW}",
+    "operations": f"?view=operations&ns=bank&name=FraudFeatures&field=eur_per_hour&{WINDOW}",
+    "report": f"v3/reports/consumption?namespace=bank&endpoint=DailyTransactions&field=UID&{WINDOW}",
 }
 SIZE = {"width": 1280, "height": 760}
 
@@ -41,7 +42,7 @@ def main() -> None:
         try:
             page = browser.new_page(viewport=SIZE, reduced_motion="reduce", color_scheme="light")  # type: ignore[arg-type]
             for name, query in PICTURES.items():
-                _take(page, f"http://127.0.0.1:{server.port}/?{query}", FOLDER / f"{name}.png")
+                _take(page, f"http://127.0.0.1:{server.port}/{query}", FOLDER / f"{name}.png")
         finally:
             browser.close()
             server.stop()
