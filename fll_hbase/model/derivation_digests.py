@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fll_hbase.model import checksum, simple_view, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -10,13 +10,18 @@ from fll_hbase.model.operations import Influence, Operation, Write, dataset_of, 
 
 
 def derivation_digests(
-    operations: Sequence[Operation], dataset: Dataset, *, indirect: bool
+    operations: Sequence[Operation],
+    dataset: Dataset,
+    *,
+    indirect: bool,
+    shown: Callable[[str], str] = str,
 ) -> dict[str, str]:
     """Return a digest of 32 hex digits for each field that the operations of a content write to the dataset.
 
     The digests of two contents are equal if, and only if, name, type, description, dataset and connections of
     each operation that leads into the field are. Other outputs of these operations do not change them, nor,
     without `indirect`, do indirect inputs. The work follows the operations and their inputs, not the fields.
+    `shown` replaces names and descriptions: digests that are shown must not depend on labels of hidden names.
     """
     # Names identify the operations of a content, so that the digest of one says all that leads into it.
     digests: dict[str, str] = {}
@@ -28,25 +33,34 @@ def derivation_digests(
                 for (origin, name), influence in inputs.items():
                     # The operations of one field may lack the origins of others.
                     if influence is Influence.DIRECT and origin in digests:
-                        way = operation.name, operation.description, origin, digests[origin]
+                        head = shown(operation.name), shown(operation.description)
+                        way = *head, shown(origin), digests[origin]
                         ways.setdefault(name, set()).add(way)
             continue
         members = sorted(
-            (origin, name, influence.value, digests[origin])
+            (shown(origin), name, influence.value, digests[origin])
             for (origin, name), influence in inputs.items()
             if indirect or influence is Influence.DIRECT
         )
-        head = operation.name, type_of(operation), operation.description, dataset_of(operation)
-        digests[operation.name] = _digest((head, members))
+        source = dataset_of(operation)
+        read = source and Dataset(source.namespace, shown(source.name))
+        identity = shown(operation.name), type_of(operation), shown(operation.description), read
+        digests[operation.name] = _digest((identity, members))
     return {name: _digest((dataset, sorted(members))) for name, members in ways.items()}
 
 
-def field_digest(operations: Sequence[Operation], field: DatasetField, *, indirect: bool) -> str:
+def field_digest(
+    operations: Sequence[Operation],
+    field: DatasetField,
+    *,
+    indirect: bool,
+    shown: Callable[[str], str] = str,
+) -> str:
     """Return the digest that `derivation_digests` has of one field, "" if no operation writes it.
 
     `operations` are those of a content, or at least those that lead into the field.
     """
-    return derivation_digests(operations, field.dataset, indirect=indirect).get(field.name, "")
+    return derivation_digests(operations, field.dataset, indirect=indirect, shown=shown).get(field.name, "")
 
 
 def _digest(value: object) -> str:

@@ -66,6 +66,11 @@ def is_hidden(dataset: Dataset | None) -> bool:
     return dataset is not None and dataset.namespace == HIDDEN_NAMESPACE
 
 
+def without_labels(text: str) -> str:
+    """Return a text with `hidden` in place of each label: no name can be confirmed by guessing."""
+    return _LABEL.sub("hidden", text) if MARK in text else text
+
+
 def is_hidden_operation(name: str) -> bool:
     """Return whether the name is that of a placeholder for reading or writing a hidden dataset."""
     return name.startswith(MARK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, cast
@@ -34,12 +34,12 @@ from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.window_query import WindowQuery
-from fll_hbase.store.results import FieldDiff
+from fll_hbase.store.results import DerivationRuns, FieldDiff
 
 Common = Annotated[int, Meta(description="Operations and edges in both windows")]
 Omitted = Annotated[
     tuple[Literal["gained", "lost"], ...],
-    Meta(description="Members that are empty because a limit cut the window they depend on"),
+    Meta(description="Members whose parts are left out because a limit cut the window they depend on"),
 ]
 
 
@@ -58,18 +58,29 @@ class SourceName(FieldName, frozen=True, kw_only=True):
     schema_name: ClassVar[str] = "Source"
 
 
+class DistinctDerivation(Body, frozen=True, kw_only=True):
+    """A way in which a field is derived in one of two windows only; starts are in milliseconds since 1970."""
+
+    digest: Annotated[str, Meta(description="Of the operations that lead into the field")]
+    checksum: Annotated[str, Meta(description="Of the content of the newest run")]
+    runs: Annotated[int, Meta(description="Runs of this window; 0 if a limit left all of them out")]
+    first_start: int | None = None
+    last_start: int | None = None
+
+
 class Parts(Body, frozen=True, kw_only=True):
-    """Operations, edges and sources of derivations, each sorted."""
+    """Derivations that one of two windows has alone, newest first, and parts of derivations, sorted."""
 
     schema_name: ClassVar[str] = "DerivationParts"
 
     operations: tuple[Operation, ...]
     edges: tuple[Edge, ...]
     sources: tuple[SourceName, ...]
+    derivations: tuple[DistinctDerivation, ...]
 
 
 class DiffAnswer(WindowBody, frozen=True, kw_only=True):
-    """Parts of the derivations of a field in one of two windows only."""
+    """Derivations of a field, and parts of them, in one of two windows only."""
 
     gained: Parts
     lost: Parts
@@ -173,19 +184,29 @@ def base_window(window: Window, start: Fraction | None, end: Fraction | None) ->
     return time_window.to_window(first, last, now_ms=0)
 
 
-_NO_PARTS = Parts(operations=(), edges=(), sources=())
+_NO_PARTS = Parts(operations=(), edges=(), sources=(), derivations=())
 _GAINED = Parts(
     operations=(Operation(name="inflammation", description="C-reactive protein, scaled", type="TRANSFORM"),),
     edges=(Edge(start="read_labs.crp", to="inflammation.inflammation_index", operation="inflammation"),),
     sources=(SourceName(namespace="hospital", name="LabResults", field="crp"),),
+    derivations=(
+        DistinctDerivation(
+            digest="92c41a1ba1b9840afab9bf8fad961870",
+            checksum="ece74472f39e798217abf807fc7740f5",
+            runs=29,
+            first_start=1757479502648,
+            last_start=1759985114185,
+        ),
+    ),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
-    """Return what the derivations of a field gained and lost since a base window.
+    """Return which derivations a field gained and lost since a base window, and which parts of them.
 
-    The base window is by default as long as the window, and just before it.
+    The base window is by default as long as the window, and just before it. Nothing is gained or lost if, and
+    only if, the field is derived in the same ways in both windows.
 
     >>> answer = client.diff("bank", "RiskScores", "segment")
     >>> answer.body.common, answer.body.gained.sources
@@ -239,15 +260,18 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
 
 
 def _difference(diff: FieldDiff) -> Json:
-    """Return the members of a diff; what is unknown (None) is empty, and named in `omitted`."""
+    """Return the members of a diff; parts that are unknown (None) are empty, and named in `omitted`."""
     parts = {"gained": diff.gained, "lost": diff.lost}
-    body: Json = {name: _NO_PARTS if part is None else _parts(part) for name, part in parts.items()}
-    omitted = tuple(name for name, part in parts.items() if part is None)
-    return {**body, "common": diff.common, "omitted": omitted}
+    return {
+        "gained": _parts(diff.gained or DerivationParts(), diff.gained_derivations),
+        "lost": _parts(diff.lost or DerivationParts(), diff.lost_derivations),
+        "common": diff.common,
+        "omitted": tuple(name for name, part in parts.items() if part is None),
+    }
 
 
-def _parts(parts: DerivationParts) -> Parts:
-    """Return parts of derivations as JSON, each kind sorted, without operations of hidden datasets."""
+def _parts(parts: DerivationParts, derivations: Iterable[DerivationRuns]) -> Parts:
+    """Return what a window has alone, each kind of parts sorted, without operations of hidden datasets."""
     operations = [operation for operation in parts.operations if not is_hidden_operation(operation.name)]
     edges = map(_edge, parts.edges)
     return Parts(
@@ -256,6 +280,18 @@ def _parts(parts: DerivationParts) -> Parts:
             sorted(edges, key=lambda edge: (edge.start, edge.to, edge.operation, edge.influence or ""))
         ),
         sources=tuple(SourceName(**name_json.field(source)) for source in sorted(parts.sources)),
+        derivations=tuple(map(_derivation, derivations)),
+    )
+
+
+def _derivation(item: DerivationRuns) -> DistinctDerivation:
+    """Return a derivation as one of an answer."""
+    return DistinctDerivation(
+        digest=item.digest,
+        checksum=item.checksum,
+        runs=item.runs,
+        first_start=item.first_start_ms,
+        last_start=item.last_start_ms,
     )
 
 

@@ -187,18 +187,35 @@ class FieldHistory:
     truncated_by: tuple[str, ...]
 
 
+class DerivationRuns(NamedTuple):
+    """A distinct derivation of a field, by a digest of the operations that lead into it, and its runs.
+
+    `checksum` is the content of the newest run. If a limit left out all runs, `runs` is 0, and no starts are
+    known.
+    """
+
+    digest: str
+    checksum: str
+    runs: int
+    first_start_ms: int | None = None
+    last_start_ms: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """Parts that the derivations of a field gained and lost from a base window to another one.
+    """Derivations of a field that one of two windows has alone, and their parts that it has alone.
 
     `common` is the number of operations and edges in both. `gained` is None if a limit cut the base window,
-    and `lost` if one cut the other: what was cut may be in both. `truncated_by` has these limits.
+    and `lost` if one cut the other: what was cut may be in both. `truncated_by` has these limits. Derivations
+    are the newest first; those that are gained have a run in the window and none in the base window.
     """
 
     gained: DerivationParts | None
     lost: DerivationParts | None
     common: int
     truncated_by: tuple[str, ...]
+    gained_derivations: tuple[DerivationRuns, ...] = ()
+    lost_derivations: tuple[DerivationRuns, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

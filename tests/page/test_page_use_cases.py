@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, expect
 
-from tests.support.page.screens import SCORE, SEED, UID
+from tests.support.page.screens import EARLY, LATE, SCORE, SEED, UID
 from tests.support.page.site import Site, path
 from tests.support.page.visit import Visit, drawn_field
 
@@ -53,6 +53,21 @@ def test_who_consumed_uid_and_what_was_made_of_it(sample: Site, visit: Visit) ->
         group = valued if item["influence"] == "direct" else shaped
         row = group.get_by_role("listitem").filter(has_text=item["name"])
         expect(row.filter(has=visit.page.get_by_text(name, exact=True))).to_have_count(1)
+
+
+def test_when_a_field_was_made_in_another_way(sample: Site, visit: Visit) -> None:
+    visit.open(sample.link(view="operations", **SCORE, **LATE, base=EARLY, operations="diff"))
+    base = dict(zip(("baseStart", "baseEnd"), EARLY.split(","), strict=True))
+    diff = sample.get(f"{path(**SCORE)}/diff", **LATE, **base)
+    (gained,), (lost,) = diff["gained"]["derivations"], diff["lost"]["derivations"]
+    for change, way in (("gained", gained), ("lost", lost)):
+        line = visit.page.get_by_role("listitem").filter(has_text=f"content {way['checksum'][:8]}")
+        expect(line).to_have_count(1)
+        expect(line).to_contain_text(change)
+        expect(line.get_by_role("link")).to_contain_text(f"{way['runs']} runs")
+    line.get_by_role("link").click()
+    visit.settle()
+    expect(visit.page.get_by_role("main")).to_contain_text(f"{lost['runs']} runs in all")
 
 
 def test_which_programs_read_uid(sample: Site, visit: Visit) -> None:

@@ -59,6 +59,7 @@ Examples:
 def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, output_format: str) -> None:
     """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-).
 
+    A way is all operations that lead into the field; ways can differ where each operation is in both windows.
     Without FIELD, show this of every field of the dataset that is produced in another way.
     """
     compared: Query[DiffAnswer | DatasetDiffAnswer] = Diff(field=field, **vars(query)) if field else query

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.render.result_tables import TextTable, empty_message
 from fll_hbase.cli.render.table_layout import CellText, Checksum
-from fll_hbase.cli.render.time_text import Moment, describe_window
+from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_zone
 from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
@@ -39,29 +40,39 @@ def diff_table(
     windows = f"{window} compared with {_base_text(query)}"
     if isinstance(body, DiffAnswer):
         name = escape_control(f"{query.dataset}.{field}")
-        return Group(Text(f"How {name} is produced, {windows}", style="bold"), *_difference(body))
+        return Group(
+            Text(f"How {name} is produced, {windows}", style="bold"), *_difference(body, window.zone)
+        )
     dataset = escape_control(str(query.dataset))
     parts: list[RenderableType] = [Text(f"How fields of {dataset} are produced, {windows}", style="bold")]
     for changed in body.fields:
-        parts += [Text(), Text(escape_control(changed.field), style="bold"), *_difference(changed)]
+        parts += [
+            Text(),
+            Text(escape_control(changed.field), style="bold"),
+            *_difference(changed, window.zone),
+        ]
     if not body.fields:
         parts.append(Text("No difference."))
     return Group(*parts)
 
 
-def _difference(body: DiffAnswer | ChangedField) -> list[RenderableType]:
+def _difference(body: DiffAnswer | ChangedField, zone: str) -> list[RenderableType]:
     """Return the parts of a diff: a table of what was gained and lost, notes, and the common count."""
     signs = (("+", body.gained), ("-", body.lost))
-    rows = [[sign, *row] for sign, parts in signs for row in _part_rows(parts)]
+    rows: list[list[CellText]] = []
+    for sign, parts in signs:
+        rows += ([sign, *row] for row in chain(_way_rows(parts, zone), _part_rows(parts)))
     table = [TextTable(_PART_COLUMNS, rows)] if rows else []
     notes = [Text(line) for line in _notes(body, is_empty=not rows)]
-    return [*table, *notes, Text(f"{body.common} operations and edges in both", style="dim")]
+    gained, lost = len(body.gained.derivations), len(body.lost.derivations)
+    counts = f"ways gained: {gained}, ways lost: {lost}; {body.common} operations and edges in both"
+    return [*table, *notes, Text(counts, style="dim")]
 
 
 def _notes(body: DiffAnswer | ChangedField, *, is_empty: bool) -> Iterator[str]:
-    """Yield a line for a diff that a limit cut, else one for a diff without parts (`is_empty`)."""
+    """Yield a line for a diff that a limit cut, else one for a diff of the same ways (`is_empty`)."""
     if body.omitted:
-        yield f"Not known, because a limit cut the answer: what was {' and '.join(body.omitted)}."
+        yield f"Not complete, because a limit cut the answer: what was {' and '.join(body.omitted)}."
     elif is_empty:
         yield "No difference."
 
@@ -90,7 +101,16 @@ def _missing_row(count: int, position: str) -> Iterator[list[CellText]]:
         yield ["", "", str(count), f"(without the field{position})"]
 
 
-def _part_rows(parts: Parts) -> Iterator[list[str]]:
+def _way_rows(parts: Parts, zone: str) -> Iterator[list[CellText]]:
+    """Yield a row (kind, content of the newest run, runs) for each way of deriving the field."""
+    for way in parts.derivations:
+        runs = f"{way.runs} run" if way.runs == 1 else f"{way.runs} runs"
+        if way.last_start is not None:
+            runs += f", the last at {format_with_zone(way.last_start, zone)}"
+        yield ["way", Checksum(way.checksum), runs]
+
+
+def _part_rows(parts: Parts) -> Iterator[list[CellText]]:
     """Yield a row (kind, name, details) for each source, operation and edge."""
     for source in parts.sources:
         yield ["source", f"{source}.{WHOLE_DATASET}" if source.hidden else str(source), ""]

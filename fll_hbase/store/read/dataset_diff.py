@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.derivation_digests import field_digest
 from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts, Edge, OperationIdentity
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.read.content_cache import ContentCache, DatasetOfContent, FieldOfContent
+from fll_hbase.store.read.derivation_runs import DerivationRunsReader, Ways, WaysOfWindow
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
-
-ContentsOfWindows: TypeAlias = tuple[frozenset[FieldOfContent], frozenset[FieldOfContent]]
-"""The contents of a window, and of its base window, that write one field."""
 
 _INDEXED_INPUTS_MAX = 500_000
 """Inputs of operations that a diff of a dataset keeps in memory: about 150 MB."""
 
 _Contents: TypeAlias = frozenset[DatasetOfContent]
-_Ways: TypeAlias = dict[str, FieldOfContent]
-"""One content for each digest of how a field is derived; others with the digest have the same parts."""
+_Ways: TypeAlias = dict[str, list[DatasetOfContent]]
+
+
+class WaysOfField(NamedTuple):
+    """How a field is derived in a window and in its base window, by the contents of each way."""
+
+    field: str
+    window: Ways
+    base: Ways
+
+    def changes(self, queries: Sequence[WindowQuery]) -> list[WaysOfWindow]:
+        """Return the ways that the window, then those that the base window has alone."""
+        window, base = queries
+        gained = {digest: self.window[digest] for digest in self.window.keys() - self.base.keys()}
+        lost = {digest: self.base[digest] for digest in self.base.keys() - self.window.keys()}
+        return [WaysOfWindow(window, self.field, gained), WaysOfWindow(base, self.field, lost)]
 
 
 class _WindowUnion:
-    """The derivations of one window under construction: its contents, and the limits that cut their union."""
+    """The derivations of one window under construction: its contents, and the limits that cut their union.
+
+    `ways` has the contents that were read of each digest.
+    """
 
     def __init__(self, contents: frozenset[FieldOfContent]) -> None:
         self.contents = contents
+        self.ways: _Ways = {}
         self.truncated_by: set[str] = set()
         # Added to, never copied: of thousands of contents each may add a few parts.
         self._operations: set[OperationIdentity] = set()
@@ -88,6 +106,10 @@ class _IndexedContents:
 class FieldDiffReader(FieldGraphReader):
     """Compares the derivations of a field in two windows. Threads may share it."""
 
+    def __init__(self, components: StoreComponents) -> None:
+        super().__init__(components)
+        self._runs = DerivationRunsReader(components)
+
     def diff(
         self,
         field: DatasetField,
@@ -99,9 +121,10 @@ class FieldDiffReader(FieldGraphReader):
     ) -> FieldDiff:
         """Return which derivations of `window` are missing in `base`, and the reverse.
 
-        Takes time by the days and distinct contents of both windows, not their runs. A part that only a limit
-        may have cut is neither gained nor lost (see `FieldDiff`). Raises NotFound for a field that was never
-        recorded, and DeadlineExceeded if no content was read in time.
+        Takes time by the days and distinct contents of both windows, not their runs; runs are counted of the
+        derivations of one window alone. A part that only a limit may have cut is neither gained nor lost (see
+        `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded if no content
+        was read in time.
         """
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
@@ -110,22 +133,51 @@ class FieldDiffReader(FieldGraphReader):
         if not contents | base_contents:
             self._catalogue.require_field(field)
         unions = _WindowUnion(contents), _WindowUnion(base_contents)
-        # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
-        listed, count = sorted(contents | base_contents), 0
-        late: set[str] = set()
-        derived = deadline.until_over(self._derivations(listed, indirect=indirect), truncated_by=late)
-        for count, item in enumerate(derived, 1):  # noqa: B007 (used below)
-            self._add(unions, *item)
-        for union in unions:
-            union.truncated_by |= late if union.contents.intersection(listed[count:]) else set()
-        return _compare(*unions)
+        unread = self._unite(unions, indirect=indirect)
+        changes = []
+        alone = WaysOfField(field.name, *(union.ways for union in unions)).changes(queries)
+        for change, other in zip(alone, reversed(unions), strict=True):
+            is_late = bool(unread & other.contents)
+            if is_late:
+                other.truncated_by.add(deadline.limit())
+            # Each of these ways may be one of those that were not read of the other window.
+            changes.append(change._replace(ways={}) if is_late else change)
+        diff = _compare(*unions)
+        limits = set(diff.truncated_by)
+        gained, lost = self._runs.read(changes, indirect=indirect, truncated_by=limits)
+        return replace(
+            diff, gained_derivations=gained, lost_derivations=lost, truncated_by=tuple(sorted(limits))
+        )
 
-    def diffs(self, fields: Sequence[ContentsOfWindows], *, indirect: bool) -> Iterator[FieldDiff]:
+    def _unite(self, unions: Sequence[_WindowUnion], *, indirect: bool) -> set[FieldOfContent]:
+        """Add all contents to the windows that have them; return those that were not read in time."""
+        # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
+        listed, count = sorted(frozenset().union(*(union.contents for union in unions))), 0
+        derived = deadline.until_over(self._operations(listed), truncated_by=set())
+        for count, (content, operations) in enumerate(derived, 1):  # noqa: B007 (used below)
+            digest = field_digest(operations, content.field, indirect=indirect)
+            windows = [union for union in unions if content in union.contents]
+            # Contents that derive the field in the same way have the same parts.
+            if new := [union for union in windows if digest not in union.ways]:
+                self._add(new, content, ContentDerivations(operations, indirect=indirect))
+            for union in windows:
+                union.ways.setdefault(digest, []).append(
+                    DatasetOfContent(content.checksum, content.field.dataset)
+                )
+        return set(listed[count:])
+
+    def diffs(self, fields: Sequence[WaysOfField], *, indirect: bool) -> Iterator[FieldDiff]:
         """Yield for each field, in order, what differs between its two windows, up to the limits it names.
 
         Contents are read whole, mostly once. Raises DeadlineExceeded.
         """
-        by_field = [(window, base, sorted(window | base)) for window, base in fields]
+        by_field = []
+        for field in fields:
+            window, base = (
+                frozenset(_field_of(contents[0], field.field) for contents in ways.values())
+                for ways in (field.window, field.base)
+            )
+            by_field.append((window, base, sorted(window | base)))
         checksums = dict.fromkeys(content.checksum for *_, listed in by_field for content in listed)
         derivations = _IndexedContents(self._contents, list(checksums), indirect=indirect)
         for window, base, listed in by_field:
@@ -146,14 +198,18 @@ class FieldDiffReader(FieldGraphReader):
                 union.add(parts, connections_max=limit)
                 union.truncated_by |= {f"connections_max={limit}"} if is_cut else set()
 
-    def _derivations(
-        self, contents: Sequence[FieldOfContent], *, indirect: bool
-    ) -> Iterator[tuple[FieldOfContent, ContentDerivations]]:
-        """Yield each content, in order, with the derivation of its field. Raises DeadlineExceeded."""
-        operations = self._contents.iter_operations(contents, Direction.BACKWARD)
-        for content, listed in zip(contents, operations, strict=True):
+    def _operations(
+        self, contents: Sequence[FieldOfContent]
+    ) -> Iterator[tuple[FieldOfContent, tuple[Operation, ...]]]:
+        """Yield each content, in order, with what leads into its field. Raises DeadlineExceeded."""
+        for item in zip(contents, self._contents.iter_operations(contents, Direction.BACKWARD), strict=True):
             deadline.check()
-            yield content, ContentDerivations(listed, indirect=indirect)
+            yield item
+
+
+def _field_of(content: DatasetOfContent, name: str) -> FieldOfContent:
+    """Return a field of the dataset of a content."""
+    return FieldOfContent(content.checksum, DatasetField(content.dataset, name))
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
@@ -174,6 +230,7 @@ class DatasetDiffReader(Reader):
     def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
         self._fields = FieldDiffReader(components)
+        self._runs = DerivationRunsReader(components)
 
     def dataset_diff(
         self,
@@ -188,8 +245,9 @@ class DatasetDiffReader(Reader):
 
         Where both windows have the same contents none is read; else digests of all of them decide, and only
         fields that differ are compared, by one content for each way of deriving them: at most
-        `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges in all. Raises NotFound
-        for a dataset that was never recorded, and DeadlineExceeded if no field was compared in time.
+        `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges and derivations in all.
+        Runs are counted of the contents with derivations of one window alone. Raises NotFound for a dataset
+        that was never recorded, and DeadlineExceeded if no field was compared in time.
         """
         queries = [WindowQuery(Direction.BACKWARD, dataset, bounds, failed) for bounds in (window, base)]
         contents, base_contents = (
@@ -204,11 +262,11 @@ class DatasetDiffReader(Reader):
             self._catalogue.require_dataset(dataset)
         limits: set[str] = set()
         changed = self._changed_fields(contents, base_contents, limits, indirect=indirect)
-        return self._compare(changed, limits, indirect=indirect)
+        return self._compare(changed, queries, limits, indirect=indirect)
 
     def _changed_fields(
         self, contents: _Contents, base_contents: _Contents, limits: set[str], *, indirect: bool
-    ) -> dict[str, ContentsOfWindows]:
+    ) -> list[WaysOfField]:
         """Return the fields that are not derived in the same ways in both windows, by name.
 
         Each content may derive each field in a way of its own, so that only the first fields are compared if
@@ -217,7 +275,7 @@ class DatasetDiffReader(Reader):
         differing = self._digests(contents ^ base_contents, indirect=indirect)
         names = sorted({name for _, by_field in differing for name in by_field})
         if not names:
-            return {}
+            return []
         names_max = max(1, self._settings.pairs_max // len(contents | base_contents))
         if len(names) > names_max:
             del names[names_max:]
@@ -226,15 +284,14 @@ class DatasetDiffReader(Reader):
         # Sorted, so that every process compares the same one of several contents with the same way.
         for content, by_field in self._digests(contents | base_contents, indirect=indirect):
             for name in ways.keys() & by_field.keys():
-                field = FieldOfContent(content.checksum, DatasetField(content.dataset, name))
                 for listed, in_window in zip((contents, base_contents), ways[name], strict=True):
                     if content in listed:
-                        in_window.setdefault(by_field[name], field)
-        return {
-            name: (frozenset(in_window.values()), frozenset(in_base.values()))
+                        in_window.setdefault(by_field[name], []).append(content)
+        return [
+            WaysOfField(name, in_window, in_base)
             for name, (in_window, in_base) in ways.items()
             if in_window.keys() != in_base.keys()
-        }
+        ]
 
     def _digests(
         self, contents: _Contents, *, indirect: bool
@@ -247,28 +304,42 @@ class DatasetDiffReader(Reader):
             yield content
 
     def _compare(
-        self, changed: Mapping[str, ContentsOfWindows], limits: set[str], *, indirect: bool
+        self, changed: list[WaysOfField], queries: Sequence[WindowQuery], limits: set[str], *, indirect: bool
     ) -> DatasetDiff:
         """Return the diffs of the changed fields, up to the bounds; `limits` gets those reached."""
-        names = list(changed)
-        if len(names) > self._settings.list_limit_max:
-            del names[self._settings.list_limit_max :]
+        if len(changed) > self._settings.list_limit_max:
+            del changed[self._settings.list_limit_max :]
             limits.add(f"list_limit_max={self._settings.list_limit_max}")
-        diffs = self._fields.diffs([changed[name] for name in names], indirect=indirect)
+        diffs = self._diffs(changed, queries, limits, indirect=indirect)
         fields: list[ChangedField] = []
-        for field in deadline.until_over(self._bounded(names, diffs, limits), truncated_by=limits):
+        for field in deadline.until_over(self._bounded(diffs, limits), truncated_by=limits):
             fields.append(field)
             limits.update(field.diff.truncated_by)
         return DatasetDiff(tuple(fields), tuple(sorted(limits)))
 
-    def _bounded(
-        self, names: Sequence[str], diffs: Iterable[FieldDiff], limits: set[str]
+    def _diffs(
+        self,
+        changed: Sequence[WaysOfField],
+        queries: Sequence[WindowQuery],
+        limits: set[str],
+        *,
+        indirect: bool,
     ) -> Iterator[ChangedField]:
-        """Yield fields with what differs, until they have more than `connections_max` edges."""
-        edges = 0
-        for name, diff in zip(names, diffs, strict=True):
-            if edges > self._settings.connections_max:
+        """Yield the changed fields with what differs. Raises DeadlineExceeded."""
+        changes = [change for field in changed for change in field.changes(queries)]
+        runs = iter(self._runs.read(changes, indirect=indirect, truncated_by=limits))
+        diffs = self._fields.diffs(changed, indirect=indirect)
+        for field, diff, gained, lost in zip(changed, diffs, runs, runs, strict=True):
+            yield ChangedField(field.field, replace(diff, gained_derivations=gained, lost_derivations=lost))
+
+    def _bounded(self, fields: Iterable[ChangedField], limits: set[str]) -> Iterator[ChangedField]:
+        """Yield fields until they have more than `connections_max` edges and derivations."""
+        size = 0
+        for field in fields:
+            if size > self._settings.connections_max:
                 limits.add(f"connections_max={self._settings.connections_max}")
                 return
-            edges += sum(len(parts.edges) for parts in (diff.gained, diff.lost) if parts)
-            yield ChangedField(name, diff)
+            diff = field.diff
+            size += sum(len(parts.edges) for parts in (diff.gained, diff.lost) if parts)
+            size += len(diff.gained_derivations) + len(diff.lost_derivations)
+            yield field

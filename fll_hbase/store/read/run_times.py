@@ -201,6 +201,14 @@ class RunTimesReader:
             results |= read
         return [results[query] for query in queries]
 
+    def times_of_contents(
+        self, wanted: Sequence[tuple[WindowQuery, Collection[str]]], budget: RunBudget
+    ) -> list[dict[str, RunTimes]]:
+        """Return for each query when these contents ran, by the name of its dataset alone; see `times`."""
+        return self._reads.run(
+            [self._times(query, budget, checksums=checksums) for query, checksums in wanted]
+        )
+
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
         """Return when the contents ran that may have a field of the dataset of a query; see `times`."""
         (by_name,) = self.times([query], budget)
@@ -228,13 +236,18 @@ class RunTimesReader:
         """Read all runs of these days of contents."""
         self._reads.run([self._complete_days(query, times, days)])
 
-    def _times(self, query: WindowQuery, budget: RunBudget) -> Reads[dict[str, RunTimes]]:
-        """Return runs by content and day, from seals, else references, read again while days change."""
+    def _times(
+        self, query: WindowQuery, budget: RunBudget, *, checksums: Collection[str] | None = None
+    ) -> Reads[dict[str, RunTimes]]:
+        """Return runs by content and day, from seals, else references, read again while days change.
+
+        Of all contents, or only of `checksums`.
+        """
         query = yield from self._windows.restricted(query)
         runs: dict[str, list[DayRuns]] = {}
         for attempt in range(ATTEMPTS_MAX):
             began_ms = self._clock()
-            contents = yield from self._windows.days(query)
+            contents = yield from self._windows.days(query, checksums)
             runs, unsettled = _settled(contents, query)
             days, unknown = yield from _read_starts(query, contents, unsettled)
             for key, listed in days.items():
@@ -242,6 +255,8 @@ class RunTimesReader:
             if not unknown:
                 break
             counted = yield from self._read_references(query, unknown, budget)
+            if checksums is not None:
+                counted = _only(counted, checksums)
             for key, day_runs in _day_runs(counted).items():
                 runs.setdefault(key.checksum, []).extend(day_runs)
             # What is cut is read once: nothing of the budget is left.
@@ -323,6 +338,12 @@ class RunTimesReader:
             calendar_rows.token_of(rows.get(key.row, {}), key.day) != token
             for key, token in elsewhere.items()
         )
+
+
+def _only(counted: _Counted, checksums: Collection[str]) -> _Counted:
+    """Return what was counted, without runs that are of other contents by now: these are not asked for."""
+    elsewhere = {tail: key for tail, key in counted.elsewhere.items() if key.checksum in checksums}
+    return counted._replace(elsewhere=elsewhere)
 
 
 def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:

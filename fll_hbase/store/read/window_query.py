@@ -149,9 +149,15 @@ class WindowReader:
         window = restrict_window(query.window, layout.latest_horizon_ms(rows.get(key, ())))
         return query if window is query.window else replace(query, window=window)
 
-    def days(self, query: WindowQuery) -> Reads[DaysByContent]:
-        """Return the contents of a query with their days; days that are old enough will be sealed."""
-        return (yield from self._days(query, (yield from content_days.read_ways(query))))
+    def days(self, query: WindowQuery, checksums: Collection[str] | None = None) -> Reads[DaysByContent]:
+        """Return the contents of a query, or those of `checksums`, with their days.
+
+        Days that are old enough will be sealed.
+        """
+        ways = yield from content_days.read_ways(query)
+        if checksums is not None:
+            ways = _with({checksum.encode() for checksum in checksums}, ways)
+        return (yield from self._days(query, ways))
 
     def _days(self, query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
         """Return the days of contents in the periods of these ways, and offer them to the sealer, if any."""

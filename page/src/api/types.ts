@@ -184,7 +184,7 @@ export interface components {
             lost: components["schemas"]["DerivationParts"];
             /** @description Operations and edges in both windows */
             kept: number;
-            /** @description Members that are empty because a limit cut the window they depend on */
+            /** @description Members whose parts are left out because a limit cut the window they depend on */
             omitted?: ("gained" | "lost")[];
         };
         Connection: {
@@ -230,6 +230,7 @@ export interface components {
             operations: components["schemas"]["Operation"][];
             edges: components["schemas"]["Edge"][];
             sources: components["schemas"]["Source"][];
+            derivations: components["schemas"]["DistinctDerivation"][];
         };
         Diff: {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
@@ -238,10 +239,20 @@ export interface components {
             lost: components["schemas"]["DerivationParts"];
             /** @description Operations and edges in both windows */
             kept: number;
-            /** @description Members that are empty because a limit cut the window they depend on */
+            /** @description Members whose parts are left out because a limit cut the window they depend on */
             omitted?: ("gained" | "lost")[];
             truncated: boolean;
             truncatedBy?: string[];
+        };
+        DistinctDerivation: {
+            /** @description Of the operations that lead into the field */
+            digest: string;
+            /** @description Of the content of the newest run */
+            checksum: string;
+            /** @description Runs of this window; 0 if a limit left all of them out */
+            runs: number;
+            firstStart?: number;
+            lastStart?: number;
         };
         Edge: {
             from: string;
@@ -1185,6 +1196,7 @@ export type Content = components['schemas']['Content'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DerivationParts = components['schemas']['DerivationParts'];
 export type Diff = components['schemas']['Diff'];
+export type DistinctDerivation = components['schemas']['DistinctDerivation'];
 export type Edge = components['schemas']['Edge'];
 export type EndPoint = components['schemas']['EndPoint'];
 export type EndPointDetails = components['schemas']['EndPointDetails'];

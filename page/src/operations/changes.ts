@@ -1,10 +1,11 @@
 /** What differs between the ways of two windows, as lines: `+` gained, `−` lost. */
-import type { Connection, DerivationParts, Diff, FieldName, Operation } from "../api/answers";
+import type { Connection, DerivationParts, Diff, DistinctDerivation, FieldName, Operation } from "../api/answers";
 
 export type Change = "gained" | "lost";
 
 /** The changes of one kind, gained ones first. */
 export interface Changes {
+  ways: { change: Change; item: DistinctDerivation }[];
   operations: { change: Change; item: Operation }[];
   links: { change: Change; item: Connection }[];
   sources: { change: Change; item: FieldName }[];
@@ -17,6 +18,7 @@ export function toChanges({ gained, lost }: Diff): Changes {
     ...items(lost).map((item) => ({ change: "lost" as const, item })),
   ];
   return {
+    ways: both((parts) => parts.derivations),
     operations: both((parts) => parts.operations),
     links: both((parts) => parts.edges),
     sources: both((parts) => parts.sources),
@@ -24,8 +26,8 @@ export function toChanges({ gained, lost }: Diff): Changes {
 }
 
 /** Return the number of changes. */
-export function countChanges({ operations, links, sources }: Changes): number {
-  return operations.length + links.length + sources.length;
+export function countChanges({ ways, operations, links, sources }: Changes): number {
+  return ways.length + operations.length + links.length + sources.length;
 }
 
 /** Return the base window that the API takes without one: as long as a window, and just before it. */

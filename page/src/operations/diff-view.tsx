@@ -1,6 +1,6 @@
 /** What differs between how a field was made in the window and in a base window. */
 import type { ComponentChildren } from "preact";
-import type { Diff } from "../api/answers";
+import type { Diff, DistinctDerivation } from "../api/answers";
 import type { Answer } from "../api/client";
 import { paths } from "../api/paths";
 import { count } from "../browser/numbers";
@@ -9,14 +9,16 @@ import { BaseBar } from "../parts/base-bar";
 import { DatasetLink, FieldLink } from "../parts/dataset-link";
 import { Name } from "../parts/field-name";
 import { Limited } from "../parts/limited";
+import { Link } from "../parts/link";
 import { Section } from "../parts/section";
-import { useZone } from "../parts/time";
+import { Time, useZone } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
 import { formatTime, zoneName } from "../state/window";
 import { type Change, countChanges, defaultBase, toChanges } from "./changes";
 import { Description } from "./description";
 import { parseNodeId } from "./node-id";
 import { fieldParams, type FieldViewProps } from "./query";
+import { stretchWindow } from "./ways";
 
 const LINES_FIRST = 100;
 const SIGNS: Record<Change, string> = { gained: "+", lost: "−" };
@@ -43,8 +45,11 @@ function Changes({ answer, hasBase }: { answer: Answer<Diff>; hasBase: boolean }
       <p class="diff-summary">
         {countChanges(changes) === 0 ? "Nothing differs. " : ""}
         {count(body.kept, "operation or link is", "operations and links are")} in both windows.
-        {body.omitted && ` What was ${body.omitted.join(" or ")} is not known: a limit cut one of the windows.`}
+        {body.omitted && ` What was ${body.omitted.join(" or ")} is not complete: a limit cut one of the windows.`}
       </p>
+      <Lines title="Ways" items={changes.ways}>
+        {(way) => <WayLine of={way} />}
+      </Lines>
       <Lines title="Sources" items={changes.sources}>
         {(source) => <FieldLink of={source} to={{ view: "operations" }} />}
       </Lines>
@@ -72,6 +77,30 @@ function Changes({ answer, hasBase }: { answer: Answer<Diff>; hasBase: boolean }
           </>
         )}
       </Lines>
+    </>
+  );
+}
+
+/** The runs of a way that one window has alone, with a link to their window. */
+function WayLine({ of: { digest, checksum, runs, firstStart, lastStart } }: { of: DistinctDerivation }) {
+  return (
+    <>
+      {firstStart === undefined || lastStart === undefined ? (
+        "Runs that were not read"
+      ) : (
+        <Link to={{ ...stretchWindow({ firstStart, lastStart }), operations: "ways", open: undefined }}>
+          {count(runs, "run")}, <Time ms={firstStart} />
+          {lastStart > firstStart && (
+            <>
+              {" "}
+              – <Time ms={lastStart} />
+            </>
+          )}
+        </Link>
+      )}{" "}
+      <span class="quiet">
+        way <code title={digest}>{digest.slice(0, 8)}</code>, content <code title={checksum}>{checksum.slice(0, 8)}</code>
+      </span>
     </>
   );
 }

@@ -79,17 +79,25 @@ describe("the ways of a window", () => {
   });
 });
 
-test("a diff is its gained and its lost parts, counted", () => {
+test("a diff is its gained and its lost ways and parts, counted", () => {
   const operation = { name: "inflammation", description: "", type: "TRANSFORM" as const };
   const source = { namespace: "ns", name: "Labs", field: "crp" };
+  const way = { digest: "1f", checksum: "2e", runs: 3, firstStart: 5, lastStart: 7 };
   const changes = toChanges({
-    gained: { operations: [operation], edges: [], sources: [source] },
-    lost: { operations: [], edges: [], sources: [source] },
+    gained: { operations: [operation], edges: [], sources: [source], derivations: [] },
+    lost: { operations: [], edges: [], sources: [source], derivations: [way] },
     kept: 19,
     truncated: false,
   });
   expect(changes.sources.map(({ change }) => change)).toEqual(["gained", "lost"]);
-  expect(countChanges(changes)).toBe(3);
+  expect(changes.ways).toEqual([{ change: "lost", item: way }]);
+  expect(countChanges(changes)).toBe(4);
+});
+
+test("a way whose parts are all in both windows is a change", () => {
+  const none = { operations: [], edges: [], sources: [], derivations: [] };
+  const changes = toChanges({ gained: { ...none, derivations: [{ digest: "1f", checksum: "2e", runs: 0 }] }, lost: none, kept: 19, truncated: false });
+  expect(countChanges(changes)).toBe(1);
 });
 
 test("the base of a window is as long, and before it, but not before 1970", () => {

@@ -38,6 +38,6 @@ export function sameContents(stretches: readonly Stretch[]): number[] {
 }
 
 /** Return the window of exactly the runs of a stretch: its end is a millisecond after the last start. */
-export function stretchWindow({ firstStart, lastStart }: Stretch): WindowText {
+export function stretchWindow({ firstStart, lastStart }: Pick<Stretch, "firstStart" | "lastStart">): WindowText {
   return pinWindow(firstStart / 1000, (lastStart + 1) / 1000);
 }

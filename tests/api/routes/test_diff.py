@@ -33,7 +33,7 @@ FIRST_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
 FIELD = ("ns1", "endpoints", "orders", "fields", "total")
 ROUTES = ("history", "diff")
-NO_PARTS: Json = {"operations": [], "edges": [], "sources": []}
+NO_PARTS: Json = {"operations": [], "edges": [], "sources": [], "derivations": []}
 
 
 def summing(name: str, *fields: str, hour: int, **members: Any) -> Json:
@@ -76,6 +76,17 @@ def record_orders(client: FlaskClient) -> None:
         summing("r4", "net", "tax", hour=4),
         summing("r5", "net", hour=5, state="FAIL"),
     )
+
+
+def ways(part: Json) -> list[tuple[int, int, int]]:
+    """Runs, first and last hour of the derivations of a part, each with a digest and content of its own."""
+    for name in ("digest", "checksum"):
+        assert len({item[name] for item in part["derivations"]}) == len(part["derivations"])
+    starts = ("firstStart", "lastStart")
+    return [
+        (item["runs"], *((item[name] - FIRST_MS) // HOUR_MS for name in starts))
+        for item in part["derivations"]
+    ]
 
 
 def stretch(first: int, last: int, checksum: str, **counts: int) -> Json:
@@ -207,13 +218,18 @@ class TestDiff:
             "edges": [{"from": "read.tax", "to": "add.total", "operation": "add"}],
             "sources": [{"namespace": "ns1", "name": "raw", "field": "tax"}],
         }
+        lost = {**NO_PARTS, "derivations": answer.json["lost"]["derivations"]}
+        gained["derivations"] = answer.json["gained"]["derivations"]
+        assert (ways(gained), ways(lost)) == ([(2, 3, 4)], [(2, 0, 1)])
         # read, add and store; read.net to add.total, and add.total to store.total.
-        assert answer.json == {"gained": gained, "lost": NO_PARTS, "kept": 5, "truncated": False}
+        assert answer.json == {"gained": gained, "lost": lost, "kept": 5, "truncated": False}
         names = ("Window-Start", "Window-End", "Base-Start", "Base-End")
         seconds = [str((FIRST_MS + hour * HOUR_MS) // 1000) for hour in (3, 6, 0, 2)]
         assert [answer.headers[name] for name in names] == [f"{second}.000" for second in seconds]
         reverse = get_json(orders, *FIELD, "diff", **hours(0, 2), **hours(3, 6, base=True))
-        assert reverse == {"gained": NO_PARTS, "lost": gained, "kept": 5, "truncated": False}
+        assert reverse == {"gained": lost, "lost": gained, "kept": 5, "truncated": False}
+        failed = get_json(orders, *FIELD, "diff", **hours(3, 6), **hours(0, 0, base=True), failed="true")
+        assert ways(failed["gained"]) == [(1, 5, 5), (2, 3, 4)]
 
     def test_an_operation_of_another_end_point(self, client: FlaskClient) -> None:
         moved = summing("r1", "net", hour=1)
@@ -224,6 +240,8 @@ class TestDiff:
             end_point = {"namespace": "ns1", "name": name}
             operation = {"name": "read", "description": "", "type": "READ", "endPoint": end_point}
             source = {**end_point, "field": "net"}
+            derivations = diff[member].pop("derivations")
+            assert [item["runs"] for item in derivations] == [1]
             assert diff[member] == {"operations": [operation], "edges": [], "sources": [source]}
         assert diff["kept"] == 4
 
@@ -270,11 +288,31 @@ class TestDiff:
     def test_what_a_limit_cut_is_omitted(self, make_client: MakeClient) -> None:
         client = make_client(Settings(connections_max=1))
         record_new(client, summing("r0", "net", hour=0), summing("r1", "net", "tax", hour=1))
-        diff = get_json(client, *FIELD, "diff", **hours(1, 2))
-        assert (diff["lost"], diff["omitted"]) == (NO_PARTS, ["lost"])
-        assert diff["truncatedBy"] == ["connections_max=1"]
-        diff = get_json(client, *FIELD, "diff", **hours(0, 1), **hours(1, 2, base=True))
-        assert (diff["gained"], diff["omitted"]) == (NO_PARTS, ["gained"])
+        for window, base, omitted in (((1, 2), (0, 1), "lost"), ((0, 1), (1, 2), "gained")):
+            diff = get_json(client, *FIELD, "diff", **hours(*window), **hours(*base, base=True))
+            assert diff["omitted"] == [omitted]
+            assert diff["truncatedBy"] == ["connections_max=1"]
+            assert (ways(diff["gained"]), ways(diff["lost"])) == (
+                [(1, window[0], window[0])],
+                [(1, base[0], base[0])],
+            )
+            assert diff[omitted] == {**NO_PARTS, "derivations": diff[omitted]["derivations"]}
+
+    def test_a_way_whose_parts_all_occur_in_others_is_a_change(self, client: FlaskClient) -> None:
+        both = summing("r2", "net", hour=2)
+        both["operations"].insert(1, transforming("round", input_fields("read", "net"), "total"))
+        both["operations"][-1]["inputs"] += input_fields("round", "total")
+        rounded = summing("r1", "net", hour=1)
+        rounded["operations"][1]["name"] = "round"
+        rounded["operations"][2]["inputs"] = input_fields("round", "total")
+        record_new(client, summing("r0", "net", hour=0), rounded, both)
+        query = {**hours(2, 3), **hours(0, 2, base=True)}
+        diff = get_json(client, *FIELD, "diff", **query)
+        for member, expected in (("gained", [(1, 2, 2)]), ("lost", [(1, 1, 1), (1, 0, 0)])):
+            assert ways(diff[member]) == expected
+            assert diff[member] == {**NO_PARTS, "derivations": diff[member]["derivations"]}
+        (changed,) = get_json(client, *FIELD[:3], "diff", **query)["fields"]
+        assert (changed["gained"], changed["lost"]) == (diff["gained"], diff["lost"])
 
 
 class TestDiffOfADataset:

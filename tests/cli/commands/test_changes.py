@@ -79,12 +79,19 @@ def test_both_sides_of_a_diff_have_signs(store: str) -> None:
     window = ("--start", "1750000400", "--end", "1750000500", "--base-start", "0")
     lines = printed("diff", "shop", NAME, "total", *window, "--store", store).splitlines()
     assert lines[0].endswith("1750000400 to 1750000500 compared with 0 to 1750000400")
-    assert [line.split()[:3] for line in lines[3:-1]] == [
+    words = [line.split() for line in lines[3:-1]]
+    assert [line[:2] if line[1] == "way" else line[:3] for line in words] == [
+        ["+", "way"],
         ["+", "source", "shop/raw.gross"],
         ["+", "edge", "read.gross"],
+        ["-", "way"],
         ["-", "source", "shop/raw.net"],
         ["-", "edge", "read.net"],
     ]
+    (gained, lost) = (re.split(r" {3,}", line.strip())[-1] for line in lines[3:-1] if " way " in line)
+    assert gained == "1 run, the last at 2025-06-15 15:13:20 UTC"
+    assert lost == "2 runs, the last at 2025-06-15 15:11:40 UTC"
+    assert lines[-1] == "ways gained: 1, ways lost: 1; 4 operations and edges in both"
 
 
 def test_every_changed_field_of_a_dataset_has_its_diff(store: str) -> None:
@@ -116,5 +123,5 @@ def test_what_a_limit_cut_is_not_reported_as_no_difference(
         store,
     )
     assert result.exit_code == 0
-    assert "Not known, because a limit cut the answer: what was lost." in result.stdout
+    assert "Not complete, because a limit cut the answer: what was lost." in result.stdout
     assert "connections_max=0" in result.stderr

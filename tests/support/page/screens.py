@@ -55,7 +55,7 @@ SCREENS = {
     "operations-diff": Screen(
         {"view": "operations", **PHONE, **LATE, "base": EARLY, "operations": "diff"},
         "phone_number",
-        ("CustomerAccounts", "rename_phone"),
+        ("CustomerAccounts", "rename_phone", "gained", "content"),
     ),
     "compare": Screen(
         {"view": "compare", "ns": "bank", "name": "CustomerAccounts", **LATE, "base": EARLY},

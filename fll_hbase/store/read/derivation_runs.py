@@ -1,0 +1,134 @@
+"""Runs of the derivations that one of two windows has alone: how many, the first and the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import NamedTuple, TypeAlias
+
+from fll_hbase.model import masking
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.runs import RunKey
+from fll_hbase.model.window import Direction
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded
+from fll_hbase.store.components import Reader
+from fll_hbase.store.read.content_cache import DatasetOfContent, FieldOfContent
+from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.results import DerivationRuns, RunSpan
+
+Ways: TypeAlias = Mapping[str, Sequence[DatasetOfContent]]
+"""The contents that derive a field, at least one for each digest of how they do."""
+
+_Spans: TypeAlias = dict[DatasetOfContent, RunSpan]
+
+
+class WaysOfWindow(NamedTuple):
+    """Ways in which contents of a window, that of a query, derive a field."""
+
+    query: WindowQuery
+    field: str
+    ways: Ways
+
+
+class _Way(NamedTuple):
+    """A way with its runs, None if none were read, and the content of the newest of them."""
+
+    digest: str
+    content: FieldOfContent
+    span: RunSpan | None
+
+
+class DerivationRunsReader(Reader):
+    """Reads the runs of derivations. Threads may share it."""
+
+    def read(
+        self, listed: Sequence[WaysOfWindow], *, indirect: bool, truncated_by: set[str]
+    ) -> list[tuple[DerivationRuns, ...]]:
+        """Return the ways of each item with their runs, the newest first.
+
+        Calendars are read once for all items, of their contents alone. At most `list_limit_max` ways of an
+        item, and runs up to `runs_max` or the deadline: `truncated_by` gets what left any out. A way whose
+        runs were deleted meanwhile is left out.
+        """
+        limits: set[str] = set()
+        spans = self._spans(listed, limits)
+        by_item = [_ways(item, spans.get(item.query, {}), keeps_empty=bool(limits)) for item in listed]
+        limit = self._settings.list_limit_max
+        if any(len(ways) > limit for ways in by_item):
+            limits.add(f"list_limit_max={limit}")
+        truncated_by |= limits
+        shown = self._shown([way for ways in by_item for way in ways], indirect=indirect)
+        return [tuple(sorted((next(shown) for _ in ways), key=_newest_first)[:limit]) for ways in by_item]
+
+    def _spans(self, listed: Sequence[WaysOfWindow], limits: set[str]) -> dict[WindowQuery, _Spans]:
+        """Return for each query the runs of its contents; `limits` gets what left any out."""
+        contents: dict[WindowQuery, set[DatasetOfContent]] = {}
+        for item in listed:
+            contents.setdefault(item.query, set()).update(*item.ways.values())
+        # By each name of the dataset: the runs of a content are listed under the name that it writes.
+        wanted: dict[tuple[WindowQuery, Dataset], set[str]] = {}
+        for query, in_window in contents.items():
+            for checksum, name in in_window:
+                wanted.setdefault((query, name), set()).add(checksum)
+        budget = self._times.budget(until_deadline=True)
+        try:
+            times = self._times.times_of_contents(
+                [(replace(query, dataset=name), checksums) for (query, name), checksums in wanted.items()],
+                budget,
+            )
+        except DeadlineExceeded:
+            limits.add(deadline.limit())
+            return {}
+        limits |= budget.limits
+        spans: dict[WindowQuery, _Spans] = {query: {} for query in contents}
+        for (query, name), by_checksum in zip(wanted, times, strict=True):
+            for checksum, runs in by_checksum.items():
+                if span := runs.span(Direction.BACKWARD, query.window.stop_ms):
+                    spans[query][DatasetOfContent(checksum, name)] = span
+        return spans
+
+    def _shown(self, ways: Sequence[_Way], *, indirect: bool) -> Iterator[DerivationRuns]:
+        """Yield each way with the digest and the checksum that it is shown with.
+
+        Where anything is hidden, no name can be confirmed from them by guessing.
+        """
+        shown = {way.content.checksum: "" for way in ways}
+        for checksum in shown:
+            shown[checksum] = self._contents.public_checksum(checksum)
+        masked = [way.content for way in ways if shown[way.content.checksum] != way.content.checksum]
+        operations = self._contents.iter_operations(masked, Direction.BACKWARD)
+        for digest, (checksum, field), span in ways:
+            if shown[checksum] != checksum:
+                digest = field_digest(
+                    next(operations), field, indirect=indirect, shown=masking.without_labels
+                )
+            starts = (span.first_start_ms, span.last_start_ms) if span else ()
+            yield DerivationRuns(digest, shown[checksum], span.runs if span else 0, *starts)
+
+
+def _ways(item: WaysOfWindow, spans: _Spans, *, keeps_empty: bool) -> list[_Way]:
+    """Return the ways of an item with their runs; those without a run only if it `keeps_empty` ones."""
+    ways = []
+    for digest, contents in item.ways.items():
+        counted = [(spans[content], content) for content in contents if content in spans]
+        if not counted and not keeps_empty:
+            continue
+        newest = min(counted, key=_newest_run)[1] if counted else min(contents)
+        content = FieldOfContent(newest.checksum, DatasetField(newest.dataset, item.field))
+        span = reduce(RunSpan.union, (span for span, _ in counted)) if counted else None
+        ways.append(_Way(digest, content, span))
+    return ways
+
+
+def _newest_run(item: tuple[RunSpan, DatasetOfContent]) -> tuple[int, RunKey]:
+    """Return the sort key of the runs of a content by the newest of them, in the order of lists of runs."""
+    span, _ = item
+    return (-span.last_start_ms, span.last_run)
+
+
+def _newest_first(way: DerivationRuns) -> tuple[int, DerivationRuns]:
+    """Return the sort key of a way: the last start, those that are not known at the end."""
+    return (-way.last_start_ms if way.last_start_ms is not None else 1, way)
