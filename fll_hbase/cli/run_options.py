@@ -82,9 +82,7 @@ class FileRun:
 def run_options(command: Command) -> Command:
     """Add --sql, --pipeline and their options, which the command receives as `file_run`, or None."""
 
-    @click.option(
-        "--sql", is_flag=True, help="FILE is SQL, recorded as one run; implied by a name that ends in .sql."
-    )
+    @click.option("--sql", is_flag=True, help="FILE is SQL, recorded as one run, as each *.sql is.")
     @click.option("--pipeline", is_flag=True, help="FILE is a pipeline config, recorded as one run.")
     @click.option("--application", metavar="A", type=NAME, help=f"{_WITH} application of the run.")
     @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} program of the run.")

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Literal
+from urllib.parse import quote
 
 import click
+from msgspec import to_builtins
 
 from fll_hbase.cli.options import Target, resolve_option, target_options, zone_option
 from fll_hbase.cli.render import console
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.connection import Connection
+from fll_hbase.queries import name_json
+from fll_hbase.queries.query_batch import QUERIES_MAX
 from fll_hbase.queries.server_events import Event, Events
 from fll_hbase.runtime.escape import escape_control
+from fll_hbase.runtime.json_types import Json
 
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000
+COLUMNS_MAX = 10
+"""Columns of a dataset that are printed; --json has all."""
 _OUTCOMES = ("accepted", "warned", "refused")
 
 
@@ -45,16 +54,25 @@ def watch(
 ) -> None:
     """Show what arrived lately: from whom, accepted, with warnings, or refused and why; the oldest first.
 
-    It needs a server, which knows the last documents of each of its processes.
+    Of each document that was accepted: the datasets that its run wrote and read, with their columns, as they
+    are recorded by now; of the newest 100 runs. It needs a server, which knows the last documents of each of
+    its processes.
     """
     query = Events(since=resolve_option("since", since), outcome=outcome or "", limit=LIMIT)
     with target.open() as client:
-        for event in _events(client, query, follow=follow):
-            console.print_json(event) if as_json else click.echo(_line(event))
+        for events in _events(client, query, follow=follow):
+            datasets = _datasets(client, events)
+            for event in events:
+                columns = datasets.get((event.namespace, event.run), [])
+                if as_json:
+                    body: Json = {**to_builtins(event), **({"datasets": columns} if columns else {})}
+                    console.print_json(body)
+                else:
+                    click.echo("\n".join([_line(event), *map(_dataset_line, columns)]))
 
 
-def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[Event]:
-    """Yield the events of a server, each once, oldest first; with `follow` without end."""
+def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list[Event]]:
+    """Yield the events of a server in lists, each once, oldest first; with `follow` without end."""
     # Documents of one millisecond can arrive after a request about it: the next one is about it again.
     shown: set[Event] = set()
     while True:
@@ -62,7 +80,7 @@ def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[Even
         if body.truncated:
             console.print_err(f"fll: not complete: more than {query.limit} documents.")
         events = body.events[::-1]
-        yield from (event for event in events if event not in shown)
+        yield [event for event in events if event not in shown]
         if not follow:
             if not events:
                 console.print_err(f"fll: nothing arrived since {query.since} ({body.covers}).")
@@ -72,6 +90,43 @@ def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[Even
             shown = {event for event in events if event.time == newest_ms}
             query = replace(query, since=f"{newest_ms // 1000}.{newest_ms % 1000:03}")
         time.sleep(PAUSE_SECONDS)
+
+
+def _datasets(client: Connection, events: Sequence[Event]) -> dict[tuple[str, str], list[Json]]:
+    """Return the datasets of the newest runs of events by namespace and run; in one request.
+
+    Runs that may not be read are left out, and those that the server does not have any more.
+    """
+    accepted = (event for event in events if event.run and event.outcome != "refused")
+    runs = list(dict.fromkeys((event.namespace, event.run) for event in accepted))[-QUERIES_MAX:]
+    if not runs:
+        return {}
+    paths = ["/v3/namespaces/{}/runs/{}".format(*(quote(name, safe="") for name in run)) for run in runs]
+    answers = client.batch(*paths).body.answers
+    return {
+        run: list(_datasets_of(answer.body["operations"]))
+        for run, answer in zip(runs, answers, strict=True)
+        if answer.status == HTTPStatus.OK
+    }
+
+
+def _datasets_of(operations: Sequence[Json]) -> Iterator[Json]:
+    """Yield the datasets that operations write, then those that they read, each with its columns."""
+    for direction, dataset, fields in (("writes", "destination", "inputs"), ("reads", "source", "outputs")):
+        columns: dict[str, set[str]] = defaultdict(set)
+        for operation in operations:
+            if dataset in operation:
+                names = {field["name"] for field in operation.get(fields, ())}
+                columns[name_json.text(operation[dataset])] |= names
+        for name, names in columns.items():
+            yield {"direction": direction, "dataset": name, "columns": sorted(names)}
+
+
+def _dataset_line(dataset: Json) -> str:
+    names = dataset["columns"]
+    more = f" and {len(names) - COLUMNS_MAX:,} more" if len(names) > COLUMNS_MAX else ""
+    shown = ", ".join(names[:COLUMNS_MAX]) or "no column"
+    return escape_control(f"    {dataset['direction']} {dataset['dataset']}: {shown}{more}")
 
 
 def _line(event: Event) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import requests
 
+from fll_hbase.cli.commands.watch import COLUMNS_MAX
 from tests.support.commands import complaint, fll, printed, serving
+from tests.support.small_documents import document
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,31 @@ def test_json_and_one_outcome(url: str) -> None:
 def test_an_empty_answer_is_reported(url: str) -> None:
     line = complaint("watch", "--server", url, "--outcome", "accepted", code=0)
     assert "nothing arrived since now-1h" in line
+
+
+@pytest.mark.slow
+def test_datasets_and_columns_of_each_event(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as server:
+        wide = document("wide", namespace="a/b")
+        wide["operations"][0]["outputs"] += [f"c{number:02}" for number in range(COLUMNS_MAX)]
+        raw = "\n".join(map(json.dumps, (document("one"), wide, {"namespace": "shop"}))).encode()
+        assert fll("record", "-", "--server", server, stdin=raw).exit_code == 1
+        lines = printed("watch", "--server", server).splitlines()
+        heads = [number for number, line in enumerate(lines) if not line.startswith(" ")]
+        about = {lines[number].split()[-1]: lines[number + 1 : number + 3] for number in heads}
+        assert about["one"] == ["    writes shop/invoices: total", "    reads shop/orders: net, tax"]
+        reads = ", ".join(f"c{number:02}" for number in range(COLUMNS_MAX))
+        assert about["wide"] == [
+            "    writes a/b/invoices: total",
+            f"    reads a/b/orders: {reads} and 2 more",
+        ]
+        events = [json.loads(line) for line in printed("watch", "--server", server, "--json").splitlines()]
+        (body,) = (event["datasets"] for event in events if event.get("run") == "one")
+        assert body == [
+            {"direction": "writes", "dataset": "shop/invoices", "columns": ["total"]},
+            {"direction": "reads", "dataset": "shop/orders", "columns": ["net", "tax"]},
+        ]
+        assert [event["outcome"] for event in events if "datasets" not in event] == ["refused"]
 
 
 @pytest.mark.slow
