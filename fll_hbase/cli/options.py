@@ -353,10 +353,8 @@ class Target:
         """The URL of the server or the store, without names and passwords in it."""
         settings = config.from_environment(store=self.store)
         server = self.server or (settings.server if self.store is None else None)
-        url = server or settings.store
-        scheme, separator, rest = url.partition("://")
-        authority, slash, path = rest.partition("/")
-        return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
+        # A password may have any character, also a slash.
+        return config.without_credentials(server or settings.store).replace("://***@", "://")
 
     @contextmanager
     def open(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Connection]:
@@ -370,8 +368,9 @@ class Target:
         if self.store is None and server is None and settings.server:
             server = settings.server
             if not server.startswith(SERVER_SCHEMES):
+                shown = config.without_credentials(server)
                 raise ConfigurationError(
-                    f"FLL_SERVER={server!r} is not the URL of a server; one looks like http://host:port"
+                    f"FLL_SERVER={shown!r} is not the URL of a server; one looks like http://host:port"
                 )
         if server is not None:
             # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from api.command import main
+from fll_hbase.cli.options import Target
 from fll_hbase.recorder.spool import SpoolLimits, open_spool
 from tests.support.commands import WINDOW, complaint, fll, printed
 from tests.support.small_documents import document
@@ -184,3 +185,9 @@ def test_a_query_waits_for_a_server_as_long_as_that_may_work(monkeypatch: pytest
     assert line == (
         f"fll: {url} accepts connections, but does not answer within 6 s; is it running? Trying again is safe"
     )
+
+
+def test_the_url_of_a_target_has_no_password() -> None:
+    for password in ("p", "p/w", "p@w"):
+        assert Target(server=f"http://me:{password}@lineage:8080/x").url == "http://lineage:8080/x"
+    assert Target(store="sqlite:///data/a@b.db").url == "sqlite:///data/a@b.db"

@@ -15,9 +15,10 @@ from fll_hbase.runtime import config
 from fll_hbase.store.factory import open_store
 
 _NEXT_COMMANDS = (
-    "lineage bank DailyTransactions --direction forward --level 5",
-    "field hospital PatientRecords patient_medical_score",
-    "field myns mytableds id --view simple",
+    "report consumption bank/DailyTransactions.UID",
+    "report provenance bank/RiskScores.risk_band",
+    "lineage bank/DailyTransactions --direction forward --level 5",
+    "field hospital/PatientRecords.patient_medical_score",
     "serve",
 )
 
