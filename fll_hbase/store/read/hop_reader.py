@@ -12,7 +12,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
 from fll_hbase.store.results import ReachEdge
 
-HOPS_MAX = 1_000
+HOPS_MAX = 10_000
 """Contents of hops of one report that are read to explain them."""
 
 Ends: TypeAlias = tuple[DatasetField, DatasetField]
