@@ -8,7 +8,7 @@ from itertools import chain
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.cli.render.result_tables import TextTable, empty_message, time_column
 from fll_hbase.cli.render.table_layout import CellText, Checksum
 from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_zone
 from fll_hbase.client.lineage_client import WindowText
@@ -26,7 +26,8 @@ def history_table(body: HistoryAnswer, query: History, window: WindowText) -> Re
         return empty_message(window)
     field = escape_control(f"{query.dataset}.{query.field}")
     title = Text(f"How {field} was produced, {describe_window(window)}", style="bold")
-    columns = (f"first run ({window.zone})", f"last run ({window.zone})", "runs", "content of the last run")
+    times = (time_column("first run", window.zone), time_column("last run", window.zone))
+    columns = (*times, "runs", "content of the last run")
     return Group(title, TextTable(columns, list(_stretch_rows(body, window.zone))))
 
 

@@ -9,7 +9,15 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.result_tables import Cell, TextTable, empty_message, member, rows_table, time_of
+from fll_hbase.cli.render.result_tables import (
+    Cell,
+    TextTable,
+    empty_message,
+    member,
+    rows_table,
+    time_column,
+    time_of,
+)
 from fll_hbase.cli.render.table_layout import CellText, Column, Prose
 from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_zone
 from fll_hbase.client.answers import TableAnswer
@@ -37,8 +45,8 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
         "program": _program,
         "runs": member("runs"),
         "failed": member("failed"),
-        Column(f"first ({window.zone})", spare=1): time_of("firstStart", window.zone, to_minute=True),
-        f"last ({window.zone})": time_of("lastStart", window.zone, to_minute=True),
+        time_column("first", window.zone, spare=1): time_of("firstStart", window.zone, to_minute=True),
+        time_column("last", window.zone): time_of("lastStart", window.zone, to_minute=True),
     }
     return Group(Text(heading, style="bold"), rows_table(programs, columns))
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.result_tables import TextTable, empty_message
+from fll_hbase.cli.render.result_tables import TextTable, empty_message, time_column
 from fll_hbase.cli.render.table_layout import CellText, Column
 from fll_hbase.cli.render.time_text import Moment, describe_window
 from fll_hbase.client.lineage_client import WindowText
@@ -64,7 +64,7 @@ def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direct
 
 def _table(rows: Sequence[_Row], zone: str) -> TextTable:
     """Return the table of rows of edges."""
-    columns = (*_COLUMNS, Column(f"last run ({zone})", spare=1))
+    columns = (*_COLUMNS, time_column("last run", zone, spare=1))
     return TextTable(columns, [[str(row[0]), *row[1:]] for row in rows], _heading)
 
 

@@ -101,6 +101,11 @@ def time_of(name: str, zone: str = UTC_NAME, *, to_minute: bool = False) -> Cell
     return lambda row: "" if row.get(name) is None else Moment(row[name], zone, to_minute)
 
 
+def time_column(title: str, zone: str, *, spare: int = 0) -> Column:
+    """Return a column of times below a title that states their zone, too."""
+    return Column(f"{title} ({zone})", spare=spare, short=title)
+
+
 def rows_table(rows: Iterable[Row], columns: Mapping[str | Column, Cell]) -> TextTable:
     """Return a table of rows; `columns` has for each title the function that shows it."""
     return TextTable(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
@@ -137,7 +142,9 @@ def runs_table(
         return empty_message(window, note)
     # Of the runs of a namespace there is no direction: they are those of no dataset.
     has_direction = runs[0]["direction"] is not None
-    columns: dict[str | Column, Cell] = {f"started ({window.zone})": time_of("startTime", window.zone)}
+    columns: dict[str | Column, Cell] = {
+        time_column("started", window.zone): time_of("startTime", window.zone)
+    }
     for column in _RUN_COLUMNS:
         if has_direction or column.title != "direction":
             columns[column] = member(column.title)
@@ -150,7 +157,9 @@ def programs_table(
     """Render programs of a `subject` in the order of the answer; without any a message with the `note`."""
     if not programs:
         return empty_message(window, note)
-    columns: dict[str | Column, Cell] = {f"last run ({window.zone})": time_of("lastStart", window.zone)}
+    columns: dict[str | Column, Cell] = {
+        time_column("last run", window.zone): time_of("lastStart", window.zone)
+    }
     columns |= {column: member(column.title) for column in _PROGRAM_COLUMNS}
     return _titled(f"Programs of {subject}", window, rows_table(programs, columns))
 

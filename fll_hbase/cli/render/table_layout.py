@@ -44,12 +44,13 @@ class Column:
     """A column of a table.
 
     A terminal that is too narrow leaves those with a number in `spare` out, the lowest first. Rows that are
-    equal in `grouped` columns stand below one heading there.
+    equal in `grouped` columns stand below one heading there. `short` is a title for narrow terminals.
     """
 
     title: str
     spare: int = 0
     grouped: bool = False
+    short: str = ""
 
 
 Heading: TypeAlias = Callable[[Sequence[str]], str]
@@ -80,8 +81,12 @@ class _Grid:
 
     def title_width(self, column: Column) -> int:
         """Return the width of a title, that of its longest word if titles are wrapped."""
-        words = column.title.split() if self.wraps_titles else [column.title]
+        words = self.title(column).split() if self.wraps_titles else [column.title]
         return max(map(cell_len, words), default=0)
+
+    def title(self, column: Column) -> str:
+        """Return the title of a column."""
+        return column.short if self.wraps_titles and column.short else column.title
 
 
 def lay_out(
@@ -245,7 +250,7 @@ def _overflowing(grid: _Grid, width: int) -> Block:
 
 def _table(grid: _Grid, widths: Sequence[int], width: int) -> Block:
     """Return a grid as aligned lines below its titles."""
-    titles = [wrap(column.title, most) for column, most in zip(grid.columns, widths, strict=True)]
+    titles = [wrap(grid.title(column), most) for column, most in zip(grid.columns, widths, strict=True)]
     items: list[list[str]] = []
     # Empty lines belong to the row below them.
     above: list[str] = []
