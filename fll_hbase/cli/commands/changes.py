@@ -9,6 +9,7 @@ from fll_hbase.cli.options import (
     Target,
     dataset_or_field_arguments,
     field_arguments,
+    now_ms,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, verbose_option
@@ -54,6 +55,7 @@ Examples:
 )
 @dataset_or_field_arguments
 @query_options(DatasetDiff)
+@verbose_option
 @target_options
 @format_options(TABLE, JSON)
 def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, output_format: str) -> None:
@@ -65,8 +67,16 @@ def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, 
     compared: Query[DiffAnswer | DatasetDiffAnswer] = Diff(field=field, **vars(query)) if field else query
     with target.open() as client:
         answer = client.ask(compared)
+    # `now` of a server is that of its clock.
+    now = answer.window.stop_ms if answer.window and query.end == "now" else now_ms()
+    exact, exact_base = query.windows(now)
+    base = WindowText(str(query.base_start or "now"), str(query.base_end or "now"), window.zone).answered(
+        exact_base
+    )
     print_answer(
-        answer, output_format, table=lambda: changes.diff_table(answer.body, query, window, field=field)
+        answer,
+        output_format,
+        table=lambda: changes.diff_table(answer.body, query, window.answered(exact), base=base, field=field),
     )
 
 

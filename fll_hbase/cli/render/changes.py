@@ -32,13 +32,18 @@ def history_table(body: HistoryAnswer, query: History, window: WindowText) -> Re
 
 
 def diff_table(
-    body: DiffAnswer | DatasetDiffAnswer, query: DatasetDiff, window: WindowText, *, field: str
+    body: DiffAnswer | DatasetDiffAnswer,
+    query: DatasetDiff,
+    window: WindowText,
+    *,
+    base: WindowText,
+    field: str,
 ) -> RenderableType:
     """Render what the window has alone (+) and what the base window has alone (-).
 
     Of a dataset this is rendered for each field that is produced in another way.
     """
-    windows = f"{window} compared with {_base_text(query)}"
+    windows = f"{describe_window(window)} compared with {describe_window(base)}"
     if isinstance(body, DiffAnswer):
         name = escape_control(f"{query.dataset}.{field}")
         return Group(
@@ -76,14 +81,6 @@ def _notes(body: DiffAnswer | ChangedField, *, is_empty: bool) -> Iterator[str]:
         yield f"Not complete, because a limit cut the answer: what was {' and '.join(body.omitted)}."
     elif is_empty:
         yield "No difference."
-
-
-def _base_text(query: DatasetDiff) -> str:
-    """Return the base window of a diff as text for people."""
-    if query.base_start is None and query.base_end is None:
-        return "the window of the same length before"
-    start = query.base_start or "the same length before"
-    return f"{start} to {query.base_end or query.start}"
 
 
 def _stretch_rows(body: HistoryAnswer, zone: str) -> Iterator[list[CellText]]:
