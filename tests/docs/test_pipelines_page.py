@@ -24,7 +24,7 @@ EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL
 
 def operation_lines(document: Any) -> Iterator[str]:
     """Yield the operations and warnings of a document in the notation of the page."""
-    reading = cdap.read_document(document, namespace="myns")
+    reading = cdap.read_document(document, namespace="etl")
     yield from map(_operation, topology.sort_operations(reading.operations.info.operations))
     yield from (f"warning {warning}" for warning in reading.warnings)
 
@@ -54,26 +54,24 @@ def test_what_is_recorded_is_as_shown(document: str, expected: str) -> None:
 
 def test_each_scenario_is_shown() -> None:
     assert len(EXAMPLES) == 3
-    unknown = cdap.read_document(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
+    unknown = cdap.read_document(json.loads(EXAMPLES[2][0]), namespace="etl").operations.info
     (entry,) = acknowledgements.dry_run(unknown)["lineage"]
     assert (list(entry["fieldmap"]), entry["unknown"]) == ([], True)
 
 
-def test_the_python_shown_records(tmp_path: Path) -> None:
+def test_the_python_shown_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
-    config = {
-        "stages": [
-            {"name": "Stream", "plugin": {"type": "batchsource"}},
-            {"name": "Projection"},
-            {"name": "Table", "plugin": {"type": "batchsink"}},
-        ],
-        "connections": [{"from": "Stream", "to": "Projection"}, {"from": "Projection", "to": "Table"}],
-    }
-    document: dict[str, Any] = {"config": config}
-    exec(code.replace("http://127.0.0.1:8080", f"sqlite:///{tmp_path}/lineage.db"), document)
-    with LineageRecorder(f"sqlite:///{tmp_path}/lineage.db", namespace="myns") as recorder:
+    (tmp_path / "etl.json").write_text(
+        re.search(r"etl.json <<'END'\n(.*?)^END$", PAGE, re.DOTALL | re.MULTILINE)[1]
+    )
+    shown: dict[str, Any] = {}
+    exec(code.replace("http://127.0.0.1:8080", f"sqlite:///{tmp_path}/lineage.db"), shown)
+    with LineageRecorder(f"sqlite:///{tmp_path}/lineage.db", namespace="etl") as recorder:
         run = Run(application="etl", program="again")
-        outcome = recorder.record_pipeline(config, [document["context"]], run=run)
+        outcome = recorder.record_pipeline(
+            shown["config"], [shown["context"]], run=run, arguments={"day": "monday"}
+        )
     assert isinstance(outcome, Recorded)
     assert outcome.recorded
 

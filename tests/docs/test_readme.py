@@ -57,6 +57,7 @@ def test_every_answer_shown_is_one_that_the_tour_tests() -> None:
 
 def test_the_document_shown_is_recorded_as_shown() -> None:
     document, answer = re.search(r"-d '\n(.*?)'\n(\{.*?\})\n```", README, re.DOTALL).groups()
+    document = document.replace("'$(date +%s000)'", "1795824000000")
     client = create_app(LineageStore(open_table("sqlite:///:memory:"))).test_client()
     response = client.post("/v3/namespaces/ns1/lineage", data=document, content_type="application/json")
     assert response.status_code == 201

@@ -37,7 +37,7 @@ def test_the_code_shown_spools_and_the_command_shown_replays(
         assert isinstance(run_example("http://127.0.0.1:1"), Spooled)
     command, output = re.search(r"^\$ fll (replay spool) --server .*\n(.*)$", PAGE, re.MULTILINE).groups()  # type: ignore[union-attr]
     assert printed(*command.split(), "--store", f"sqlite:///{tmp_path}/store.db") == output + "\n"
-    assert fll("runs", "crm", "people", "--store", f"sqlite:///{tmp_path}/store.db").exit_code == 0
+    assert fll("runs", "crm", "contacts", "--store", f"sqlite:///{tmp_path}/store.db").exit_code == 0
 
 
 def test_the_limits_shown_are_the_defaults() -> None:

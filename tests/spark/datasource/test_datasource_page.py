@@ -71,7 +71,7 @@ def test_the_examples_run(spark: SparkSession, home: Path) -> None:
     for example in EXAMPLES:
         code = example.replace("sqlite:///", f"sqlite:///{home}/")
         code = code.replace('"finished"', f'"{home}/finished"').replace(
-            '"checkpoint"', f'"{home}/checkpoint"'
+            '"scripts-checkpoint"', f'"{home}/checkpoint"'
         )
         exec(compile(code, "datasource.md", "exec"), variables)
     leaks = {tuple(row) for row in variables["leaks"].collect()}
