@@ -48,6 +48,14 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
     return f"the last run of {escape_control(str(dataset))} started {start}"
 
 
+def failed_only_note(failed_only: int, *, listed: bool) -> str:
+    """Return how many programs with failed runs alone are left out; "" without any, or if they are listed."""
+    if listed or not failed_only:
+        return ""
+    programs = "1 more program has" if failed_only == 1 else f"{failed_only:,} more programs have"
+    return f"{programs} failed runs alone; --failed lists them"
+
+
 def failed_note(
     client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
 ) -> str:

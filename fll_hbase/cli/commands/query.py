@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from fll_hbase.cli.empty_answers import empty_note, failed_note, last_run_note
+from fll_hbase.cli.empty_answers import empty_note, failed_note, failed_only_note, last_run_note
 from fll_hbase.cli.options import (
     NAME,
     Target,
@@ -183,6 +183,7 @@ def programs(*, query: Programs, window: WindowText, target: Target, output_form
         answer,
         output_format,
         table=lambda: result_tables.programs_table(answer.rows, shown, note, subject=subject),
+        note=failed_only_note(answer.body.failed_only, listed=query.failed),
     )
 
 

@@ -32,12 +32,15 @@ def test_consumers_are_programs_that_read(target: tuple[str, str]) -> None:
     assert lines[0] == (
         "Programs that read bank/DailyTransactions.UID, 2025-09-09 08:53:20 to 2025-10-09 08:53:20 UTC"
     )
-    assert [line.split()[0] for line in lines[3:]] == [
+    assert [line.split()[0] for line in lines[3:-1]] == [
         "bank/FraudWatch/features",
         "bank/Statements/print",
         "bank/Customer360/build_accounts",
     ]
-    assert "VendorExport" in printed("consumers", *UID, "--failed", *target)
+    assert lines[-1] == "1 more program has failed runs alone; --failed lists them"
+    every = printed("consumers", *UID, "--failed", *target)
+    assert "VendorExport" in every
+    assert "--failed lists" not in every
     question = ("--field", "UID", "--direction", "forward", *WINDOW, *target, "--json")
     programs = printed("programs", "bank", "DailyTransactions", *question)
     assert printed("consumers", *UID, *target, "--json") == programs
