@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import click
+from rich.console import Group
+from rich.text import Text
 
 from fll_hbase.cli.options import Target, target_options
-from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.runtime.config import explain
@@ -24,7 +26,7 @@ Examples:
 )
 @click.option("--changed", is_flag=True, help="Only settings that differ from their defaults.")
 @target_options
-@format_options(TABLE, JSON, listed=False)
+@format_options(TABLE, JSON)
 def config(*, changed: bool, target: Target, output_format: str) -> None:
     """Show every setting in effect, and whether it comes from an option, the environment or a default.
 
@@ -37,8 +39,7 @@ def config(*, changed: bool, target: Target, output_format: str) -> None:
         console.print_json({item.variable: {"value": item.value, "from": item.source} for item in shown})
     else:
         rows = [(item.variable, item.value, item.source) for item in shown]
-        console.print_renderable(TextTable(_COLUMNS, rows))
-        click.echo(_used(target))
+        print_page(Group(TextTable(_COLUMNS, rows), Text(_used(target))))
     if faults := [item.fault for item in shown if item.fault]:
         raise ConfigurationError("; ".join(faults))
 
