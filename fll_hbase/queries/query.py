@@ -15,7 +15,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import About, FlowDirection, Parameter, Time, parameters, time_text
-from fll_hbase.queries.reports.report_document import Made
+from fll_hbase.queries.reports.report_document import Stamp
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
@@ -155,7 +155,7 @@ class Query(ABC, Generic[BodyT]):
         """Return what the query reads first, which a batch reads for all of its queries together."""
         return FirstReads()
 
-    def to_text(self, media_type: str, body: Any, window: Window | None, *, made: Made) -> str:
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
         """Return the body of an answer about a window in one of `formats`."""
         return self.formats[media_type](body)
 

@@ -18,7 +18,7 @@ from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowBody, WindowedWithFailed
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.html_report import HTML
-from fll_hbase.queries.reports.report_document import Made, count_text
+from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
@@ -66,7 +66,7 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
     window: ReportWindow
     verdict: str
     fields: tuple[ExpiredField, ...]
-    kept: Annotated[
+    complying: Annotated[
         tuple[FieldName, ...],
         msgspec.Meta(description="Fields of the policy, or made of them, of which no older run is known"),
     ]
@@ -148,26 +148,26 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
             window=ReportWindow(start=report.window.start_ms, end=report.window.stop_ms),
             verdict=_verdict(report, fields, begins_later=begins_later),
             fields=fields,
-            kept=tuple(map(field_name, report.kept)),
+            complying=tuple(map(field_name, report.complying)),
             truncated=bool(report.truncated_by),
             truncated_by=report.truncated_by,
         )
         return Answer(body, query.window, retained_from_ms, report.truncated_by)
 
     def to_text(
-        self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, made: Made
+        self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, stamp: Stamp
     ) -> str:
         """Return a report as CSV, or as a page to print, which says when it was made."""
         if media_type == HTML:
-            return html_report.to_html(retention_document(msgspec.to_builtins(body), made))
-        return super().to_text(media_type, body, window, made=made)
+            return html_report.to_html(retention_document(msgspec.to_builtins(body), stamp))
+        return super().to_text(media_type, body, window, stamp=stamp)
 
 
 def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *, begins_later: bool) -> str:
     """Return whether a policy is kept, by how many fields, and what is not known."""
-    total, age = count_text(len(fields) + len(report.kept), "field"), report.policy.max_age.text
+    total, age = count_text(len(fields) + len(report.complying), "field"), report.policy.max_age.text
     if fields:
-        oldest = Made(0).time(min(field.oldest_start for field in fields))
+        oldest = Stamp(0).time(min(field.oldest_start for field in fields))
         have = "has" if len(fields) == 1 else "have"
         return (
             f"Not kept: {len(fields):,} of {total} {have} data older than {age}, the oldest of {oldest} UTC."

@@ -357,15 +357,15 @@ class ExpiredField:
 class RetentionReport:
     """Where data is older than a policy allows, by field.
 
-    The runs are those of the window, which ends at the cut-off of the policy or before. `kept` are the other
-    fields of the policy, and derived from these, of which no such run is known. Runs that started before
-    `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
+    The runs are those of the window, which ends at the cut-off of the policy or before. `complying` are the
+    other fields of the policy, and derived from these, of which no such run is known. Runs that started
+    before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
     """
 
     policy: AgePolicy
     window: Window
     fields: tuple[ExpiredField, ...]
-    kept: tuple[DatasetField, ...]
+    complying: tuple[DatasetField, ...]
     retained_from_ms: int
     truncated_by: tuple[str, ...]
 

@@ -74,7 +74,7 @@ EVERYTHING = [
 ]
 """Commands whose names are all shown, on however narrow a terminal."""
 
-OF_THIS_MACHINE = {"config"}
+MACHINE_DEPENDENT = {"config"}
 """Commands that show paths and variables of whoever runs them."""
 
 _ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -123,7 +123,7 @@ def _without_chance(picture: str) -> str:
 
 def test_every_command_with_rows_is_drawn() -> None:
     drawn = {" ".join(item.arguments[: len(path.split())]) for item in COMMANDS for path in _listing(main)}
-    assert set(_listing(main)) - OF_THIS_MACHINE <= drawn
+    assert set(_listing(main)) - MACHINE_DEPENDENT <= drawn
 
 
 def _listing(group: click.Group, prefix: str = "") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How a field leads to another in one content: exactly the transforms on its ways, and whether by copy."""
+"""Hops of one content have exactly the transforms on their ways, and say whether by copy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given
 from fll_hbase.model import operation_graph
 from fll_hbase.model.hop_operations import HopOperations
 from fll_hbase.model.operations import Influence, InputField, Operation
-from tests.model.test_simple_view import could_have_run, paths
 from tests.support.graph_ends import read_fields, start_nodes, start_writes, written_fields
+from tests.support.graph_paths import could_have_run, paths
 from tests.support.sized_operations import copy, names, read, rename, write
 from tests.support.strategies import FEW_END_POINTS, operation_sets
 from tests.support.work import count_calls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -12,24 +12,15 @@ from hypothesis import strategies as st
 from fll_hbase.model import operation_graph, simple_view
 from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.operation_graph import NodeId, OperationGraph, OperationPath
-from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, inputs_of
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from tests.support.graph_ends import read_fields, start_nodes, start_writes, written_fields
+from tests.support.graph_paths import could_have_run, paths
 from tests.support.sized_operations import all_to_all as all_fields_to_all
 from tests.support.sized_operations import copy, fan_out, rename, running_total
 from tests.support.strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 from tests.support.work import count_calls
 
 A, B, C = FEW_END_POINTS
-
-
-def paths(graph: OperationGraph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, Influence]]]:
-    """Every path through the connections of a full graph, as operations and influences."""
-    if start == end:
-        yield []
-    for (left, other, operation), influence in graph.connections.items():
-        if left == start:
-            for rest in paths(graph, other, end):
-                yield [(operation, influence), *rest]
 
 
 def way(graph: OperationGraph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] | None:
@@ -51,18 +42,6 @@ def expected(
 
 def path_sets(simple: OperationGraph) -> dict[tuple[NodeId, NodeId], tuple[set[str], Influence]]:
     return {ends: (set(graph.operations), graph.influence) for ends, graph in simple.paths.items()}
-
-
-def could_have_run(operations: Mapping[str, Operation], names: tuple[str, ...]) -> bool:
-    ran: set[str] = set()
-    for name in names:
-        ran.add(name)
-        if any(
-            input_field.origin in names and input_field.origin not in ran
-            for input_field in inputs_of(operations[name])
-        ):
-            return False
-    return True
 
 
 @given(operation_sets(), st.booleans())

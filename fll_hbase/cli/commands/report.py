@@ -38,7 +38,7 @@ from fll_hbase.queries.policies import Policy
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
-from fll_hbase.queries.reports.report_document import Document, Made
+from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.retention import Retention
 
@@ -65,9 +65,9 @@ def output_option(command: Command) -> Command:
             return
         suffix = _SUFFIXES.get(output.suffix.lower())
         if suffix is None or output_format not in (TABLE, suffix):
-            known = ", ".join(_SUFFIXES)
+            suffixes = ", ".join(_SUFFIXES)
             detail = (
-                f"its name ends with one of {known}"
+                f"its name ends with one of {suffixes}"
                 if suffix is None
                 else f"--format {output_format} differs"
             )
@@ -117,28 +117,28 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     ) -> None:
         with target.open() as client:
             answer: TableAnswer[Any] = client.ask(query)
-        made = _made(target, window)
-        exact = answer.window or query.window(made.now_ms)
+        stamp = _stamp(target, window)
+        exact = answer.window or query.window(stamp.now_ms)
         print_answer(
             answer,
             output_format,
-            table=lambda: report_page(query.document(answer.body, exact, made=made), has_annex=shows_all()),
-            texts=_texts(query, answer, made),
+            table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
+            texts=_texts(query, answer, stamp),
         )
 
     return print_report
 
 
-def _made(target: Target, window: WindowText) -> Made:
+def _stamp(target: Target, window: WindowText) -> Stamp:
     """Return when a report is made, by whom, from where, and the zone of its times."""
     store = f"{target.url}, fll_hbase {version('fll-hbase')}"
-    return Made(now_ms(), by=getpass.getuser(), store=store, zone=window.zone)
+    return Stamp(now_ms(), by=getpass.getuser(), store=store, zone=window.zone)
 
 
-def _texts(query: Query[Any], answer: TableAnswer[Any], made: Made) -> dict[str, Callable[[], str]]:
+def _texts(query: Query[Any], answer: TableAnswer[Any], stamp: Stamp) -> dict[str, Callable[[], str]]:
     """Return functions that render an answer as CSV and HTML, by the names of the formats."""
     return {
-        name: partial(query.to_text, media_type, answer.body, answer.window, made=made)
+        name: partial(query.to_text, media_type, answer.body, answer.window, stamp=stamp)
         for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))
     }
 
@@ -164,21 +164,21 @@ def retention(
     """Print whether POLICY is kept: fields with older data, the ways to them, programs, and other fields."""
     if every_policy is bool(query.policy):
         raise click.UsageError("Give a POLICY or --all, one of them.", click.get_current_context())
-    made = _made(target, window)
+    stamp = _stamp(target, window)
     if every_policy:
-        _print_all(query, made, target, output_format)
+        _print_all(query, stamp, target, output_format)
         return
     with target.open() as client:
         answer = client.ask(query)
     print_answer(
         answer,
         output_format,
-        table=lambda: report_page(_retention(answer, made), has_annex=True),
-        texts={HTML: _texts(query, answer, made)[HTML]},
+        table=lambda: report_page(_retention(answer, stamp), has_annex=True),
+        texts={HTML: _texts(query, answer, stamp)[HTML]},
     )
 
 
-def _print_all(query: Retention, made: Made, target: Target, output_format: str) -> None:
+def _print_all(query: Retention, stamp: Stamp, target: Target, output_format: str) -> None:
     """Print the reports on all policies, in the order of their names."""
     if output_format == CSV:
         raise click.UsageError(
@@ -191,7 +191,7 @@ def _print_all(query: Retention, made: Made, target: Target, output_format: str)
             for policy in policies
             if policy.field is None or not policy.field.hidden
         ]
-    documents = [_retention(answer, made) for answer in answers]
+    documents = [_retention(answer, stamp) for answer in answers]
     if output_format == JSON:
         print_json({"reports": [to_builtins(answer.body) for answer in answers]})
     elif not documents:
@@ -208,9 +208,9 @@ def _namespace(policy: Policy) -> str:
     return "*" if policy.field is None else policy.field.namespace
 
 
-def _retention(answer: TypedAnswer[Any], made: Made) -> Document:
+def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:
     """Return a report on a policy for people."""
-    return retention_document(to_builtins(answer.body), made)
+    return retention_document(to_builtins(answer.body), stamp)
 
 
 _HELP = {

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
     Document,
-    Made,
     Section,
+    Stamp,
     count_text,
     program_text,
     reached_section,
@@ -34,33 +34,33 @@ LEGEND = {
 }
 
 
-def consumption_document(body: Json, made: Made, *, start_ms: int, stop_ms: int) -> Document:
+def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int) -> Document:
     """Return a consumption report, of all pages, as a document."""
     name = name_json.text(body["field"])
     programs, derived = body.get("programs", ()), body.get("derived", ())
     values = [field for field in derived if field["influence"] == "direct"]
     shaped = [field for field in derived if field["influence"] != "direct"]
-    others = [*warnings(body, made)]
+    others = [*warnings(body, stamp)]
     if body.get("dropped"):
         others.append("Some run read the field and did not use it.")
     return Document(
         title=f"Consumption of {name}",
         question=f"Which programs read {name}, and what was made of it?",
-        facts=window_facts(start_ms, stop_ms, made),
-        made=made,
+        facts=window_facts(start_ms, stop_ms, stamp),
+        stamp=stamp,
         verdict=[body["verdict"]] if "verdict" in body else [],
         warnings=others,
         sections=[
-            _programs(programs, made),
-            reached_section("Fields made of its value", values, made),
-            reached_section("Fields only shaped by it", shaped, made),
+            _programs(programs, stamp),
+            reached_section("Fields made of its value", values, stamp),
+            reached_section("Fields only shaped by it", shaped, stamp),
         ],
-        annex=[_days(programs, made)],
+        annex=[_days(programs, stamp)],
         legend=LEGEND,
     )
 
 
-def _programs(programs: Sequence[Json], made: Made) -> Section:
+def _programs(programs: Sequence[Json], stamp: Stamp) -> Section:
     """Return the programs that read the field; those with failed runs alone are marked."""
     rows = [
         [
@@ -68,8 +68,8 @@ def _programs(programs: Sequence[Json], made: Made) -> Section:
             program.get("type") or "",
             f"{program['runs']:,}",
             f"{program['failed']:,}" if program["failed"] else "",
-            made.time(program["firstStart"]),
-            made.time(program["lastStart"]),
+            stamp.time(program["firstStart"]),
+            stamp.time(program["lastStart"]),
         ]
         for program in programs
     ]
@@ -78,7 +78,7 @@ def _programs(programs: Sequence[Json], made: Made) -> Section:
     return Section(f"Programs that read it: {len(rows):,}", columns, rows, brief=brief)
 
 
-def _days(programs: Sequence[Json], made: Made) -> Section:
+def _days(programs: Sequence[Json], stamp: Stamp) -> Section:
     """Return the runs by program and day, days in a row with equal numbers as one row."""
     rows = []
     for program in programs:
@@ -93,8 +93,8 @@ def _days(programs: Sequence[Json], made: Made) -> Section:
                     newest["day"] if len(days) == 1 else f"{oldest['day']} to {newest['day']}",
                     f"{newest['runs']:,}",
                     f"{newest['failed']:,}" if failed else "",
-                    made.time(oldest["firstStart"]),
-                    made.time(newest["lastStart"]),
+                    stamp.time(oldest["firstStart"]),
+                    stamp.time(newest["lastStart"]),
                     ", ".join(ids + more),
                 ]
             )

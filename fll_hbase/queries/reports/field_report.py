@@ -33,7 +33,7 @@ from fll_hbase.queries.reports import html_report, report_csv
 from fll_hbase.queries.reports.consumption_document import consumption_document
 from fll_hbase.queries.reports.provenance_document import provenance_document
 from fll_hbase.queries.reports.reached_fields import ReachedField, ReachedFields
-from fll_hbase.queries.reports.report_document import Document, Made
+from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.verdicts import consumption_verdict, provenance_verdict
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.queries.tables import CSV
@@ -61,14 +61,14 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed):
         bool, About("Only what a value can have taken, by the starts of the runs on its way")
     ] = dataclasses.field(default=True, kw_only=True)
 
-    def part_text(self, part: str, media_type: str, body: Any, window: Window, *, made: Made) -> str:
+    def part_text(self, part: str, media_type: str, body: Any, window: Window, *, stamp: Stamp) -> str:
         """Return the report as a page to print, or a part of it as CSV."""
         if media_type == CSV:
             return report_csv.to_csv(msgspec.to_builtins(body), part, causal=self.causal)
-        return html_report.to_html(self.document(body, window, made=made))
+        return html_report.to_html(self.document(body, window, stamp=stamp))
 
     @abstractmethod
-    def document(self, body: Any, window: Window, *, made: Made) -> Document:
+    def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report for people."""
 
     def reached(self, store: LineageStore, window: Window, direction: Direction) -> ReachedFields:
@@ -177,14 +177,14 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         """Return what the answer reads first: windows of the dataset as source. Reads nothing itself."""
         return FirstReads(times=self.window_queries(self.dataset, "forward", now_ms=now_ms))
 
-    def to_text(self, media_type: str, body: Any, window: Window | None, *, made: Made) -> str:
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
         """Return the report as a page to print, or the `part` of it as CSV."""
-        return self.part_text(self.part, media_type, body, window or self.window(made.now_ms), made=made)
+        return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
 
-    def document(self, body: Any, window: Window, *, made: Made) -> Document:
+    def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report for people."""
         times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms}
-        return consumption_document(msgspec.to_builtins(body), made, **times)
+        return consumption_document(msgspec.to_builtins(body), stamp, **times)
 
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
         """Return the first page with the runs of all."""
@@ -278,14 +278,14 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         """Return what the answer reads first: windows of the dataset as destination. Reads nothing itself."""
         return FirstReads(times=self.window_queries(self.dataset, "backward", now_ms=now_ms))
 
-    def to_text(self, media_type: str, body: Any, window: Window | None, *, made: Made) -> str:
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
         """Return the report as a page to print, or the `part` of it as CSV."""
-        return self.part_text(self.part, media_type, body, window or self.window(made.now_ms), made=made)
+        return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
 
-    def document(self, body: Any, window: Window, *, made: Made) -> Document:
+    def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report for people."""
         times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms}
-        return provenance_document(msgspec.to_builtins(body), made, **times)
+        return provenance_document(msgspec.to_builtins(body), stamp, **times)
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:

@@ -74,7 +74,7 @@ def _document(document: Document) -> Iterator[str]:
         yield f'<p class="verdict">{escape(sentence)}</p>\n'
     for sentence in document.warnings:
         yield f'<p class="warning">{escape(sentence)}</p>\n'
-    yield from _definitions({**document.facts, **document.made.facts()})
+    yield from _definitions({**document.facts, **document.stamp.facts()})
     for section in document.sections:
         yield from _section(section)
     for section in document.annex:

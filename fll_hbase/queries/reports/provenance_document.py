@@ -8,8 +8,8 @@ from itertools import pairwise
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
     Document,
-    Made,
     Section,
+    Stamp,
     count_text,
     reached_section,
     warnings,
@@ -29,12 +29,12 @@ LEGEND = {
 }
 
 
-def provenance_document(body: Json, made: Made, *, start_ms: int, stop_ms: int) -> Document:
+def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int) -> Document:
     """Return a provenance report as a document."""
     name = name_json.text(body["field"])
     sources, upstream = ([_along(item) for item in body[part]] for part in ("sources", "upstream"))
     ways = body["derivations"]
-    places = _places(body["detailed"])
+    source_names = _source_names(body["detailed"])
     datasets = {
         item["name"]: name_json.text(item["endPoint"])
         for item in body["detailed"]["operations"]
@@ -44,16 +44,19 @@ def provenance_document(body: Json, made: Made, *, start_ms: int, stop_ms: int) 
     return Document(
         title=f"Provenance of {name}",
         question=f"Where does {name} come from, and how was it made?",
-        facts=window_facts(start_ms, stop_ms, made),
-        made=made,
-        verdict=[body["verdict"], *_changes(ways, made)],
-        warnings=[*warnings(body, made)],
+        facts=window_facts(start_ms, stop_ms, stamp),
+        stamp=stamp,
+        verdict=[body["verdict"], *_changes(ways, stamp)],
+        warnings=[*warnings(body, stamp)],
         sections=[
-            reached_section("True sources", sources, made),
-            reached_section("Fields between", upstream, made),
-            *(_way(way, number, places, datasets, made) for way, number in zip(ways, numbers, strict=True)),
+            reached_section("True sources", sources, stamp),
+            reached_section("Fields between", upstream, stamp),
+            *(
+                _way(way, number, source_names, datasets, stamp)
+                for way, number in zip(ways, numbers, strict=True)
+            ),
         ],
-        annex=[_stretches(body["stretches"], made)],
+        annex=[_stretches(body["stretches"], stamp)],
         legend=LEGEND,
     )
 
@@ -63,7 +66,7 @@ def _along(field: Json) -> Json:
     return {**field, "path": field["path"][::-1]}
 
 
-def _places(graph: Json) -> Mapping[tuple[str, str], str]:
+def _source_names(graph: Json) -> Mapping[tuple[str, str], str]:
     """Return the source field of an input by the names of the operation and of the input."""
     sources = {
         node["id"]: f"{name_json.text(node['sourceEndPoint'])}.{node['label']}"
@@ -81,28 +84,28 @@ def _places(graph: Json) -> Mapping[tuple[str, str], str]:
 def _way(
     way: Json,
     number: int,
-    places: Mapping[tuple[str, str], str],
+    source_names: Mapping[tuple[str, str], str],
     datasets: Mapping[str, str],
-    made: Made,
+    stamp: Stamp,
 ) -> Section:
     """Return the operations of one way, in an order in which they can run; inputs carry their datasets."""
     rows = []
     for step in way["operations"]:
         dataset, inputs = datasets.get(step["name"], ""), step["inputs"]
-        takes = [places.get((step["name"], name), name) for name in inputs]
+        inputs_text = [source_names.get((step["name"], name), name) for name in inputs]
         # A READ has its dataset as input, without the namespace; a WRITE has no outputs.
         if dataset and step["outputs"]:
-            takes = [dataset]
+            inputs_text = [dataset]
         gives = ", ".join(step["outputs"]) or dataset
-        rows.append([step["name"], step["description"], ", ".join(dict.fromkeys(takes)), gives])
+        rows.append([step["name"], step["description"], ", ".join(dict.fromkeys(inputs_text)), gives])
     note = (
-        f"{count_text(way['runCount'], 'run')}, from {made.time(way['firstStart'])} to"
-        f" {made.time(way['lastStart'])}; operations in an order in which they can run."
+        f"{count_text(way['runCount'], 'run')}, from {stamp.time(way['firstStart'])} to"
+        f" {stamp.time(way['lastStart'])}; operations in an order in which they can run."
     )
     return Section(f"Way {number}", ("Operation", "What it does", "Takes", "Gives"), rows, note)
 
 
-def _changes(ways: Sequence[Json], made: Made) -> Iterator[str]:
+def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
     """Yield in words what each way has that the one before it had not, the newest first; `ways` likewise."""
     for number, (newer, older) in enumerate(pairwise(ways)):
         texts = [
@@ -112,8 +115,8 @@ def _changes(ways: Sequence[Json], made: Made) -> Iterator[str]:
         changed = _changed(newer, older)
         if changed:
             texts.append(f"changed: {', '.join(changed)}")
-        what = "; ".join(texts) or "the same operations, connected in another way"
-        yield f"Way {len(ways) - number}, since {made.time(newer['firstStart'])}: {what}."
+        changes_text = "; ".join(texts) or "the same operations, connected in another way"
+        yield f"Way {len(ways) - number}, since {stamp.time(newer['firstStart'])}: {changes_text}."
 
 
 def _listed(word: str, way: Json, other: Json) -> Iterator[str]:
@@ -143,12 +146,12 @@ def _changed(newer: Json, older: Json) -> list[str]:
     return changed
 
 
-def _stretches(stretches: Sequence[Json], made: Made) -> Section:
+def _stretches(stretches: Sequence[Json], stamp: Stamp) -> Section:
     """Return the runs of the window in a row that made the field in the same way."""
     rows = [
         [
-            made.time(item["firstStart"]),
-            made.time(item["lastStart"]),
+            stamp.time(item["firstStart"]),
+            stamp.time(item["lastStart"]),
             f"{item['runs']:,}",
             item["firstRun"],
             item["lastRun"],

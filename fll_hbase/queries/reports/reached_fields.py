@@ -27,7 +27,7 @@ class ReachedField(FieldName, frozen=True, kw_only=True):
 
     hops: int
     influence: Influence
-    how: Annotated[
+    operation: Annotated[
         str | None,
         msgspec.Meta(
             description="The operations of the last hop of `path` in their own words, `copied` without any;"
@@ -95,7 +95,7 @@ class ReachedFields:
         reached = ReachedField(
             hops=self.reach.hops[field],
             influence="direct" if field in self._direct.paths else "indirect",
-            how=how_text(hops) if hops else None,
+            operation=hop_text(hops) if hops else None,
             in_order=self.reach.in_order is None or field in self.reach.in_order,
             dropped=field in self.reach.dropped,
             path=tuple(map(field_name, self._path(field).fields())),
@@ -118,7 +118,7 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
     return spans
 
 
-def how_text(hops: Iterable[Hop]) -> str:
+def hop_text(hops: Iterable[Hop]) -> str:
     """Return what the operations of each way do, in their own words, else their names; `copied` without any.
 
     Distinct ways are joined by ` | `, the newest first: one may hash what another one copies.

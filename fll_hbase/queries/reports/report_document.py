@@ -21,7 +21,7 @@ _MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Stamp:
     """When a report was made, in milliseconds since 1970, by whom, from which store, and a zone."""
 
     now_ms: int
@@ -63,7 +63,7 @@ class Document:
     title: str
     question: str
     facts: Mapping[str, str]
-    made: Made
+    stamp: Stamp
     verdict: Sequence[str]
     warnings: Sequence[str]
     sections: Sequence[Section]
@@ -71,22 +71,22 @@ class Document:
     annex: Sequence[Section] = ()
 
 
-def window_facts(start_ms: int, stop_ms: int, made: Made) -> dict[str, str]:
+def window_facts(start_ms: int, stop_ms: int, stamp: Stamp) -> dict[str, str]:
     """Return the window of a report by names of its ends."""
     return {
-        "Runs that started from": f"{made.time(start_ms)} {made.zone}",
-        "until, not included": f"{made.time(stop_ms)} {made.zone}",
+        "Runs that started from": f"{stamp.time(start_ms)} {stamp.zone}",
+        "until, not included": f"{stamp.time(stop_ms)} {stamp.zone}",
     }
 
 
-def warnings(body: Json, made: Made) -> Iterator[str]:
+def warnings(body: Json, stamp: Stamp) -> Iterator[str]:
     """Yield what limits a report: what cut it, what was deleted, between which datasets nothing is known."""
     if body["truncated"]:
         yield f"This report is not complete. Limits that cut it: {', '.join(body['truncatedBy'])}."
     if "retainedFrom" in body:
         yield (
-            f"Runs before {made.time(body['retainedFrom'])} {made.zone} may have been deleted from the store."
-            " What they read and wrote is not in this report, nor whether their data still exists."
+            f"Runs before {stamp.time(body['retainedFrom'])} {stamp.zone} may have been deleted from the"
+            " store. What they read and wrote is not in this report, nor whether their data still exists."
         )
     for relation in body.get("unknown", ()):
         source, destination = (name_json.text(relation[end]) for end in ("source", "destination"))
@@ -100,15 +100,15 @@ def field_text(field: Json) -> str:
     return name_json.text(field)
 
 
-def reached_section(title: str, fields: Sequence[Json], made: Made) -> Section:
+def reached_section(title: str, fields: Sequence[Json], stamp: Stamp) -> Section:
     """Return fields within reach, their paths in the direction of the data, as a table."""
     rows = [
         [
             field_text(field) + "".join(text for name, text in _MARKS.items() if name in field),
-            field.get("how", ""),
+            field.get("operation", ""),
             path_text(field["path"]),
             f"{field['runs']:,}" if "runs" in field else "",
-            made.time(field["lastStart"]) if "lastStart" in field else "",
+            stamp.time(field["lastStart"]) if "lastStart" in field else "",
         ]
         for field in fields
     ]

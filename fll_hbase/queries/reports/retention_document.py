@@ -6,8 +6,8 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports.report_document import (
     Document,
-    Made,
     Section,
+    Stamp,
     field_text,
     path_text,
     program_text,
@@ -25,7 +25,7 @@ LEGEND = {
 _SPAN = ("Runs", "Oldest run", "Newest run")
 
 
-def retention_document(body: Json, made: Made) -> Document:
+def retention_document(body: Json, stamp: Stamp) -> Document:
     """Return a retention report as a document."""
     policy, window = body["policy"], body["window"]
     others = {
@@ -38,29 +38,29 @@ def retention_document(body: Json, made: Made) -> Document:
     return Document(
         title=f"Retention by policy {policy['name']}",
         question=f"Is data of {subject(policy)}, or made of it, older than {policy['maxAge']}?",
-        facts=others | window_facts(window["start"], window["end"], made),
-        made=made,
+        facts=others | window_facts(window["start"], window["end"], stamp),
+        stamp=stamp,
         verdict=[body["verdict"]],
-        warnings=[*warnings(body, made)],
-        sections=[_fields(body, made), _programs(body, made), _kept(body)],
+        warnings=[*warnings(body, stamp)],
+        sections=[_fields(body, stamp), _programs(body, stamp), _complying(body)],
         legend=LEGEND,
     )
 
 
-def _fields(body: Json, made: Made) -> Section:
+def _fields(body: Json, stamp: Stamp) -> Section:
     """Return the fields with data older than the policy allows."""
     rows = [
-        [field_text(item), field_text(item["path"][0]), path_text(item["path"]), *_span(item, made)]
+        [field_text(item), field_text(item["path"][0]), path_text(item["path"]), *_span(item, stamp)]
         for item in body["fields"]
     ]
     title = f"Fields with data older than the policy allows: {len(rows):,}"
     return Section(title, ("Field", "Made of", "By way of", *_SPAN), rows, brief=("Field", *_SPAN))
 
 
-def _programs(body: Json, made: Made) -> Section:
+def _programs(body: Json, stamp: Stamp) -> Section:
     """Return the programs that wrote these fields."""
     rows = [
-        [program_text(program), name_json.text(item), *_span(program, made), program["newestRun"]]
+        [program_text(program), name_json.text(item), *_span(program, stamp), program["newestRun"]]
         for item in body["fields"]
         for program in item["programs"]
     ]
@@ -69,12 +69,12 @@ def _programs(body: Json, made: Made) -> Section:
     )
 
 
-def _kept(body: Json) -> Section:
+def _complying(body: Json) -> Section:
     """Return the fields of the policy without older runs."""
-    rows = [[field_text(item)] for item in body["kept"]]
+    rows = [[field_text(item)] for item in body["complying"]]
     return Section(f"Fields of which no older run is known: {len(rows):,}", ("Field",), rows)
 
 
-def _span(item: Json, made: Made) -> list[str]:
+def _span(item: Json, stamp: Stamp) -> list[str]:
     """Return the number of runs, and the starts of the oldest and the newest."""
-    return [f"{item['runs']:,}", made.time(item["oldestStart"]), made.time(item["newestStart"])]
+    return [f"{item['runs']:,}", stamp.time(item["oldestStart"]), stamp.time(item["newestStart"])]

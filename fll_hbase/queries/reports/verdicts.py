@@ -61,24 +61,20 @@ def provenance_verdict(
     """Return how many sources a field has, in which datasets, and in how many ways it was made."""
     if not ways:
         return "No run of the window wrote it."
-    made = " ".join(
-        [
-            f"It was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}.",
-            *_not_in_order([*sources, *upstream]),
-        ]
-    )
+    ways_text = f"It was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
+    ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream])])
     ordered = [field for field in sources if field.in_order]
     if ordered:
         datasets = sorted({_dataset_text(field) for field in ordered})
-        named = datasets if len(datasets) <= DATASETS_NAMED else [count_text(len(datasets), "dataset")]
+        shown = datasets if len(datasets) <= DATASETS_NAMED else [count_text(len(datasets), "dataset")]
         shaping = sum(field.influence != "direct" for field in ordered)
         shaped = f"; {shaping:,} of them only shape it" if shaping else ""
-        return f"It has {count_text(len(ordered), 'true source')} in {', '.join(named)}{shaped}. {made}"
+        return f"It has {count_text(len(ordered), 'true source')} in {', '.join(shown)}{shaped}. {ways_text}"
     if unknown:
-        return f"No source field is known: datasets lead to it whose columns are not known. {made}"
+        return f"No source field is known: datasets lead to it whose columns are not known. {ways_text}"
     if cut:
-        return f"No source was found before a limit cut the search. {made}"
-    return f"It has no source: its operations generate it. {made}"
+        return f"No source was found before a limit cut the search. {ways_text}"
+    return f"It has no source: its operations generate it. {ways_text}"
 
 
 def _not_in_order(fields: Sequence[ReachedField]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How the hops of a reach were made: the operations between two fields in the contents of the edge."""
+"""Hops of a reach: the operations between two fields in the contents of their edge."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class HopReader(Reader):
         counted = [(checksum, edge) for edge in edges for checksum in edge.checksums]
         if len(counted) > HOPS_MAX:
             truncated_by.add(f"hops_explained_max={HOPS_MAX}")
-        found: dict[Ends, dict[str, Hop]] = defaultdict(dict)
+        hops_by_ends: dict[Ends, dict[str, Hop]] = defaultdict(dict)
         for checksum, edge, hop in deadline.until_over(
-            self._found(counted[:HOPS_MAX]), truncated_by=truncated_by
+            self._hops(counted[:HOPS_MAX]), truncated_by=truncated_by
         ):
-            found[edge.source, edge.destination][checksum] = hop
+            hops_by_ends[edge.source, edge.destination][checksum] = hop
         order = {(edge.source, edge.destination): edge.checksums for edge in edges}
         return {
             ends: [hops[checksum] for checksum in order[ends] if checksum in hops]
-            for ends, hops in found.items()
+            for ends, hops in hops_by_ends.items()
         }
 
-    def _found(self, counted: Sequence[tuple[str, ReachEdge]]) -> Iterator[tuple[str, ReachEdge, Hop]]:
+    def _hops(self, counted: Sequence[tuple[str, ReachEdge]]) -> Iterator[tuple[str, ReachEdge, Hop]]:
         """Yield how each edge leads on in each of its contents, content by content."""
         by_content: dict[str, list[ReachEdge]] = defaultdict(list)
         for checksum, edge in counted:

@@ -131,12 +131,12 @@ def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
 class RetentionQuery:
     """A policy, the window of its report, which ends at the cut-off at the latest, and what counts.
 
-    `whole` is the window that was asked for: fields that are derived in it belong to the policy, too.
+    `full_window` is the window that was asked for: fields that are derived in it belong to the policy, too.
     """
 
     policy: AgePolicy
     window: Window
-    whole: Window
+    full_window: Window
     indirect: bool
     failed: bool
 
@@ -177,13 +177,13 @@ class RetentionReporter(Reader):
             union.add(run, fields)
         expired = self._first_fields(paths, union, truncated_by)
         # Last: what is too old matters more than what is not.
-        everything = paths.keys() | self._paths(query, query.whole, origins, truncated_by).keys()
-        kept = everything - {item.path[-1] for item in expired}
+        everything = paths.keys() | self._paths(query, query.full_window, origins, truncated_by).keys()
+        complying = everything - {item.path[-1] for item in expired}
         return RetentionReport(
             query.policy,
             query.window,
             tuple(expired),
-            tuple(sorted(kept)),
+            tuple(sorted(complying)),
             self._retained_from_ms(everything),
             tuple(sorted(truncated_by)),
         )

@@ -165,8 +165,8 @@ def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
     """Return the programs with the newest days of all of them together, PROGRAM_DAYS_MAX in all."""
     days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
     # Days as old as the first one that is left out are left out of all programs.
-    after = days[PROGRAM_DAYS_MAX]
-    return [replace(usage, days=tuple(day for day in usage.days if day.day > after)) for usage in programs]
+    left_out = days[PROGRAM_DAYS_MAX]
+    return [replace(usage, days=tuple(day for day in usage.days if day.day > left_out)) for usage in programs]
 
 
 class BucketCounts:

@@ -953,7 +953,7 @@ export interface components {
             /** @enum {string} */
             influence: "direct" | "indirect";
             /** @description The operations of the last hop of `path` in their own words, `copied` without any; distinct ways are joined by ` | `, the newest first. Left out if it is not known */
-            how?: string;
+            operation?: string;
             /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
             inOrder?: boolean;
             runs?: number;
@@ -1019,7 +1019,7 @@ export interface components {
             verdict: string;
             fields: components["schemas"]["ExpiredField"][];
             /** @description Fields of the policy, or made of them, of which no older run is known */
-            kept: components["schemas"]["ReachField"][];
+            complying: components["schemas"]["ReachField"][];
             truncated: boolean;
             truncatedBy?: string[];
         };

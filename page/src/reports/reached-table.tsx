@@ -41,7 +41,7 @@ function columns(report: "consumption" | "provenance"): Column<ReachedField>[] {
     { head: "Hops", cell: ({ hops }) => hops, numeric: true },
     { head: "Field", names: true, cell: (field) => <FieldLink of={field} /> },
     { head: "Influence", cell: influence },
-    { head: "How", cell: ({ how }) => how },
+    { head: "How", cell: ({ operation }) => operation },
     { head: "By way of", cell: ({ path }) => way(alongTheData(path, report)) },
     { head: "Runs", numeric: true, cell: ({ runs }) => runs !== undefined && formatCount(runs) },
     { head: "Last run", cell: ({ lastRun, lastRunNamespace, lastStart }) => lastRun && <RunLink run={lastRun} ns={lastRunNamespace}><Time ms={lastStart ?? 0} /></RunLink> },

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<ExpiredField>[] = [
   { head: "Written by", cell: ({ programs }) => programs.map((program, index) => <div key={index}><ProgramName {...program} /></div>) },
 ];
 
-const KEPT: readonly Column<FieldName>[] = [{ head: "Field", names: true, cell: (field) => <FieldLink of={field} /> }];
+const COMPLYING: readonly Column<FieldName>[] = [{ head: "Field", names: true, cell: (field) => <FieldLink of={field} /> }];
 
 export function RetentionReport({ policy, state }: { policy: string; state: PageState }) {
   const path = paths.retention();
@@ -39,7 +39,7 @@ export function RetentionReport({ policy, state }: { policy: string; state: Page
   return (
     <Answered of={report} lines={14}>
       {(answer) => {
-        const { fields, kept, verdict, policy: stored } = answer.body;
+        const { fields, complying, verdict, policy: stored } = answer.body;
         return (
           <article class="report">
             <ReportHead
@@ -60,9 +60,9 @@ export function RetentionReport({ policy, state }: { policy: string; state: Page
                 <LimitedTable caption="Fields with older data" columns={COLUMNS} rows={fields} what="fields" isWhole={isWhole} />
               </Section>
             )}
-            {kept.length > 0 && (
-              <Section title="Fields of which no older run is known" count={kept.length}>
-                <LimitedTable caption="Fields of which no older run is known" columns={KEPT} rows={kept} what="fields" isWhole={isWhole} />
+            {complying.length > 0 && (
+              <Section title="Fields of which no older run is known" count={complying.length}>
+                <LimitedTable caption="Fields of which no older run is known" columns={COMPLYING} rows={complying} what="fields" isWhole={isWhole} />
               </Section>
             )}
           </article>

@@ -112,14 +112,16 @@ class TestProvenance:
 class TestHow:
     """How a field was made: in the words of its operations, all distinct ways, a copy never hidden."""
 
-    def how(self, client: FlaskClient, kind: str = "consumption", **params: object) -> list[str | None]:
+    def operations(
+        self, client: FlaskClient, kind: str = "consumption", **params: object
+    ) -> list[str | None]:
         body = report(client, kind, **params)
-        return [field.get("how") for field in body["derived" if kind == "consumption" else "sources"]]
+        return [field.get("operation") for field in body["derived" if kind == "consumption" else "sources"]]
 
     def test_a_hash_is_not_a_copy(self, client: FlaskClient) -> None:
         record_new(client, hashing("raw", "orders", "UID", run=run(0)))
-        assert self.how(client) == ["sha256 of UID, with a salt"]
-        assert self.how(client, "provenance", endpoint="orders", field="UID") == [
+        assert self.operations(client) == ["sha256 of UID, with a salt"]
+        assert self.operations(client, "provenance", endpoint="orders", field="UID") == [
             "sha256 of UID, with a salt"
         ]
 
@@ -129,7 +131,7 @@ class TestHow:
             copying("raw", "orders", "UID", run=run(0)),
             hashing("raw", "orders", "UID", run=run(1)),
         )
-        assert self.how(client) == ["sha256 of UID, with a salt | copied"]
+        assert self.operations(client) == ["sha256 of UID, with a salt | copied"]
 
     def test_what_failed_runs_did_is_not_how_it_was_made(self, client: FlaskClient) -> None:
         record_new(
@@ -137,18 +139,18 @@ class TestHow:
             hashing("raw", "orders", "UID", run=run(0)),
             copying("raw", "orders", "UID", run=run(1, state="FAIL")),
         )
-        assert self.how(client) == ["sha256 of UID, with a salt"]
-        assert self.how(client, failed="true") == ["copied | sha256 of UID, with a salt"]
+        assert self.operations(client) == ["sha256 of UID, with a salt"]
+        assert self.operations(client, failed="true") == ["copied | sha256 of UID, with a salt"]
 
     def test_a_long_text_is_cut(self, client: FlaskClient) -> None:
         document = hashing("raw", "orders", "UID", run=run(0))
         document["operations"][1]["description"] = "x" * 10_000
         record_new(client, document)
-        assert self.how(client) == ["x" * 299 + "…"]
+        assert self.operations(client) == ["x" * 299 + "…"]
 
 
 class TestVerdict:
-    def test_what_is_unknown_and_what_only_failed_is_said(self, uid: FlaskClient) -> None:
+    def test_programs_that_only_failed_are_counted_apart(self, uid: FlaskClient) -> None:
         assert report(uid, "consumption")["verdict"] == (
             "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
             " 2 fields are made of its value, 0 only shaped by it."

@@ -38,9 +38,9 @@ def test_consumers_are_programs_that_read(target: tuple[str, str]) -> None:
         "bank/Customer360/build_accounts",
     ]
     assert lines[-1] == "1 more program has failed runs alone; --failed lists them"
-    every = printed("consumers", *UID, "--failed", *target)
-    assert "VendorExport" in every
-    assert "--failed lists" not in every
+    listed = printed("consumers", *UID, "--failed", *target)
+    assert "VendorExport" in listed
+    assert "--failed lists" not in listed
     question = ("--field", "UID", "--direction", "forward", *WINDOW, *target, "--json")
     programs = printed("programs", "bank", "DailyTransactions", *question)
     assert printed("consumers", *UID, *target, "--json") == programs

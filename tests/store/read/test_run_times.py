@@ -180,8 +180,8 @@ def check_statistics(table: Table, runs: Collection[RecordedRun], window: Window
             complete: dict[tuple[str, str], list[RecordedRun]] = {}
             failures: dict[tuple[str, str], list[RecordedRun]] = {}
             for item in newest_first:
-                of_state = failures if item.run.state.failed else complete
-                of_state.setdefault((item.run.namespace, item.run.program), []).append(item)
+                by_program = failures if item.run.state.failed else complete
+                by_program.setdefault((item.run.namespace, item.run.program), []).append(item)
             failed_only = {program: listed for program, listed in failures.items() if program not in complete}
             programs = {**complete, **(failed_only if failed else {})}
             shown = answer_or_nothing(
