@@ -42,7 +42,7 @@ def test_a_script_is_known_by_its_name(tmp_path: Path) -> None:
         ("x.zip", b"PK\3\4", "x.zip is packed: unpack it; only gzip is read as it is"),
         (
             "a.sql.gz",
-            gzip.compress(SCRIPT),
+            gzip.compress(SCRIPT, mtime=0),
             f"a.sql.gz is packed: unpack it, then fll record --sql a.sql {RUN}",
         ),
         ("the job", SCRIPT, f"the job may be SQL: fll record --sql 'the job' {RUN}"),
