@@ -6,6 +6,7 @@ import contextlib
 import functools
 import getpass
 import io
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -132,7 +133,15 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
 def _stamp(target: Target, window: WindowText) -> Stamp:
     """Return when a report is made, by whom, from where, and the zone of its times."""
     store = f"{target.url}, fll_hbase {version('fll-hbase')}"
-    return Stamp(now_ms(), by=getpass.getuser(), store=store, zone=window.zone)
+    return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
+
+
+def _user() -> str:
+    """Return the name of the user, or in a container that has none for it, the number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def _texts(query: Query[Any], answer: TableAnswer[Any], stamp: Stamp) -> dict[str, Callable[[], str]]:

@@ -127,7 +127,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
     items: ClassVar[str] = "runs"
     reads_all: ClassVar[bool] = True
 
-    part: Annotated[Literal["derived", "programs", "runs"], About(PART_HELP)] = dataclasses.field(
+    part: Annotated[Literal["derived", "programs", "days", "runs"], About(PART_HELP)] = dataclasses.field(
         default="derived", kw_only=True
     )
 

@@ -1,9 +1,9 @@
-"""The parts of a report as tables, for CSV and for the page to print."""
+"""The parts of a report as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.queries import name_json
@@ -13,23 +13,25 @@ from fll_hbase.runtime.json_types import Json
 
 _RUNS_COLUMNS = ("runs", "firstStart", "lastStart", "lastRun")
 _PROGRAM_COLUMNS = ("namespace", "application", "program", "type", "failed", *_RUNS_COLUMNS)
+_DAY_COLUMNS = (
+    *("namespace", "application", "program", "type", "day", "runs", "failed"),
+    *("firstStart", "lastStart", "failedRuns"),
+)
 _RUN_COLUMNS = ("startTime", "namespace", "application", "program", "run", "state", "checksum")
 _STRETCH_COLUMNS = ("firstStart", "lastStart", "runs", "firstRun", "lastRun", "checksum")
-_TIMES = {"firstStart", "lastStart", "startTime", "oldestStart", "newestStart"}
+_TIMES = {"firstStart", "lastStart", "startTime"}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a report: its title, the member of the report with its rows, and its columns."""
+    """A part of a report: its columns, and the cells of each member of the report with the part's name."""
 
-    title: str
-    member: str
     columns: tuple[str, ...]
     cells: Callable[[Json], Mapping[str, Any]] = dict
 
-    def rows(self, body: Json) -> Iterator[list[str]]:
+    def rows(self, items: Iterator[Json]) -> Iterator[list[str]]:
         """Yield the rows; times are ISO 8601 in UTC."""
-        for item in body.get(self.member, ()):
+        for item in items:
             cells = self.cells(item)
             if "hidden" in cells:
                 cells = dict(zip(self.columns, name_json.names(cells, self.columns), strict=True)) | {
@@ -44,45 +46,36 @@ def _reached(item: Json) -> Mapping[str, Any]:
     return {**item, **in_order, "path": " > ".join(map(name_json.text, item["path"]))}
 
 
-def _operation(item: Json) -> Mapping[str, Any]:
-    """Return the cells of an operation, its inputs and its outputs each as one text."""
-    return {**item, "inputs": ", ".join(item["inputs"]), "outputs": ", ".join(item["outputs"])}
+def _days(body: Json) -> Iterator[Json]:
+    """Yield the days of all programs, each with the names of its program."""
+    for program in body.get("programs", ()):
+        for day in program.get("days", ()):
+            yield {**program, **day, "failedRuns": " ".join(day["failedRuns"])}
 
 
-_REACHED = ("namespace", "name", "field", "hops", "influence", *_RUNS_COLUMNS, "dropped", "path")
-PARTS: Mapping[str, Sequence[Part]] = {
-    "consumption": (
-        Part("Programs that read it", "programs", _PROGRAM_COLUMNS),
-        Part("Fields derived from it", "derived", _REACHED, _reached),
-        Part("Runs that read it, the newest first", "runs", _RUN_COLUMNS),
-    ),
-    "provenance": (
-        Part("Sources", "sources", _REACHED, _reached),
-        Part("Fields between", "upstream", _REACHED, _reached),
-        Part("Stretches of runs that produced it in the same way", "stretches", _STRETCH_COLUMNS),
-    ),
+_REACHED = ("namespace", "name", "field", "hops", "influence", *_RUNS_COLUMNS, "dropped")
+_ENDS = ("path", "operation")
+_FIELDS = Part((*_REACHED, *_ENDS), _reached)
+_UNORDERED_FIELDS = Part((*_REACHED, "inOrder", *_ENDS), _reached)
+_PARTS = {
+    **dict.fromkeys(("derived", "sources", "upstream"), _FIELDS),
+    "programs": Part(_PROGRAM_COLUMNS),
+    "days": Part(_DAY_COLUMNS),
+    "runs": Part(_RUN_COLUMNS),
+    "stretches": Part(_STRETCH_COLUMNS),
 }
-"""The tables of each report, in their order."""
-
-OPERATIONS = Part("", "operations", ("name", "description", "inputs", "outputs"), _operation)
-"""The operations of one derivation, in an order in which they can run."""
-
-
-def parts(body: Json, *, causal: bool) -> Sequence[Part]:
-    """Return the tables of a report in their order; without `causal` fields have a column `inOrder`."""
-    listed = PARTS[body["report"]]
-    if causal:
-        return listed
-    return [
-        replace(part, columns=(*_REACHED[:-1], "inOrder", _REACHED[-1])) if part.cells is _reached else part
-        for part in listed
-    ]
 
 
 def to_csv(body: Json, member: str, *, causal: bool) -> str:
-    """Return one of the `parts` of a report as CSV, with a line for each row below the column names."""
-    part = next(part for part in parts(body, causal=causal) if part.member == member)
-    return csv_text.to_csv(part.columns, part.rows(body))
+    """Return a part of a report as CSV, with a line for each row below the column names.
+
+    Without `causal` fields have a column `inOrder`.
+    """
+    part = _PARTS[member]
+    if part is _FIELDS and not causal:
+        part = _UNORDERED_FIELDS
+    items = _days(body) if member == "days" else iter(body.get(member, ()))
+    return csv_text.to_csv(part.columns, part.rows(items))
 
 
 def _text(column: str, value: object) -> str:

@@ -617,7 +617,7 @@ export interface components {
                  * @default derived
                  * @enum {string}
                  */
-                part?: "derived" | "programs" | "runs";
+                part?: "derived" | "programs" | "days" | "runs";
             };
             "/v3/reports/provenance": {
                 start?: string;

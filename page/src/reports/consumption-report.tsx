@@ -34,7 +34,7 @@ export function ConsumptionReport(props: FieldReportProps) {
               answer={answer}
               path={path}
               params={params}
-              csv={["derived", "programs", "runs"]}
+              csv={["derived", "programs", "days", "runs"]}
               names={["consumption", field.namespace, field.name, field.field]}
               hasPage
               setWhole={setWhole}

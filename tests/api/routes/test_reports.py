@@ -169,7 +169,7 @@ class TestVerdict:
 
 class TestForms:
     def test_csv_of_each_part(self, uid: FlaskClient) -> None:
-        for part, expected in (("derived", 2), ("programs", 2), ("runs", 2)):
+        for part, expected in (("derived", 2), ("programs", 2), ("days", 2), ("runs", 2)):
             response = uid.get(
                 "/v3/reports/consumption",
                 query_string={**ALL, **SUBJECT, "part": part},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,13 @@ def test_a_file_of_another_kind_is_refused_and_none_is_left(sampled: str, tmp_pa
     inside = tmp_path / "nowhere" / "report.html"
     assert "No such file or directory" in complaint(*UID, "--store", sampled, "--output", str(inside), code=1)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_user_without_a_name_has_a_number(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    assert "<dd>uid 4000000</dd>" in printed(*UID, "--store", sampled, "--format", "html")
 
 
 @pytest.fixture
