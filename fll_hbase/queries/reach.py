@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -285,14 +285,14 @@ def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
     """Yield the unknown relations of all directions; with one alone they have no direction."""
     for direction, reach in by_direction.items():
         word = None if len(by_direction) == 1 else flow_word(direction)
-        yield from unknown_relations(reach, word)
+        yield from unknown_relations(reach.unknown, word)
 
 
 def unknown_relations(
-    reach: results.Reach, direction: FlowDirection | None = None
+    pairs: Iterable[tuple[Dataset, Dataset]], direction: FlowDirection | None = None
 ) -> Iterator[UnknownRelation]:
     """Yield the pairs of datasets that are related without known fields, each with this direction."""
-    for source, destination in reach.unknown:
+    for source, destination in pairs:
         yield UnknownRelation(
             source=dataset_name(source), destination=dataset_name(destination), direction=direction
         )

@@ -16,6 +16,7 @@ from fll_hbase.queries.names import FieldName, ProgramName, field_name
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowBody, WindowedWithFailed
+from fll_hbase.queries.reach import UnknownRelation, unknown_relations
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.html_report import HTML
 from fll_hbase.queries.reports.report_document import Stamp, count_text
@@ -70,6 +71,7 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
         tuple[FieldName, ...],
         msgspec.Meta(description="Fields of the policy, or made of them, of which no older run is known"),
     ]
+    unknown: tuple[UnknownRelation, ...]
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
@@ -149,6 +151,7 @@ class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
             verdict=_verdict(report, fields, begins_later=begins_later),
             fields=fields,
             complying=tuple(map(field_name, report.complying)),
+            unknown=tuple(unknown_relations(report.unknown)),
             truncated=bool(report.truncated_by),
             truncated_by=report.truncated_by,
         )
@@ -168,20 +171,27 @@ def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *,
     total, age = count_text(len(fields) + len(report.complying), "field"), report.policy.max_age.text
     if fields:
         oldest = Stamp(0).time(min(field.oldest_start for field in fields))
-        have = "has" if len(fields) == 1 else "have"
+        were = "was" if len(fields) == 1 else "were"
         return (
-            f"Not kept: {len(fields):,} of {total} {have} data older than {age}, the oldest of {oldest} UTC."
+            f"Not kept: {len(fields):,} of {total} {were} written more than {age} ago, the oldest known run"
+            f" is of {oldest} UTC."
         )
     if report.truncated_by:
-        return f"Not known: no data older than {age} was found before a limit cut the search."
+        return f"Not known: no run more than {age} ago was found, but this report is not complete."
     if begins_later:
         return (
-            f"Not known: no data older than {age} is known in {total}, but runs were deleted from the store,"
-            " and their data may still exist."
+            f"Not known: no run more than {age} ago is known of {total}, but runs were deleted from the"
+            " store, and their data may still exist."
         )
     if report.window.empty:
         return f"Not checked: the window begins after the cut-off, so that no run in it is older than {age}."
-    return f"Kept: no run of the window wrote data older than {age} into any of {total}."
+    if report.unknown:
+        datasets = count_text(len({destination for _, destination in report.unknown}), "dataset")
+        return (
+            f"Not known: no run more than {age} ago wrote any of {total}, but of {datasets} it is not known"
+            " which columns are made of them."
+        )
+    return f"Kept: no run of the window more than {age} ago wrote any of {total}."
 
 
 def _expired_field(item: results.ExpiredField) -> ExpiredField:

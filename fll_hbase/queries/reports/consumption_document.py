@@ -18,15 +18,16 @@ from fll_hbase.queries.reports.report_document import (
 )
 from fll_hbase.runtime.json_types import Json
 
+LAST_STEP = "Last step"
 LEGEND = {
-    "Made of its value": "the value of the field goes into it: as a copy, or as the operations under How say."
-    " A hash, a mask or an aggregate is made of the value, but need not show it",
+    "Made of its value": "the value of the field goes into it: as a copy, or as the operations of each step"
+    " say. A hash, a mask or an aggregate is made of the value, but need not show it",
     "Only shaped by it": "the field decides which rows or groups there are (a filter, a join, a grouping),"
     " its value is not taken",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
-    "Dropped": "some run also read the field and did not use it",
-    "How": "the operations between a field and the one before it, `copied` without any; where there are"
-    " several ways, the newest is first, and ` | ` is between them",
+    "Unused too": "beside the runs that used it, some run read the field before and did not use it",
+    LAST_STEP: "the operations between a field and the one before it on its way, `copied` without any; where"
+    " there are several ways, the newest is first, and ` | ` is between them",
     "By way of": "the fields between, in the direction of the data",
     "Failed": "runs that failed or were aborted: they read, what they wrote is not counted",
     "What lineage cannot know": "whether data was deleted since it was written, who looked at it without a"
@@ -52,8 +53,8 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
         warnings=others,
         sections=[
             _programs(programs, stamp),
-            reached_section("Fields made of its value", values, stamp),
-            reached_section("Fields only shaped by it", shaped, stamp),
+            reached_section("Fields made of its value", values, stamp, step=LAST_STEP, marks_influence=False),
+            reached_section("Fields only shaped by it", shaped, stamp, step=LAST_STEP, marks_influence=False),
         ],
         annex=[_days(programs, stamp)],
         legend=LEGEND,

@@ -17,11 +17,13 @@ from fll_hbase.queries.reports.report_document import (
 )
 from fll_hbase.runtime.json_types import Json
 
+FIRST_STEP = "First step"
 LEGEND = {
     "True source": "a field that no run of the window made from another one",
-    "How": "the operations between a field and the next one on its way, `copied` without any; where there are"
-    " several ways, the newest is first, and ` | ` is between them",
+    FIRST_STEP: "the operations between a field and the next one on its way, `copied` without any; where"
+    " there are several ways, the newest is first, and ` | ` is between them",
     "By way of": "the fields between, in the direction of the data",
+    "Shapes it": "the field decides which rows or groups there are, its value is not taken",
     "Way": "the operations that lead into the field; a changed operation or connection is another way",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
     "What lineage cannot know": "whether the values were right, what a program did beside the operations that"
@@ -49,8 +51,8 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
         verdict=[body["verdict"], *_changes(ways, stamp)],
         warnings=[*warnings(body, stamp)],
         sections=[
-            reached_section("True sources", sources, stamp),
-            reached_section("Fields between", upstream, stamp),
+            reached_section("True sources", sources, stamp, step=FIRST_STEP, marks_influence=True),
+            reached_section("Fields between", upstream, stamp, step=FIRST_STEP, marks_influence=True),
             *(
                 _way(way, number, source_names, datasets, stamp)
                 for way, number in zip(ways, numbers, strict=True)

@@ -83,7 +83,7 @@ class ReachedFields:
     @property
     def unknown(self) -> tuple[UnknownRelation, ...]:
         """The pairs of datasets that are related without known fields."""
-        return tuple(unknown_relations(self.reach))
+        return tuple(unknown_relations(self.reach.unknown))
 
     def listed(self, fields: Iterable[DatasetField]) -> tuple[ReachedField, ...]:
         """Return fields by hops and name, each with its path and its runs."""

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from fll_hbase.model.datasets import WHOLE_DATASET
+from fll_hbase.model.masking import HIDDEN
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.json_types import Json
 
 # Members that are left out unless they say something: `inOrder` is there if it is false.
 _MARKS = {
-    "dropped": " (dropped)",
+    "dropped": " (unused too)",
     "failed": " (failed runs only)",
     "inOrder": " (not in the order of the runs)",
 }
@@ -81,8 +82,14 @@ def window_facts(start_ms: int, stop_ms: int, stamp: Stamp) -> dict[str, str]:
 
 def warnings(body: Json, stamp: Stamp) -> Iterator[str]:
     """Yield what limits a report: what cut it, what was deleted, between which datasets nothing is known."""
-    if body["truncated"]:
-        yield f"This report is not complete. Limits that cut it: {', '.join(body['truncatedBy'])}."
+    limits = [limit for limit in body.get("truncatedBy", ()) if limit != HIDDEN]
+    if limits:
+        yield f"This report is not complete. Limits that cut it: {', '.join(limits)}."
+    if HIDDEN in body.get("truncatedBy", ()):
+        yield (
+            "This report is not complete: who asked for it may not see some names. Each `hidden` with a"
+            " number is one dataset or one program; what is made of it further on is not known here."
+        )
     if "retainedFrom" in body:
         yield (
             f"Runs before {stamp.time(body['retainedFrom'])} {stamp.zone} may have been deleted from the"
@@ -100,11 +107,19 @@ def field_text(field: Json) -> str:
     return name_json.text(field)
 
 
-def reached_section(title: str, fields: Sequence[Json], stamp: Stamp) -> Section:
-    """Return fields within reach, their paths in the direction of the data, as a table."""
+def reached_section(
+    title: str, fields: Sequence[Json], stamp: Stamp, *, step: str, marks_influence: bool
+) -> Section:
+    """Return fields within reach, their paths in the direction of the data, as a table.
+
+    `step` is the title of the hop that `operation` is about. Indirect fields are marked if that is not in
+    the title.
+    """
     rows = [
         [
-            field_text(field) + "".join(text for name, text in _MARKS.items() if name in field),
+            field_text(field)
+            + (" (shapes it)" if marks_influence and field["influence"] == "indirect" else "")
+            + "".join(text for name, text in _MARKS.items() if name in field),
             field.get("operation", ""),
             path_text(field["path"]),
             f"{field['runs']:,}" if "runs" in field else "",
@@ -112,8 +127,8 @@ def reached_section(title: str, fields: Sequence[Json], stamp: Stamp) -> Section
         ]
         for field in fields
     ]
-    columns = ("Field", "How", "By way of", "Runs", "Last run")
-    return Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", "How"))
+    columns = ("Field", step, "By way of", "Runs", "Last run")
+    return Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", step))
 
 
 def path_text(path: Iterable[Json]) -> str:

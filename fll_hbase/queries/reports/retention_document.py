@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports.report_document import (
@@ -49,12 +51,14 @@ def retention_document(body: Json, stamp: Stamp) -> Document:
 
 def _fields(body: Json, stamp: Stamp) -> Section:
     """Return the fields with data older than the policy allows."""
-    rows = [
-        [field_text(item), field_text(item["path"][0]), path_text(item["path"]), *_span(item, stamp)]
-        for item in body["fields"]
-    ]
+    rows = [[field_text(item), *_origin(item["path"]), *_span(item, stamp)] for item in body["fields"]]
     title = f"Fields with data older than the policy allows: {len(rows):,}"
     return Section(title, ("Field", "Made of", "By way of", *_SPAN), rows, brief=("Field", *_SPAN))
+
+
+def _origin(path: Sequence[Json]) -> list[str]:
+    """Return the field of the policy that a path begins with, and the fields between its ends."""
+    return ["the policy's own field", ""] if len(path) == 1 else [field_text(path[0]), path_text(path)]
 
 
 def _programs(body: Json, stamp: Stamp) -> Section:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fll_hbase.model import field_relations
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
+from fll_hbase.model.masking import HIDDEN, is_hidden
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.tags import AgePolicy
@@ -167,35 +168,47 @@ class RetentionReporter(Reader):
         `truncated_by` names the limits, and the deadline, that cut it. Raises DeadlineExceeded.
         """
         truncated_by: set[str] = set()
+        unknown: set[tuple[Dataset, Dataset]] = set()
         origins = self._origins(query.policy, truncated_by)
         with deadline.shared(_WALK_SHARE):
-            paths = self._paths(query, query.window, origins, truncated_by)
+            paths = self._paths(query, query.window, origins, truncated_by, unknown)
         union = WriterUnion()
         writers = WriterQuery(paths.keys(), frozenset(origins), query.window, query.indirect, query.failed)
         written = self._writers.written(writers)
         for run, fields in deadline.until_over(written, truncated_by=truncated_by):
             union.add(run, fields)
-        expired = self._first_fields(paths, union, truncated_by)
+        written_fields = union.build()
+        expired = self._first_fields(paths, written_fields, truncated_by)
         # Last: what is too old matters more than what is not.
-        everything = paths.keys() | self._paths(query, query.full_window, origins, truncated_by).keys()
-        complying = everything - {item.path[-1] for item in expired}
+        everything = (
+            paths.keys() | self._paths(query, query.full_window, origins, truncated_by, unknown).keys()
+        )
+        # Of what a limit cut, and of hidden datasets, it is not known which runs wrote it.
+        visible = {field for field in everything if not is_hidden(field.dataset)}
+        complying = set() if truncated_by else visible - written_fields.keys()
+        if len(visible) < len(everything):
+            truncated_by.add(HIDDEN)
         return RetentionReport(
             query.policy,
             query.window,
             tuple(expired),
             tuple(sorted(complying)),
+            tuple(sorted(unknown)),
             self._retained_from_ms(everything),
             tuple(sorted(truncated_by)),
         )
 
     def _first_fields(
-        self, paths: Mapping[DatasetField, FieldPath], union: WriterUnion, truncated_by: set[str]
+        self,
+        paths: Mapping[DatasetField, FieldPath],
+        written_fields: Mapping[DatasetField, WrittenField],
+        truncated_by: set[str],
     ) -> list[ExpiredField]:
         """Return fields in order, with so many programs in all as the settings allow."""
         lines_max = self._settings.connections_max
         expired: list[ExpiredField] = []
         count = 0
-        for field, written in sorted(union.build().items()):
+        for field, written in sorted(written_fields.items()):
             count += len(written.programs)
             # At least one field: its programs are as many as wrote it.
             if count > lines_max and expired:
@@ -219,12 +232,13 @@ class RetentionReporter(Reader):
         window: Window,
         origins: Iterable[DatasetField],
         truncated_by: set[str],
+        unknown: set[tuple[Dataset, Dataset]],
     ) -> dict[DatasetField, FieldPath]:
         """Return each field that a window derives from an origin, with a shortest path, and the origins."""
         paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
         fields_max = self._settings.connections_max
         for path in deadline.until_over(
-            self._iter_paths(query, window, list(paths), truncated_by), truncated_by=truncated_by
+            self._iter_paths(query, window, list(paths), truncated_by, unknown), truncated_by=truncated_by
         ):
             if path[-1] not in paths and len(paths) == fields_max:
                 truncated_by.add(f"connections_max={fields_max}")
@@ -240,6 +254,7 @@ class RetentionReporter(Reader):
         window: Window,
         origins: Iterable[DatasetField],
         truncated_by: set[str],
+        unknown: set[tuple[Dataset, Dataset]],
     ) -> Iterator[FieldPath]:
         """Yield a shortest path from each origin to each field derived from it. Raises DeadlineExceeded."""
         for origin in origins:
@@ -254,6 +269,7 @@ class RetentionReporter(Reader):
             )
             reach = self._reach.fields_within(reach_query)
             truncated_by |= set(reach.truncated_by)
+            unknown |= set(reach.unknown)
             following = next_fields(reach, origin, Direction.FORWARD)
             for field in following:
                 yield path_between(field, following, Direction.FORWARD)

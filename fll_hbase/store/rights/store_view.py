@@ -354,7 +354,11 @@ class StoreView(LineageStore):
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return where visible data is older than a policy allows."""
         result = self._shown(super().retention_report(query))
-        return replace(result, fields=tuple(map(_with_sorted_programs, result.fields)))
+        return replace(
+            result,
+            fields=tuple(map(_with_sorted_programs, result.fields)),
+            unknown=tuple(sorted(result.unknown)),
+        )
 
     def run(self, run: str, namespace: str = "") -> RunDetails:
         """Return the committed state of a run. Raises NotFound if its program is hidden."""

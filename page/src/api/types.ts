@@ -1020,6 +1020,7 @@ export interface components {
             fields: components["schemas"]["ExpiredField"][];
             /** @description Fields of the policy, or made of them, of which no older run is known */
             complying: components["schemas"]["ReachField"][];
+            unknown: components["schemas"]["UnknownRelation"][];
             truncated: boolean;
             truncatedBy?: string[];
         };

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
+from api.wire.environ import PRINCIPAL
+from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
@@ -179,6 +181,55 @@ def test_the_report_is_that_of_a_search_over_old_runs(
     store.close()
 
 
+def test_fields_without_older_runs_comply(chain: FlaskClient) -> None:
+    body = report(chain)
+    assert [item["name"] for item in body["complying"]] == ["a", "d"]
+    assert body["verdict"].startswith("Not kept: 2 of 4 fields were written more than 90d ago, the oldest")
+    young = report(chain, start="now-30d")
+    assert young["verdict"].startswith("Not checked: ")
+
+
+@pytest.mark.parametrize(
+    ("documents", "verdict"),
+    [
+        ([], "Kept: no run of the window more than 90d ago wrote any of 2 fields."),
+        (
+            ["vault"],
+            "Not known: no run more than 90d ago wrote any of 2 fields, but of 1 dataset it is not known",
+        ),
+    ],
+    ids=["known", "unknown"],
+)
+def test_a_policy_is_kept_only_if_that_is_known(
+    client: FlaskClient, documents: list[str], verdict: str
+) -> None:
+    record_new(client, copied("a", "b", days=10))
+    for name in documents:
+        operations = [reading("read", "a", "f"), writing("write", name)]
+        record_new(client, {"run": run(name, start_ms=now_ms() - DAY_MS), "operations": operations})
+    tag(client, "a")
+    put_policy(client, tag="PII")
+    body = report(client)
+    assert body["verdict"].startswith(verdict)
+    assert [item["destination"]["name"] for item in body["unknown"]] == documents
+
+
+def test_nothing_hidden_complies(client: FlaskClient) -> None:
+    hidden = {"namespace": "secret", "name": "b"}
+    record_new(client, copied("a", "c", days=10))
+    record_new(client, copying("a", hidden, "f", run=run("hide", start_ms=now_ms() - 100 * DAY_MS)))
+    tag(client, "a")
+    put_policy(client, tag="PII")
+    reader = Principal("reader", (Grant(Role.READER, "ns1"),))
+    answer = client.get(
+        target("v3", "reports", "retention", policy="gdpr"), environ_overrides={PRINCIPAL: reader}
+    )
+    assert [item.get("name") for item in answer.json["complying"]] == ["a", "c"]
+    assert answer.json["truncatedBy"] == ["hidden"]
+    assert not answer.json["verdict"].startswith("Kept")
+    assert "secret" not in answer.text
+
+
 def test_a_page_to_print(chain: FlaskClient) -> None:
     answer = chain.get(target("v3", "reports", "retention", policy="gdpr"), headers={"Accept": "text/html"})
     assert answer.mimetype == "text/html"
@@ -200,6 +251,8 @@ def test_programs_are_bounded_and_the_answer_says_so(make_client: MakeClient) ->
     body = report(client)
     assert [len(item["programs"]) for item in body["fields"]] == [2]
     assert body["truncatedBy"] == ["connections_max=3"]
+    # Of what was cut it is not known that no older run wrote it.
+    assert body["complying"] == []
     page = client.get(target("v3", "reports", "retention", policy="gdpr"), headers={"Accept": "text/html"})
     assert "connections_max=3" in page.text
     assert page.headers["Truncated-By"] == "connections_max=3"

@@ -61,7 +61,7 @@ def test_all_policies_are_one_report(governed: tuple[str, str], tmp_path: Path) 
     text = printed(*question)
     titles = [line for line in text.splitlines() if line.startswith("Retention by policy")]
     assert titles == [f"Retention by policy {name}" for name in ("gdpr", "short", "strict")]
-    assert "Not kept: 7 of 7 fields have data older than 30d" in text
+    assert "Not kept: 7 of 7 fields were written more than 30d ago" in text
     reports = json.loads(printed(*question, "--json"))["reports"]
     assert [item["verdict"].split(":")[0] for item in reports] == ["Kept", "Not kept", "Not checked"]
     short = json.loads(printed("report", "retention", "short", "--start", "2025-01-01", *governed, "--json"))
