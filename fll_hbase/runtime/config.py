@@ -13,8 +13,9 @@ from fll_hbase.runtime.errors import ConfigurationError
 
 PREFIX = "FLL_"
 
-_CREDENTIAL = re.compile(r"([?&;][^=&;]*(?:token|passw|secret|key|sig)[^=&;]*=)[^&;]*", re.IGNORECASE)
-"""A parameter of a URL whose name says that its value is secret."""
+_PARAMETER = re.compile(r"([?&;]([^?=&;]*)=)[^&;]*")
+_SECRET_NAME = re.compile("token|passw|secret|key|sig", re.IGNORECASE)
+"""In the name of a parameter of a URL: its value is secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,12 @@ def without_credentials(text: str) -> str:
     # A password may have any character: all up to the last `@` is hidden. A path has no user.
     if separator and not rest.startswith("/") and "@" in rest:
         rest = f"***@{rest.rpartition('@')[2]}"
-    return scheme + separator + _CREDENTIAL.sub(r"\1***", rest)
+    return scheme + separator + _PARAMETER.sub(_without_secret, rest)
+
+
+def _without_secret(parameter: re.Match[str]) -> str:
+    """Return a parameter of a URL, with `***` as value if its name says that it is secret."""
+    return f"{parameter[1]}***" if _SECRET_NAME.search(parameter[2]) else parameter[0]
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
