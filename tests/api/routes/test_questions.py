@@ -231,8 +231,8 @@ class TestBounds:
             (("fields", "x", "lineage"), {}, 2),
             (("fields", "x", "reach"), {"counts": "false", "level": 1}, 2),
             # Also the days on which the contents ran that one window has alone.
-            (("fields", "x", "diff"), {"baseStart": 0, "baseEnd": 0}, 4),
-            (("diff",), {"baseStart": 0, "baseEnd": 0}, 4),
+            (("fields", "x", "diff"), {"baseStart": 0, "baseEnd": 0}, 7),
+            (("diff",), {"baseStart": 0, "baseEnd": 0}, 7),
             (("fields", "x", "tags"), {"inherited": "true", "level": 1}, 5),
         ],
         ids=["field", "reach", "diff", "diff of a dataset", "tags"],
