@@ -121,7 +121,7 @@ def suggest(reading: Reading, client: Connection) -> list[Reading]:
     """Return recorded names that one which is not may mean, at most three, the nearest first.
 
     A dataset may be the field of one, and the reverse. It takes four reads of 1,000 names at most, and one
-    of one name for each `.` or `/` in the names, of which 64 are looked at.
+    of one name for each `.` or `/` in the names; 64 of these are looked at.
     """
     if reading.field:
         datasets = dataset_readings(str(reading))[:READINGS_MAX]

@@ -38,21 +38,13 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
     return lambda context, _, value: context.meta.__setitem__(key, value)
 
 
-_all_option = click.option(
-    "--all",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep(_ALL),
-    help="Print all rows on a terminal, not one screen; a pipe has all.",
-)
+def _flag(name: str, key: str, text: str) -> Callable[[Command], Command]:
+    """Return the option of a flag that is kept in the meta data."""
+    return click.option(name, is_flag=True, expose_value=False, callback=_keep(key), help=text)
 
-verbose_option = click.option(
-    "--verbose",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep(_VERBOSE),
-    help="Also print checksums on a terminal.",
-)
+
+_all_option = _flag("--all", _ALL, "Print all rows on a terminal, not one screen; a pipe has all.")
+verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a terminal.")
 
 
 def format_options(*formats: str, listed: bool = True, more: str = "") -> Callable[[Command], Command]:

@@ -69,7 +69,7 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
     fields: tuple[ExpiredField, ...]
     complying: Annotated[
         tuple[FieldName, ...],
-        msgspec.Meta(description="Fields of the policy, or made of them, of which no older run is known"),
+        msgspec.Meta(description="Fields of the policy, or made of them, without a known older run"),
     ]
     unknown: tuple[UnknownRelation, ...]
     truncated: bool

@@ -358,8 +358,8 @@ class RetentionReport:
     """Where data is older than a policy allows, by field.
 
     The runs are those of the window, which ends at the cut-off of the policy or before. `complying` are the
-    other fields of the policy, and derived from these, of which no such run is known; none if a limit cut the
-    report. `unknown` are pairs of source and destination of which a column may be derived. Runs that started
+    other fields of the policy, and derived from these, without a known run of it; none if a limit cut the
+    report. `unknown` are pairs of source and destination that may have a derived column. Runs that started
     before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
     """
 

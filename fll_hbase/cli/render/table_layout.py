@@ -270,7 +270,7 @@ def _table(grid: _Grid, widths: Sequence[int], width: int) -> Block:
 
 
 def _row_lines(row: Sequence[str], widths: Sequence[int], gap: str) -> list[str]:
-    """Return the lines of a row, of which sentences may have several."""
+    """Return the lines of a row; a sentence may have several."""
     cells = [
         wrap(cell, width) if isinstance(cell, Prose) else [cell]
         for cell, width in zip(row, widths, strict=True)

@@ -162,7 +162,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         derived = reached.listed(reached.reach.paths.keys() - {self.dataset_field})
         body = msgspec.structs.replace(
             body,
-            verdict=consumption_verdict(listed, derived, reached.unknown, failed_only=programs.failed_only),
+            verdict=consumption_verdict(listed, derived, reached.unknown),
             programs=listed,
             failed_only=programs.failed_only,
             derived=derived,

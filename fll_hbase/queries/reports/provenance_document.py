@@ -18,6 +18,9 @@ from fll_hbase.queries.reports.report_document import (
 from fll_hbase.runtime.json_types import Json
 
 FIRST_STEP = "First step"
+NAMES_MAX = 20
+"""Names that a sentence about a change lists."""
+
 LEGEND = {
     "True source": "a field that no run of the window made from another one",
     FIRST_STEP: "the operations between a field and the next one on its way, `copied` without any; where"
@@ -27,7 +30,7 @@ LEGEND = {
     "Way": "the operations that lead into the field; a changed operation or connection is another way",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
     "What lineage cannot know": "whether the values were right, what a program did beside the operations that"
-    " were recorded for it, and runs that nobody recorded",
+    " were recorded for it, and runs that were not recorded",
 }
 
 
@@ -108,7 +111,7 @@ def _way(
 
 
 def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
-    """Yield in words what each way has that the one before it had not, the newest first; `ways` likewise."""
+    """Yield in words what each way has that the one before it had not; both the newest first."""
     for number, (newer, older) in enumerate(pairwise(ways)):
         texts = [
             *_listed("new", newer, older),
@@ -116,7 +119,7 @@ def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
         ]
         changed = _changed(newer, older)
         if changed:
-            texts.append(f"changed: {', '.join(changed)}")
+            texts.append(f"changed: {_names_text(changed)}")
         changes_text = "; ".join(texts) or "the same operations, connected in another way"
         yield f"Way {len(ways) - number}, since {stamp.time(newer['firstStart'])}: {changes_text}."
 
@@ -126,7 +129,13 @@ def _listed(word: str, way: Json, other: Json) -> Iterator[str]:
     names = {step["name"] for step in other["operations"]}
     listed = [step["name"] for step in way["operations"] if step["name"] not in names]
     if listed:
-        yield f"{word}: {', '.join(listed)}"
+        yield f"{word}: {_names_text(listed)}"
+
+
+def _names_text(names: Sequence[str]) -> str:
+    """Return names as one text; of more than NAMES_MAX the first, and how many are more."""
+    more = [f"and {len(names) - NAMES_MAX:,} more"] if len(names) > NAMES_MAX else []
+    return ", ".join([*names[:NAMES_MAX], *more])
 
 
 def _changed(newer: Json, older: Json) -> list[str]:
@@ -141,9 +150,10 @@ def _changed(newer: Json, older: Json) -> list[str]:
         if former["description"] != step["description"]:
             text += f" (“{step['description']}”, before “{former['description']}”)"
         for part in ("inputs", "outputs"):
-            gained = [name for name in step[part] if name not in former[part]]
-            lost = [name for name in former[part] if name not in step[part]]
-            text += "".join(f" (+ {name})" for name in gained) + "".join(f" (− {name})" for name in lost)
+            for sign, names, others in (("+", step[part], former[part]), ("−", former[part], step[part])):
+                differing = set(names) - set(others)
+                if differing:
+                    text += f" ({sign} {_names_text(sorted(differing))})"
         changed.append(text)
     return changed
 

@@ -68,8 +68,9 @@ class ReachedFields:
 
     def _hop(self, field: DatasetField) -> tuple[DatasetField, DatasetField]:
         """Return the ends of the last hop of the path to a field, in the direction of the data."""
-        near, far = (self._path(field).fields() * 2)[-2:]
-        return (near, far) if self._direction is Direction.FORWARD else (far, near)
+        path = self._path(field)
+        near = path.previous.field if path.previous else field
+        return (near, field) if self._direction is Direction.FORWARD else (field, near)
 
     def _path(self, field: DatasetField) -> Path:
         """Return the path to a field, over direct edges if there is one."""

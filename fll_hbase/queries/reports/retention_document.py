@@ -76,7 +76,7 @@ def _programs(body: Json, stamp: Stamp) -> Section:
 def _complying(body: Json) -> Section:
     """Return the fields of the policy without older runs."""
     rows = [[field_text(item)] for item in body["complying"]]
-    return Section(f"Fields of which no older run is known: {len(rows):,}", ("Field",), rows)
+    return Section(f"Fields without a known older run: {len(rows):,}", ("Field",), rows)
 
 
 def _span(item: Json, stamp: Stamp) -> list[str]:

@@ -18,11 +18,10 @@ def consumption_verdict(
     programs: Sequence[Program],
     derived: Sequence[ReachedField],
     unknown: Collection[UnknownRelation],
-    *,
-    failed_only: int,
 ) -> str:
     """Return how many programs read a field, what is made of it, and of what that is not known."""
     runs, failed = (sum(getattr(program, name) for program in programs) for name in ("runs", "failed"))
+    failed_only = sum(program.failed_only for program in programs)
     apart = f" ({failed_only:,} only failed)" if failed_only else ""
     failures = f", and in {count_text(failed, 'failed run')}" if failed else ""
     sentences = [

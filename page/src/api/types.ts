@@ -1018,7 +1018,7 @@ export interface components {
             window: components["schemas"]["ReportWindow"];
             verdict: string;
             fields: components["schemas"]["ExpiredField"][];
-            /** @description Fields of the policy, or made of them, of which no older run is known */
+            /** @description Fields of the policy, or made of them, without a known older run */
             complying: components["schemas"]["ReachField"][];
             unknown: components["schemas"]["UnknownRelation"][];
             truncated: boolean;

@@ -61,8 +61,8 @@ export function RetentionReport({ policy, state }: { policy: string; state: Page
               </Section>
             )}
             {complying.length > 0 && (
-              <Section title="Fields of which no older run is known" count={complying.length}>
-                <LimitedTable caption="Fields of which no older run is known" columns={COMPLYING} rows={complying} what="fields" isWhole={isWhole} />
+              <Section title="Fields without a known older run" count={complying.length}>
+                <LimitedTable caption="Fields without a known older run" columns={COMPLYING} rows={complying} what="fields" isWhole={isWhole} />
               </Section>
             )}
           </article>

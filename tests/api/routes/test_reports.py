@@ -167,6 +167,19 @@ class TestVerdict:
         assert verdict == "It has no source: its operations generate it. It was made in 1 way, by 1 run."
 
 
+class TestChanges:
+    def test_a_change_names_what_differs_and_no_more_than_twenty(self, client: FlaskClient) -> None:
+        fields = [f"f{number:02}" for number in range(30)]
+        for number, inputs in enumerate((fields[:2], fields)):
+            document = hashing("raw", "orders", *fields, run=run(number))
+            # One output of some inputs: what they are is the change.
+            document["operations"][1]["inputs"] = [{"origin": "read", "name": name} for name in inputs]
+            record_new(client, document)
+        params = {**ALL, **SUBJECT, "endpoint": "orders", "field": "f00"}
+        response = client.get("/v3/reports/provenance", query_string=params, headers={"Accept": "text/html"})
+        assert f"changed: hash (+ {', '.join(fields[2:22])}, and 8 more)." in response.text
+
+
 class TestForms:
     def test_csv_of_each_part(self, uid: FlaskClient) -> None:
         for part, expected in (("derived", 2), ("programs", 2), ("days", 2), ("runs", 2)):

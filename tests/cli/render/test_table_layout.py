@@ -25,7 +25,7 @@ SENTENCES = st.lists(NAMES, max_size=12).map(lambda words: Prose(" ".join(words)
 
 @st.composite
 def tables(draw_value: st.DrawFn) -> TextTable:
-    """A table of names, times and sentences, some of which are equal in all rows."""
+    """A table of names, times and sentences, some equal in all rows."""
     count = draw_value(st.integers(1, 40))
     name = draw_value(NAMES)
     columns = (Column("name"), Column("spare", spare=1), Column("at"), Column("about"), Column("kind"))
@@ -75,7 +75,7 @@ def test_of_many_rows_only_those_of_a_screen_are_laid_out() -> None:
     block = lay_out([Column("name"), Column("kind"), Column("note")], rows, Screen(12, 23, END_MS))
     assert len(block.items) == 23
     assert block.count == 250_000
-    # What differs in the last row alone is no constant.
+    # What differs in the last row alone is not constant.
     assert not [text for text, _ in block.tail if "same" in text]
 
 
