@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.render.result_tables import TextTable
-from fll_hbase.queries.reports.report_document import Document, Section
+from fll_hbase.cli.render.table_layout import Prose
+from fll_hbase.queries.reports.report_document import PROSE_COLUMNS, Document, Section
 from fll_hbase.runtime.escape import escape_control
 
 
@@ -38,4 +39,6 @@ def _section(section: Section, brief: Collection[str]) -> Iterator[RenderableTyp
             if (not brief or column in brief) and any(row[number] for row in rows)
         ]
         columns = [section.columns[number] for number in filled]
-        yield TextTable(columns, [[row[number] for number in filled] for row in rows])
+        kinds = [Prose if column in PROSE_COLUMNS else str for column in columns]
+        cells = [[kind(row[number]) for kind, number in zip(kinds, filled, strict=True)] for row in rows]
+        yield TextTable(columns, cells)

@@ -13,7 +13,7 @@ from fll_hbase.cli.render.screen import Block, Line, Screen, wrap
 from fll_hbase.cli.render.time_text import Moment
 from fll_hbase.runtime.escape import escape_control
 
-_PROSE_TITLES = frozenset({"description", "detail", "path", "How", "By way of"})
+_PROSE_TITLES = frozenset({"description", "detail", "path"})
 """Columns whose cells may be broken at blanks."""
 
 _PROSE_WIDTH_MIN = 24

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
+    LAST_STEP,
     Document,
     Section,
     Stamp,
@@ -18,7 +19,6 @@ from fll_hbase.queries.reports.report_document import (
 )
 from fll_hbase.runtime.json_types import Json
 
-LAST_STEP = "Last step"
 LEGEND = {
     "Made of its value": "the value of the field goes into it: as a copy, or as the operations of each step"
     " say. A hash, a mask or an aggregate is made of the value, but need not show it",

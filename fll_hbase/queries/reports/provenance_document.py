@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
+    FIRST_STEP,
     Document,
     Section,
     Stamp,
@@ -17,7 +18,6 @@ from fll_hbase.queries.reports.report_document import (
 )
 from fll_hbase.runtime.json_types import Json
 
-FIRST_STEP = "First step"
 NAMES_MAX = 20
 """Names that a sentence about a change lists."""
 

@@ -13,6 +13,10 @@ from fll_hbase.model.masking import HIDDEN
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.json_types import Json
 
+FIRST_STEP, LAST_STEP = "First step", "Last step"
+PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, "By way of", "What it does", "Takes", "Gives"})
+"""Columns of sentences and lists, which may be broken at any blank."""
+
 # Members that are left out unless they say something: `inOrder` is there if it is false.
 _MARKS = {
     "dropped": " (unused too)",
