@@ -20,8 +20,11 @@ import api
 import fll_hbase
 
 CHARACTERS = 32_000
-SECONDS_MAX = 0.08
-"""CPU time of a search: a multiple of that of linear work, and less than that of quadratic work."""
+SECONDS_MAX = 0.05
+"""CPU time of a search that needs no second look: most of linear work takes less."""
+
+GROWTH_MAX = 20
+"""Times the work of a text that is eight times as long: 8 if it is linear, 64 if it is quadratic."""
 
 LEFT_OUT = ("fll_hbase.capture.site", "fll_hbase.spark", "fll_hbase.capture.launch")
 """Modules that need Spark, or start something when they are imported."""
@@ -88,8 +91,8 @@ def _sample(parsed: Any, branch: int) -> str:
     return text
 
 
-def _hostile(pattern: re.Pattern[Any]) -> Iterator[str]:
-    """Texts that repeat parts of what a pattern looks for, after a part of it, and end otherwise."""
+def _hostile(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
+    """Yield a head and what is repeated after it, of texts that repeat parts of what is looked for."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     samples = [_sample(sre_parser.parse(source, pattern.flags & re.VERBOSE), branch) for branch in range(4)]
     letters = list(dict.fromkeys(["".join(re.findall(r"[^\w\s\\]", source)), "a !", *samples]))
@@ -103,11 +106,12 @@ def _hostile(pattern: re.Pattern[Any]) -> Iterator[str]:
         units += [sample[:end] for end in range(2, min(len(sample), 24), 3)]
     for unit in dict.fromkeys(filter(None, units)):
         for head in ("", samples[0][: len(samples[0]) // 2]):
-            yield head + unit * (CHARACTERS // len(unit)) + "\x00"
+            yield head, unit
 
 
-def _seconds(pattern: re.Pattern[Any], text: str, *, is_searched: bool) -> float:
-    """CPU time of finding all matches in a text, or of comparing the whole text."""
+def _seconds(pattern: re.Pattern[Any], head: str, unit: str, characters: int, *, is_searched: bool) -> float:
+    """CPU time of finding all matches in a text of that length, or of comparing the whole text."""
+    text = head + unit * (characters // len(unit)) + "\x00"
     data = text if isinstance(pattern.pattern, str) else text.encode()
     began = time.thread_time()
     if is_searched:
@@ -118,15 +122,28 @@ def _seconds(pattern: re.Pattern[Any], text: str, *, is_searched: bool) -> float
     return time.thread_time() - began
 
 
+def _is_linear(pattern: re.Pattern[Any], head: str, unit: str, *, is_searched: bool) -> bool:
+    """Return whether the work grows with a text, whatever the speed of the machine.
+
+    What else the machine does may disturb some measurements, so the least of several counts.
+    """
+    if _seconds(pattern, head, unit, CHARACTERS, is_searched=is_searched) < SECONDS_MAX:
+        return True
+    short, long = (
+        min(_seconds(pattern, head, unit, characters, is_searched=is_searched) for _ in range(5))
+        for characters in (CHARACTERS // 8, CHARACTERS)
+    )
+    return long < GROWTH_MAX * short
+
+
 @pytest.mark.parametrize("path", _patterns())
 def test_work_is_linear_in_the_text(path: str) -> None:
     pattern, is_searched = _patterns()[path], _is_searched(path)
-    for text in _hostile(pattern):
-        seconds = _seconds(pattern, text, is_searched=is_searched)
-        assert seconds < SECONDS_MAX, f"{path}: {text[:60]!r}"
+    for head, unit in _hostile(pattern):
+        assert _is_linear(pattern, head, unit, is_searched=is_searched), f"{path}: {head!r}, {unit!r} often"
 
 
 def test_what_is_quadratic_is_found() -> None:
     """A pattern that was in the product: of names in brackets, and many do not end."""
     pattern = re.compile(r"`([^`]*)`|\[([^\]]*)\]")
-    assert any(_seconds(pattern, text, is_searched=True) > SECONDS_MAX for text in _hostile(pattern))
+    assert not all(_is_linear(pattern, *text, is_searched=True) for text in _hostile(pattern))
