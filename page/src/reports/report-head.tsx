@@ -8,7 +8,7 @@ import { download, fileName } from "../browser/files";
 import { Button } from "../parts/button";
 import { type Fact, Facts } from "../parts/section";
 import { useZone } from "../parts/time";
-import { formatTime, pinWindow, zoneName } from "../state/window";
+import { formatTime, pinWindow, timeZoneId, zoneName } from "../state/window";
 import { CsvMenu } from "./csv-menu";
 
 interface ReportHeadProps {
@@ -45,7 +45,8 @@ export function ReportHead({ title, answer, facts = [], path, params, csv, names
 }
 
 /** A link to the report as a page; with a token, which no link can send, the page is saved. */
-function PageOfServer({ path, params, names }: Pick<ReportHeadProps, "path" | "params" | "names">) {
+function PageOfServer({ path, params: asked, names }: Pick<ReportHeadProps, "path" | "params" | "names">) {
+  const params = { ...asked, timezone: timeZoneId(useZone()) };
   const text = "Report as one page, to print or save";
   const [isFailed, setFailed] = useState(false);
   if (currentToken() === undefined) {
