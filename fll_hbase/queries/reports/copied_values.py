@@ -11,7 +11,7 @@ from fll_hbase.model.hop_operations import Hop
 from fll_hbase.store.results import EDGE_CONTENTS_MAX, ReachEdge
 
 ValueKind: TypeAlias = Literal["copied", "mixed", "operations"]
-"""Whether each way to a field copies the value at every hop, at least one does, or all have operations.
+"""Ways of a value to a field: each copies it at every hop, at least one does, or all have operations.
 
 An operation may pass a value on as it is, too: what it does stands in its own words.
 """
@@ -23,7 +23,7 @@ COPY, OPERATIONS, UNKNOWN = "copy", "operations", "unknown"
 
 
 class CopiedValues:
-    """What is copied from one field to the fields within its reach, over direct edges from `near` to `far`.
+    """The value of one field in the fields within its reach, over direct edges from `near` to `far`.
 
     `kinds` has what the ways of each edge are: COPY, OPERATIONS, UNKNOWN, or several of them. Unless they
     are complete, a copy may not be the only way, and the lack of one says nothing. The work is that of
@@ -42,7 +42,7 @@ class CopiedValues:
         self._may_be_computed = _reached((far for near, far in edges if edges[near, far] != {COPY}), edges)
 
     def kind(self, field: DatasetField) -> ValueKind | None:
-        """Return how the value comes to a field; None if that is not known."""
+        """Return the kind of a field's value; None if it is not known."""
         if field in self._copied:
             return "mixed" if field in self._may_be_computed or not self._is_complete else "copied"
         return "operations" if self._is_complete and field not in self._may_be_copied else None

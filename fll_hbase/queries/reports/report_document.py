@@ -19,6 +19,9 @@ VALUE_LEGEND = (
     " others do not or are not known; `operations`, every path has some: what they do says whether the value"
     " can still be read; empty if that is not known"
 )
+OPTIONAL = frozenset({VALUE})
+"""Columns that a table leaves out if nothing stands in them."""
+
 PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, "By way of", "What it does", "Takes", "Gives"})
 """Columns of sentences and lists, which may be broken at any blank."""
 
@@ -138,7 +141,20 @@ def reached_section(
         for field in fields
     ]
     columns = ("Field", step, VALUE, "By way of", "Runs", "Last run")
-    return Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", step))
+    return _filled(Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", step)))
+
+
+def _filled(section: Section) -> Section:
+    """Return a table without those of the OPTIONAL columns that are empty in all of its rows."""
+    numbers = [
+        number
+        for number, name in enumerate(section.columns)
+        if name not in OPTIONAL or any(row[number] for row in section.rows)
+    ]
+    columns = tuple(section.columns[number] for number in numbers)
+    return section._replace(
+        columns=columns, rows=[[row[number] for number in numbers] for row in section.rows]
+    )
 
 
 def path_text(path: Iterable[Json]) -> str:

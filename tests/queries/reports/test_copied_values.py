@@ -63,7 +63,7 @@ def test_work_is_that_of_a_walk() -> None:
     """Each of 200 levels has four ways to the next: 4 ** 200 paths."""
     levels = [[DatasetField(Dataset("ns", f"d{level}"), name) for name in "ab"] for level in range(200)]
     edges = {
-        (near, far): frozenset({COPY}) for here, below in pairwise(levels) for near in here for far in below
+        (near, far): frozenset({COPY}) for upper, lower in pairwise(levels) for near in upper for far in lower
     }
     edges |= {(START, far): frozenset({COPY, OPERATIONS}) for far in levels[0]}
     values = CopiedValues(START, edges, is_complete=True)
