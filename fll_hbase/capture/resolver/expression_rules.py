@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from fll_hbase.capture.resolver.dump import Expression
 from fll_hbase.capture.resolver.map_rules import MAP_RULES
@@ -22,6 +21,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
 from fll_hbase.capture.resolver.struct_fields import (
     SAME_ELEMENTS,
     build_struct,
+    compared_elements,
     same_elements,
     struct_field,
     with_elements,
@@ -95,8 +95,13 @@ def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
 def _distinct_elements(expression: Expression, operands: Operands) -> ColumnLineage:
     """Resolve ARRAY_DISTINCT and COLLECT_SET: which structs are equal depends on all of their fields."""
     value = same_elements(expression.kind, operands)
-    compared = with_elements([value], least=Direct.IDENTITY, indirect=influences([value], GROUP_BY))
-    return replace(compared, indirect=value.indirect)
+    return compared_elements(value, [value], GROUP_BY)
+
+
+def _ordered_elements(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve SORT_ARRAY, MAX and the like: the order of structs depends on all of their fields."""
+    value = same_elements(expression.kind, operands)
+    return compared_elements(value, [value], SORT)
 
 
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
@@ -134,6 +139,8 @@ RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     **MAP_RULES,
     "AggregateExpression": _aggregate,
     "ArrayDistinct": _distinct_elements,
+    "ArrayMax": _ordered_elements,
+    "ArrayMin": _ordered_elements,
     "ArraysZip": _zip,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
@@ -145,9 +152,12 @@ RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "GetArrayStructFields": _struct_field,
     "GetStructField": _struct_field,
     "ListAgg": _list_aggregate,
+    "Max": _ordered_elements,
+    "Min": _ordered_elements,
     "NullIfResult": _null_if,
     "PivotFirst": _pivot,
     "PreciseTimestampConversion": _time_of_window,
+    "SortArray": _ordered_elements,
     "SortOrder": _sort_order,
     "StaticInvoke": _static_invoke,
 }

@@ -12,6 +12,7 @@ from fll_hbase.capture.resolver.map_rules import build_map, map_keys, map_values
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     NO_LINEAGE,
+    SORT,
     WINDOW,
     ColumnLineage,
     Direct,
@@ -21,6 +22,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
     merge,
 )
 from fll_hbase.capture.resolver.struct_fields import (
+    compared_elements,
     update_struct,
     with_elements,
 )
@@ -72,6 +74,7 @@ CALLING = {
     "ArrayExists": 1,
     "ArrayFilter": 1,
     "ArrayForAll": 1,
+    "ArraySort": 1,
     "ArrayTransform": 1,
     "MapFilter": 1,
     "MapZipWith": 1,
@@ -288,6 +291,11 @@ class ExpressionResolver:
         selected = self._call(expression.operands[1], [operands[0]])
         return with_elements(operands[:1], [selected])
 
+    def _sort(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the array of ARRAY_SORT: the elements of the first operand, in the order of a function."""
+        order = self._call(expression.operands[1], [operands[0], operands[0]])
+        return compared_elements(with_elements(operands[:1]), [order], SORT)
+
     def _map_function(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return the map that a function of maps makes; it calls another one with keys and values."""
         keys = merge(map(map_keys, operands), least=Direct.TRANSFORMATION)
@@ -362,6 +370,7 @@ _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnL
     "ArrayExists": ExpressionResolver._exists,
     "ArrayFilter": ExpressionResolver._filter,
     "ArrayForAll": ExpressionResolver._exists,
+    "ArraySort": ExpressionResolver._sort,
     "ArrayTransform": ExpressionResolver._transform,
     "If": ExpressionResolver._if,
     "MapFilter": ExpressionResolver._map_function,

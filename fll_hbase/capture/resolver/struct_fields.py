@@ -14,6 +14,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
     Direct,
     IndirectInput,
     OtherFields,
+    influences,
     merge,
 )
 
@@ -21,6 +22,9 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
     "AnyValue": Direct.AGGREGATION,
     "ArrayCompact": Direct.TRANSFORMATION,
     "ArrayDistinct": Direct.TRANSFORMATION,
+    "ArrayMax": Direct.TRANSFORMATION,
+    "ArrayMin": Direct.TRANSFORMATION,
+    "ArraySort": Direct.TRANSFORMATION,
     "CollectList": Direct.AGGREGATION,
     "CollectSet": Direct.AGGREGATION,
     "ElementAt": Direct.TRANSFORMATION,
@@ -31,13 +35,16 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
     "Lag": Direct.TRANSFORMATION,
     "Last": Direct.AGGREGATION,
     "Lead": Direct.TRANSFORMATION,
+    "Max": Direct.AGGREGATION,
     "MaxBy": Direct.AGGREGATION,
+    "Min": Direct.AGGREGATION,
     "MinBy": Direct.AGGREGATION,
     "NthValue": Direct.TRANSFORMATION,
     "PosExplode": Direct.TRANSFORMATION,
     "Reverse": Direct.TRANSFORMATION,
     "Shuffle": Direct.TRANSFORMATION,
     "Slice": Direct.TRANSFORMATION,
+    "SortArray": Direct.TRANSFORMATION,
 }
 """Functions that leave structs as they are, and collect or select them; the first operand has the structs."""
 
@@ -84,6 +91,14 @@ def is_built_map(value: ColumnLineage) -> bool:
 def same_elements(kind: str, operands: Sequence[ColumnLineage]) -> ColumnLineage:
     """Return the fields of the first operand of a function of SAME_ELEMENTS, depending on the others."""
     return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[kind])
+
+
+def compared_elements(
+    value: ColumnLineage, compared: Sequence[ColumnLineage], influence: str
+) -> ColumnLineage:
+    """Return a value whose fields depend on all that is compared, too, as an influence of that kind."""
+    fields = with_elements([value], least=Direct.IDENTITY, indirect=influences(compared, influence))
+    return replace(fields, indirect=value.indirect)
 
 
 def with_elements(

@@ -42,9 +42,13 @@ _SAME_FIELDS = (
 """Expressions that give one of the values of their first operand."""
 _ACCESSES = (exp.Dot, exp.Bracket, exp.StructExtract, exp.JSONExtract, *CALLS)
 _LISTS = (exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg)
+_ORDERING = (exp.ArrayMax, exp.ArrayMin, exp.ArraySort, exp.Max, exp.Min)
+_DISTINCT = (exp.ArrayDistinct, exp.ArrayUniqueAgg)
+"""Functions that compare structs by all of their fields: to put them in order, and to have each once."""
+_GATHERED = (*_LISTS, *_ORDERING, *_DISTINCT)
 _STRUCTURED = (
     *(exp.Struct, exp.VarMap, exp.Cast, exp.Column, exp.Dot, exp.Bracket),
-    *(*QUERIES, *_LISTS, *_SAME_FIELDS, *EXPLODE),
+    *(*QUERIES, *_GATHERED, *_SAME_FIELDS, *EXPLODE),
 )
 """Expressions whose fields may be known."""
 
@@ -383,8 +387,8 @@ def struct_fields(
         items = result.columns.items if result is not None else ()
         is_struct = node.unnest().args.get("kind") == "STRUCT"
         return dict(items) if is_struct else items[0][1].parts if len(items) == 1 else {}
-    if isinstance(node, _LISTS):
-        return _list_fields(resolver, node, inputs)
+    if isinstance(node, _GATHERED):
+        return _gathered_fields(resolver, node, inputs)
     if path := column_path(node):
         return resolver.column(path).parts
     if isinstance(node, _SAME_FIELDS):
@@ -430,6 +434,21 @@ def _list_fields(
         return {}
     element = collect_inputs(resolver, [(item, "") for item in items if not isinstance(item, QUERIES)])
     return {ELEMENT: element.to_column("", parts)}
+
+
+def _gathered_fields(
+    resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
+) -> Mapping[str, ColumnProvenance]:
+    """Return the fields of a list, or of the structs that a function compares and gives on."""
+    read = _list_fields if isinstance(node, _LISTS) else struct_fields
+    fields = read(resolver, node if isinstance(node, _LISTS) else node.this, inputs)
+    if isinstance(node, (exp.ArrayMax, exp.ArrayMin)):
+        fields = fields[ELEMENT].parts if ELEMENT in fields else {}
+    if not fields or not isinstance(node, (*_ORDERING, *_DISTINCT)):
+        return fields
+    # Each field depends on all that are compared.
+    compared = collect_inputs(resolver, [(node.this, "sort" if isinstance(node, _ORDERING) else "group_by")])
+    return _with_indirect(fields, frozenset(compared.indirect))
 
 
 def _with_indirect(
@@ -541,6 +560,7 @@ def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
 _IF = _with_roles(("conditional", ("this",)), ("", ("true", "false")))
 # Of all other expressions every operand gives the value.
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
+    exp.ArraySort: _with_roles(("", ("this",)), ("sort", ("expression",))),
     exp.Case: _with_roles(("conditional", ("this",)), ("", ("ifs", "default"))),
     exp.If: _IF,
     exp.Nvl2: _IF,
