@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.operation_graph import NodeId
-from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, inputs_of
 from fll_hbase.model.simple_view import Steps
+
+# IDENTITY is the word of OpenLineage, and COPY of DataHub; a text may follow.
+_COPIES = re.compile(r"(?:IDENTITY|COPY|RENAME)(?P<text>:.*)?(?<!, masked)", re.IGNORECASE | re.DOTALL)
+
+
+class Copied(NamedTuple):
+    """The inputs that a transform passes on as they are, and whether it does nothing else."""
+
+    inputs: tuple[InputField, ...]
+    is_all: bool
 
 
 class Hop(NamedTuple):
-    """How a field leads to another: the transforms on any way, in an order that can run; whether by copy."""
+    """How a field leads to another: the transforms on any way, in an order that can run; whether by copy.
+
+    A transform that says of itself that it copies is none of them, unless the way is indirect.
+    """
 
     operations: tuple[Operation, ...]
     is_copied: bool
@@ -24,8 +39,19 @@ class HopOperations:
     """Finds the operations between fields of one content, whose fields are indexed once for all hops."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
+        transforms = [item for item in operations if isinstance(item, Transform)]
+        copied = {item.name: copied_inputs(item) for item in transforms}
+        # What a transform does with other inputs, or beside copying, is named.
+        self._copying = {item.name for item in transforms if copied[item.name].is_all}
+        copying = (
+            replace(item, inputs=copied[item.name].inputs) if isinstance(item, Transform) else item
+            for item in operations
+            if not isinstance(item, Transform) or copied[item.name].inputs
+        )
+        self._copies = _Ways(Steps(copying, indirect=False))
         # Ways over direct inputs alone are looked for first.
-        self._steps = [Steps(operations, indirect=indirect) for indirect in (False, True)]
+        self._direct, self._all = (_Ways(Steps(operations, indirect=item)) for item in (False, True))
+        self._operations = {operation.name: operation for operation in operations}
         ordered = topology.sort_operations(operations)
         self._ranks = {operation.name: rank for rank, operation in enumerate(ordered)}
         self._reads: dict[Dataset, list[str]] = defaultdict(list)
@@ -54,23 +80,58 @@ class HopOperations:
         for name in destinations:
             for node, writes in self._written.get(DatasetField(name, destination), {}).items():
                 ends[node].update(writes)
-        is_copied = any(start in ends for start in starts)
-        names: set[str] = set()
-        for steps in self._steps:
-            names = _names_between(steps, starts, ends)
-            if names or is_copied:
-                break
+        is_copied = any(start in ends for start in starts) or bool(self._copies.names_between(starts, ends))
+        names = self._direct.names_between(starts, ends) - self._copying
+        if not names and not is_copied:
+            names = self._all.names_between(starts, ends)
         if not names and not is_copied:
             return None
         if destination == WHOLE_DATASET:
             names = names.union(*ends.values())
             is_copied = False
-        operations = self._steps[0].operations
-        return Hop(tuple(operations[name] for name in sorted(names, key=self._ranks.__getitem__)), is_copied)
+        return Hop(
+            tuple(self._operations[name] for name in sorted(names, key=self._ranks.__getitem__)), is_copied
+        )
 
 
-def _names_between(steps: Steps, starts: Iterable[NodeId], ends: Iterable[NodeId]) -> set[str]:
-    """Return the names of the transforms on any way from source nodes to nodes that Writes take."""
-    reachable = steps.reachable_operations({origin: Influence.DIRECT for origin, _ in ends}, steps.origins)
-    first = {name for start in starts for name in steps.consumers_of(start) if name in reachable}
-    return steps.reachable_within(reachable, first, steps.consumers)
+class _Ways:
+    """Finds the transforms on the ways of a content to one destination field after the other.
+
+    What leads to the last one is remembered: hops that end at one field may be many.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._origins: frozenset[str] = frozenset()
+        self._reachable: Mapping[str, Influence] = {}
+
+    def names_between(self, starts: Iterable[NodeId], ends: Iterable[NodeId]) -> set[str]:
+        """Return the names of the transforms on any way from source nodes to nodes that Writes take."""
+        steps = self._steps
+        origins = frozenset(origin for origin, _ in ends if origin in steps.operations)
+        if origins != self._origins:
+            self._origins = origins
+            direct = dict.fromkeys(origins, Influence.DIRECT)
+            self._reachable = steps.reachable_operations(direct, steps.origins)
+        first = {name for start in starts for name in steps.consumers_among(start, self._reachable)}
+        return steps.reachable_within(self._reachable, first, steps.consumers)
+
+
+def copied_inputs(transform: Transform) -> Copied:
+    """Return the inputs that a transform says it passes on: by one of three words, or by their names alone.
+
+    Sources that read SQL write the name of a column that is selected as it is, of UNION one for each query.
+    """
+    direct = tuple(item for item in transform.inputs if item.influence is Influence.DIRECT)
+    words = _COPIES.fullmatch(transform.description)
+    if words is not None:
+        # A text may be about one of several inputs alone.
+        is_all = words["text"] is None or len(direct) == 1
+        return Copied(direct if is_all else (), is_all)
+    texts = transform.description.split(" | ")
+    columns = {text.rpartition(".")[2].strip('`"[]').casefold() for text in texts}
+    copied = tuple(item for item in direct if item.name.rpartition("/")[2].casefold() in columns)
+    names = {item.name.rpartition("/")[2].casefold() for item in direct}
+    if len(texts) == 1 and len(names) > 1:
+        return Copied((), is_all=False)
+    return Copied(copied, is_all=bool(direct) and columns == names)

@@ -161,6 +161,13 @@ class Steps:
             name: kind for name, kind in consumers.items() if isinstance(self.operations[name], Transform)
         }
 
+    def consumers_among(self, node: NodeId, names: Mapping[str, Influence]) -> list[str]:
+        """Return the transforms of `names` that have one field as input; at the cost of the fewer of both."""
+        consumers = self._consumers_of.get(node, {})
+        if len(names) < len(consumers):
+            return [name for name in names if node in self._inputs[name]]
+        return [name for name in consumers if name in names and isinstance(self.operations[name], Transform)]
+
     def reachable_operations(
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
     ) -> _Influences:

@@ -48,7 +48,7 @@ def _load_transactions(added: str) -> list[Json]:
 def _build_accounts(phone: str) -> list[Json]:
     """Return the build of the accounts; `phone` is a new `name:type` of the phone number, "" for none."""
     customers = dataset(BANK, "Customers", "master data")
-    renamed = [transform("rename_phone", "naming it as in the contract", "read_customers.phone", phone)]
+    renamed = [transform("rename_phone", "rename: as in the contract", "read_customers.phone", phone)]
     # The second release renames the column: a query of the ninety days returns both names.
     phone_input = "rename_phone.phone_number" if phone else "read_customers.phone"
     return [
@@ -192,7 +192,7 @@ _STATEMENTS = [
         TRANSACTIONS,
         "UID:string account:string amount:decimal booked_at:timestamp",
     ),
-    transform("rename_uid", "the name that customers know", "read_day.UID", "customer_no:string"),
+    transform("rename_uid", "rename: the name that customers know", "read_day.UID", "customer_no:string"),
     write(
         "store_statements",
         "sorted by time",
@@ -204,7 +204,9 @@ _STATEMENTS = [
 
 _AUDIENCE = [
     read("read_accounts", "all accounts", ACCOUNTS, "UID:string segment:string turnover_30d:decimal"),
-    transform("rename_uid", "the name that campaigns know", "read_accounts.UID", "customer_id:string"),
+    transform(
+        "rename_uid", "rename: the name that campaigns know", "read_accounts.UID", "customer_id:string"
+    ),
     write(
         "store_audience",
         "customers worth a letter",

@@ -52,7 +52,8 @@ class HopReader(Reader):
         names = {dataset: (dataset, *aliases.get(dataset, ())) for dataset in datasets}
         for checksum, listed in by_content.items():
             hops = HopOperations(self._contents.content(checksum).operations)
-            for edge in listed:
+            # What leads to one field is looked for once.
+            for edge in sorted(listed, key=lambda edge: edge.destination):
                 deadline.check()
                 source, destination = edge.source, edge.destination
                 hop = hops.between(
