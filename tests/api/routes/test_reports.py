@@ -217,8 +217,8 @@ class TestVerdict:
     def test_programs_that_only_failed_are_counted_apart(self, uid: FlaskClient) -> None:
         assert report(uid, "consumption")["verdict"] == (
             "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
-            " 2 fields are made of its value (2 of them by copies alone, on at least one way), 0 only shaped by"
-            " it."
+            " 2 fields are made of its value (2 of them by copies alone, on at least one way), 0 only shaped"
+            " by it."
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
         assert verdict == "It has 1 true source in ns1/raw. It was made in 1 way, by 1 run."
