@@ -47,6 +47,6 @@ def governed(tmp_path: Path) -> str:
     printed("tag", "set", "bank/DailyTransactions.UID", "PII", "--store", url)
     # Names that are wider than the column of tags.
     for field in ("bank/FraudFeatures.uid_hash", "hospital/Patients.birth_date"):
-        printed("tag", "set", field, "w" * 100, "--store", url)
+        printed("tag", "set", field, "w" * 40, "--store", url)
     printed("policy", "set", "gdpr", "--max-age", "60d", "--tag", "PII", "--store", url)
     return url
