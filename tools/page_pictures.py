@@ -12,6 +12,8 @@ from pathlib import Path
 from playwright.sync_api import Page, expect, sync_playwright
 
 from bench.server import Server
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.tags import TagNote
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sample.load import load
 from fll_hbase.store.factory import open_store
@@ -26,17 +28,25 @@ PICTURES = {
     "operations": f"?view=operations&ns=bank&name=FraudFeatures&field=eur_per_hour&{WINDOW}",
     "report": f"v3/reports/consumption?namespace=bank&endpoint=DailyTransactions&field=UID&{WINDOW}",
 }
+PERSONAL = [
+    DatasetField(Dataset("bank", "DailyTransactions"), "UID"),
+    DatasetField(Dataset("bank", "CustomerAccounts"), "UID"),
+]
+"""Fields that have the tag PII."""
 SIZE = {"width": 1280, "height": 760}
 
 
 def main() -> None:
-    """Load the sample into a store of its own, serve it, and write each picture."""
+    """Load the sample into a store of its own, tag personal data in it, serve it, and write each picture."""
     program = shutil.which("chromium")
     if program is None:
         raise SystemExit("Chromium not found: tools/system-packages browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         store = f"sqlite:///{folder}/sample.db"
-        load(open_store(Settings(store=store)), END_MS)
+        opened = open_store(Settings(store=store))
+        load(opened, END_MS)
+        for field in PERSONAL:
+            opened.tags.put(field, "PII", TagNote())
         server = Server(store, workers=1)
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         try:

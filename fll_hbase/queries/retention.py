@@ -12,7 +12,7 @@ import msgspec
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
-from fll_hbase.queries.names import FieldName, ProgramName, field_name
+from fll_hbase.queries.names import ProgramName
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
 from fll_hbase.queries.query import (
@@ -26,7 +26,16 @@ from fll_hbase.queries.query import (
 )
 from fll_hbase.queries.reach import UnknownRelation, unknown_relations
 from fll_hbase.queries.reports import html_report
+from fll_hbase.queries.reports.field_tags import (
+    FieldWithTags,
+    SubjectField,
+    TagNames,
+    field_with_tags,
+    read_tags,
+    subject_field,
+)
 from fll_hbase.queries.reports.html_report import HTML
+from fll_hbase.queries.reports.report_csv import tags_text
 from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
@@ -49,7 +58,7 @@ class ExpiredProgram(ProgramName, frozen=True, kw_only=True):
     newest_start: int
 
 
-class ExpiredField(FieldName, frozen=True, kw_only=True):
+class ExpiredField(FieldWithTags, frozen=True, kw_only=True):
     """A field with data older than the policy allows; the path begins with a field of the policy."""
 
     path: tuple[TaggedField, ...]
@@ -72,11 +81,14 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
     """Where data is older than a policy allows, by field."""
 
     policy: Policy
+    field: Annotated[
+        SubjectField | None, msgspec.Meta(description="The field of the policy; left out for one on a tag")
+    ] = None
     window: ReportWindow
     verdict: str
     fields: tuple[ExpiredField, ...]
     complying: Annotated[
-        tuple[FieldName, ...],
+        tuple[FieldWithTags, ...],
         msgspec.Meta(description="Fields of the policy, or made of them, without a known older run"),
     ]
     unknown: tuple[UnknownRelation, ...]
@@ -97,13 +109,14 @@ def _rows(body: Json) -> Iterator[Row]:
                 **program,
                 "programNamespace": program["namespace"],
                 "namespace": item["namespace"],
+                "tags": tags_text(item),
             }
 
 
 _TABLE = TableShape(
     (
         *("namespace", "name", "field", "sourceNamespace", "sourceName", "sourceField", "hops"),
-        *("programNamespace", "application", "program", "type", *_SPAN),
+        *("programNamespace", "application", "program", "type", *_SPAN, "tags"),
     ),
     lambda body: list(_rows(body)),
     times=("oldestStart", "newestStart"),
@@ -152,18 +165,22 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
         report = store.retention_report(query)
         begins_later = report.retained_from_ms > report.window.start_ms
         retained_from_ms = report.retained_from_ms if begins_later else None
-        fields = tuple(map(_expired_field, report.fields))
+        truncated_by = set(report.truncated_by)
+        tags = _tags(store, report, truncated_by)
+        field = report.policy.field
+        fields = tuple(_expired_field(item, tags) for item in report.fields)
         body = RetentionReportAnswer(
             policy=policy_body(report.policy),
+            field=None if field is None else subject_field(store, field, tags, truncated_by),
             window=ReportWindow(start=report.window.start_ms, end=report.window.stop_ms),
             verdict=_verdict(report, fields, begins_later=begins_later),
             fields=fields,
-            complying=tuple(map(field_name, report.complying)),
+            complying=tuple(field_with_tags(item, tags) for item in report.complying),
             unknown=tuple(unknown_relations(report.unknown)),
-            truncated=bool(report.truncated_by),
-            truncated_by=report.truncated_by,
+            truncated=bool(truncated_by),
+            truncated_by=tuple(sorted(truncated_by)),
         )
-        return Answer(body, query.window, retained_from_ms, report.truncated_by)
+        return Answer(body, query.window, retained_from_ms, body.truncated_by)
 
     def to_text(
         self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, stamp: Stamp
@@ -202,13 +219,22 @@ def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *,
     return f"Kept: no run of the window more than {age} ago wrote any of {total}."
 
 
-def _expired_field(item: results.ExpiredField) -> ExpiredField:
+def _tags(store: LineageStore, report: results.RetentionReport, truncated_by: set[str]) -> TagNames:
+    """Return the tags of the fields of a report, and of that of its policy."""
+    fields = {*(item.path[-1] for item in report.fields), *report.complying}
+    if report.policy.field is not None:
+        fields.add(report.policy.field)
+    return read_tags(store, fields, truncated_by)
+
+
+def _expired_field(item: results.ExpiredField, tags: TagNames) -> ExpiredField:
     """Return an expired field of the store as one of an answer, with the span of the runs of all programs."""
     programs = item.written.programs
     oldest = min((program.oldest for program in programs), key=_start_and_id)
     newest = max((program.newest for program in programs), key=_start_and_id)
     return ExpiredField(
         **name_json.field(item.path[-1]),
+        tags=tags.get(item.path[-1], ()),
         path=tuple(TaggedField(**name_json.field(step)) for step in item.path),
         runs=sum(program.runs for program in programs),
         **_span(oldest, newest),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
@@ -106,12 +106,26 @@ class TagStore:
 
     def tags_of_all_names(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
         """Return the sorted tags of each of the fields, as put under any name of their datasets."""
+        return self._under_all_names(fields, self.tags_by_field)
+
+    def listed_tags_of_all_names(
+        self, fields: Collection[DatasetField]
+    ) -> dict[DatasetField, list[FieldTag]]:
+        """Return what `tags_of_all_names` returns, without the tags in damaged rows."""
+        return self._under_all_names(fields, self._listed_tags)
+
+    def _under_all_names(
+        self,
+        fields: Collection[DatasetField],
+        read: Callable[[Collection[DatasetField]], Mapping[DatasetField, list[FieldTag]]],
+    ) -> dict[DatasetField, list[FieldTag]]:
+        """Return the tags of fields under all names of their datasets, which `read` reads in one call."""
         aliases = self._catalogue.aliases({field.dataset for field in fields})
         names = {
             field: [field, *(DatasetField(name, field.name) for name in aliases.get(field.dataset, ()))]
             for field in fields
         }
-        stored = self.tags_by_field({name for listed in names.values() for name in listed})
+        stored = read({name for listed in names.values() for name in listed})
         return {
             field: _merge_names([stored.get(name, []) for name in listed]) for field, listed in names.items()
         }

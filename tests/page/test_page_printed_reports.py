@@ -41,9 +41,12 @@ def test_sheets(
 
 @pytest.fixture
 def governed(tmp_path: Path) -> str:
-    """The URL of a store with the sample and a policy that it does not keep."""
+    """The URL of a store with the sample, tags, and a policy that it does not keep."""
     url = f"sqlite:///{tmp_path}/governed.db"
     printed("sample", "--store", url, "--end", "2025-10-09")
     printed("tag", "set", "bank/DailyTransactions.UID", "PII", "--store", url)
+    # Names that are wider than the column of tags.
+    for field in ("bank/FraudFeatures.uid_hash", "hospital/Patients.birth_date"):
+        printed("tag", "set", field, "w" * 40, "--store", url)
     printed("policy", "set", "gdpr", "--max-age", "60d", "--tag", "PII", "--store", url)
     return url

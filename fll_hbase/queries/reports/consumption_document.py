@@ -17,6 +17,8 @@ from fll_hbase.queries.reports.report_document import (
     program_text,
     programs_section,
     reached_section,
+    subject_facts,
+    tags_legend,
     warnings,
     window_facts,
 )
@@ -48,20 +50,22 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
     others = [*warnings(body, stamp)]
     if body.get("dropped"):
         others.append("Some run read the field and did not use it.")
+    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp)
+    sections = [
+        programs_section("Programs that read it", programs, stamp),
+        reached_section("Fields made of its value", values, stamp, step=LAST_STEP, marks_influence=False),
+        reached_section("Fields only shaped by it", shaped, stamp, step=LAST_STEP, marks_influence=False),
+    ]
     return Document(
         title=f"Consumption of {name}",
         question=f"Which programs read {name}, and what was made of it?",
-        facts=window_facts(start_ms, stop_ms, stamp),
+        facts=facts,
         stamp=stamp,
         verdict=[body["verdict"]] if "verdict" in body else [],
         warnings=others,
-        sections=[
-            programs_section("Programs that read it", programs, stamp),
-            reached_section("Fields made of its value", values, stamp, step=LAST_STEP, marks_influence=False),
-            reached_section("Fields only shaped by it", shaped, stamp, step=LAST_STEP, marks_influence=False),
-        ],
+        sections=sections,
         annex=[_days(programs, stamp)],
-        legend=LEGEND,
+        legend=LEGEND | tags_legend(facts, sections),
     )
 
 

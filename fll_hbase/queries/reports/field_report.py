@@ -12,10 +12,10 @@ import msgspec
 
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.queries import name_json
 from fll_hbase.queries.derivations import Path, derivation_path
 from fll_hbase.queries.field_lineage import Connection, Node, Operation, field_lineage
 from fll_hbase.queries.history import Stretch, stretch
-from fll_hbase.queries.names import FieldName, field_name
 from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.programs import Program, programs_answer
@@ -32,6 +32,7 @@ from fll_hbase.queries.query import (
 from fll_hbase.queries.reach import UnknownRelation
 from fll_hbase.queries.reports import html_report, report_csv
 from fll_hbase.queries.reports.consumption_document import consumption_document
+from fll_hbase.queries.reports.field_tags import SubjectField, subject_field
 from fll_hbase.queries.reports.provenance_document import provenance_document
 from fll_hbase.queries.reports.reached_fields import ReachedField, ReachedFields
 from fll_hbase.queries.reports.report_document import Document, Stamp
@@ -98,7 +99,7 @@ class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
     """
 
     report: Literal["consumption"]
-    field: FieldName
+    field: SubjectField
     runs: tuple[ListedRun, ...]
     programs: tuple[Program, ...] | None = None
     failed_only: int | None = None
@@ -145,7 +146,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         )
         body = ConsumptionAnswer(
             report="consumption",
-            field=field_name(self.dataset_field),
+            field=SubjectField(**name_json.field(self.dataset_field)),
             runs=tuple(listed_run(run, now_ms=now_ms) for run in page.runs),
             truncated=False,
             more_runs=bool(page.next_after),
@@ -158,11 +159,13 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         programs = store.programs(
             self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=True, daily=True
         )
+        subject = subject_field(store, self.dataset_field, reached.tags, reached.truncated_by)
         truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
         listed = programs_answer(programs).programs
         derived = reached.listed(reached.reach.paths.keys() - {self.dataset_field})
         body = msgspec.structs.replace(
             body,
+            field=subject,
             verdict=consumption_verdict(listed, derived, reached.unknown),
             programs=listed,
             failed_only=programs.failed_only,
@@ -205,7 +208,7 @@ class ProvenanceAnswer(WindowBody, frozen=True, kw_only=True):
     """The sources of a field, its operations in order, and the stretches of runs with the same ones."""
 
     report: Literal["provenance"]
-    field: FieldName
+    field: SubjectField
     verdict: str
     programs: tuple[Program, ...]
     failed_only: int
@@ -255,11 +258,12 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         upstream = reached.reach.paths.keys() - {field}
         sources = _ultimate_sources(reached.reach, upstream)
         listed, between = reached.listed(sources), reached.listed(upstream - sources)
+        subject = subject_field(store, field, reached.tags, reached.truncated_by)
         parts = (detailed, simple, derivations, programs, history)
         truncated_by = tuple(sorted(reached.truncated_by.union(*(part.truncated_by for part in parts))))
         body = ProvenanceAnswer(
             report="provenance",
-            field=field_name(field),
+            field=subject,
             verdict=provenance_verdict(
                 listed,
                 between,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
-from fll_hbase.queries.reports.report_document import VALUE, Document, Section
+from fll_hbase.queries.reports.report_document import TAGS, VALUE, Document, Section
 
 HTML = "text/html"
 """Media type of a page to print."""
@@ -25,7 +25,8 @@ th, td { border-bottom: 1px solid #ccc; padding: .15em .5em .15em 0; text-align:
   overflow-wrap: anywhere; }
 th { border-bottom: 1.5px solid #1a1a1a; overflow-wrap: normal; }
 td.number, th.number { text-align: right; padding-right: 1.2em; }
-td.number, td.time, td.word { white-space: nowrap; } td:first-child { min-width: 19em; }
+td.number, td.time, td.word { white-space: nowrap; } td.tags { min-width: 8em; }
+td:first-child { min-width: 19em; }
 thead { display: table-header-group; } tr { break-inside: avoid; }
 .legend dl { font-size: 8pt; }
 @media print { body { margin: 0; max-width: none; padding: 0; } }
@@ -40,6 +41,7 @@ _CLASSES = {
     **dict.fromkeys(("Runs", "Failed", "Runs a day", "Failed a day"), "number"),
     **dict.fromkeys(("First run", "Last run", "Oldest run", "Newest run", "Days (UTC)"), "time"),
     **dict.fromkeys((VALUE, "Type"), "word"),
+    TAGS: "tags",
 }
 """Classes of the cells of columns, by their names."""
 

@@ -16,6 +16,8 @@ from fll_hbase.queries.reports.report_document import (
     count_text,
     programs_section,
     reached_section,
+    subject_facts,
+    tags_legend,
     warnings,
     window_facts,
 )
@@ -50,16 +52,20 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
         if "endPoint" in item
     }
     numbers = range(len(ways), 0, -1)
+    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp)
+    fields = [
+        reached_section("True sources", sources, stamp, step=FIRST_STEP, marks_influence=True),
+        reached_section("Fields between", upstream, stamp, step=FIRST_STEP, marks_influence=True),
+    ]
     return Document(
         title=f"Provenance of {name}",
         question=f"Where does {name} come from, and how was it made?",
-        facts=window_facts(start_ms, stop_ms, stamp),
+        facts=facts,
         stamp=stamp,
         verdict=[body["verdict"], *_changes(ways, stamp)],
         warnings=[*warnings(body, stamp)],
         sections=[
-            reached_section("True sources", sources, stamp, step=FIRST_STEP, marks_influence=True),
-            reached_section("Fields between", upstream, stamp, step=FIRST_STEP, marks_influence=True),
+            *fields,
             programs_section("Programs that wrote it", body["programs"], stamp),
             *(
                 _way(way, number, source_names, datasets, stamp)
@@ -67,7 +73,7 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
             ),
         ],
         annex=[_stretches(body["stretches"], stamp)],
-        legend=LEGEND,
+        legend=LEGEND | tags_legend(facts, fields),
     )
 
 

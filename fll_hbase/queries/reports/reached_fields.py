@@ -14,6 +14,7 @@ from fll_hbase.model.window import Direction
 from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_name
 from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
 from fll_hbase.queries.reports.copied_values import CopiedValues, ValueKind, kinds_of_ways
+from fll_hbase.queries.reports.field_tags import FieldWithTags, read_tags
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
 
@@ -23,7 +24,7 @@ HOW_MAX = 300
 """Characters of the ways of one hop; a text that is cut ends with `…`."""
 
 
-class ReachedField(FieldName, frozen=True, kw_only=True):
+class ReachedField(FieldWithTags, frozen=True, kw_only=True):
     """A field within reach, with a path that explains it, and the runs of the edge that ran last to it."""
 
     hops: int
@@ -87,6 +88,7 @@ class ReachedFields:
             if self._passes_values(edge)
         }
         self._copied = CopiedValues(start, kinds, is_complete=not self.truncated_by and not direct.unknown)
+        self.tags = read_tags(store, reach.paths.keys(), self.truncated_by)
 
     def _hop(self, field: DatasetField) -> tuple[DatasetField, DatasetField]:
         """Return the ends of the last hop of the path to a field, in the direction of the data."""
@@ -130,6 +132,7 @@ class ReachedFields:
             value=self._copied.kind(field) if field in self._direct.paths else None,
             in_order=self.reach.in_order is None or field in self.reach.in_order,
             dropped=field in self.reach.dropped,
+            tags=self.tags.get(field, ()),
             path=tuple(map(field_name, self._path(field).fields())),
         )
         name = field_name(field)

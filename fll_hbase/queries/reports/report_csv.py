@@ -41,9 +41,10 @@ class Part:
 
 
 def _reached(item: Json) -> Mapping[str, Any]:
-    """Return the cells of a field within reach: its path as one text, `inOrder` only if it is false."""
+    """Return the cells of a field within reach: path and tags as texts, `inOrder` only if it is false."""
     in_order = {"inOrder": "false"} if "inOrder" in item else {}
-    return {**item, **in_order, "path": " > ".join(map(name_json.text, item["path"]))}
+    path, tags = " > ".join(map(name_json.text, item["path"])), tags_text(item)
+    return {**item, **in_order, "path": path, "tags": tags}
 
 
 def _days(body: Json) -> Iterator[Json]:
@@ -54,7 +55,7 @@ def _days(body: Json) -> Iterator[Json]:
 
 
 _REACHED = ("namespace", "name", "field", "hops", "influence", *_RUNS_COLUMNS, "dropped")
-_ENDS = ("path", "operation", "value")
+_ENDS = ("path", "operation", "value", "tags")
 _FIELDS = Part((*_REACHED, *_ENDS), _reached)
 _UNORDERED_FIELDS = Part((*_REACHED, "inOrder", *_ENDS), _reached)
 _PARTS = {
@@ -76,6 +77,11 @@ def to_csv(body: Json, member: str, *, causal: bool) -> str:
         part = _UNORDERED_FIELDS
     items = _days(body) if member == "days" else iter(body.get(member, ()))
     return csv_text.to_csv(part.columns, part.rows(items))
+
+
+def tags_text(item: Json) -> str:
+    """Return the tags of a field as one cell; in JSON names that contain `;` are apart."""
+    return ";".join(item.get("tags", ()))
 
 
 def _text(column: str, value: object) -> str:

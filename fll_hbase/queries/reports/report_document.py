@@ -19,11 +19,19 @@ VALUE_LEGEND = (
     " others do not or are not known; `operations`, every path has some: what they do says whether the value"
     " can still be read; empty if that is not known"
 )
-OPTIONAL = frozenset({VALUE})
+TAGS = "Tags"
+OPTIONAL = frozenset({TAGS, VALUE})
 """Columns that a table leaves out if nothing stands in them."""
 
-PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, "By way of", "What it does", "Takes", "Gives"})
+PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, TAGS, "By way of", "What it does", "Takes", "Gives"})
 """Columns of sentences and lists, which may be broken at any blank."""
+
+DESCRIPTION_MAX = 300
+"""Characters of the description of a dataset; one that is cut ends with `…`."""
+
+_TAGS_HELP = (
+    "the field's own tags when the report was made; those of the fields that it is made of are not repeated"
+)
 
 # Members that are left out unless they say something: `inOrder` is there if it is false.
 _MARKS = {
@@ -92,6 +100,26 @@ def window_facts(start_ms: int, stop_ms: int, stamp: Stamp) -> dict[str, str]:
     }
 
 
+def subject_facts(field: Json) -> dict[str, str]:
+    """Return what is recorded of the field that a report is about: its tags, its dataset's description."""
+    description = " ".join(field.get("datasetDescription", "").split())
+    if len(description) > DESCRIPTION_MAX:
+        description = f"{description[: DESCRIPTION_MAX - 1]}…"
+    facts = {TAGS: tags_cell(field), "Dataset description": description}
+    return {name: text for name, text in facts.items() if text}
+
+
+def tags_cell(field: Json) -> str:
+    """Return the tags of a field, "" without any."""
+    return ", ".join(field.get("tags", ()))
+
+
+def tags_legend(facts: Mapping[str, str], sections: Iterable[Section]) -> dict[str, str]:
+    """Return what the word for tags means, if a report has any."""
+    shown = TAGS in facts or any(TAGS in section.columns for section in sections)
+    return {TAGS: _TAGS_HELP} if shown else {}
+
+
 def warnings(body: Json, stamp: Stamp) -> Iterator[str]:
     """Yield what limits a report: what cut it, what was deleted, between which datasets nothing is known."""
     limits = [limit for limit in body.get("truncatedBy", ()) if limit != HIDDEN]
@@ -132,6 +160,7 @@ def reached_section(
             field_text(field)
             + (" (shapes it)" if marks_influence and field["influence"] == "indirect" else "")
             + "".join(text for name, text in _MARKS.items() if name in field),
+            tags_cell(field),
             field.get("operation", ""),
             field.get("value", ""),
             path_text(field["path"]),
@@ -140,11 +169,11 @@ def reached_section(
         ]
         for field in fields
     ]
-    columns = ("Field", step, VALUE, "By way of", "Runs", "Last run")
-    return _filled(Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", step)))
+    columns = ("Field", TAGS, step, VALUE, "By way of", "Runs", "Last run")
+    return filled(Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", TAGS, step)))
 
 
-def _filled(section: Section) -> Section:
+def filled(section: Section) -> Section:
     """Return a table without those of the OPTIONAL columns that are empty in all of its rows."""
     numbers = [
         number

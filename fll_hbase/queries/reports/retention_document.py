@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports.report_document import (
+    TAGS,
     Document,
     Section,
     Stamp,
     field_text,
+    filled,
     path_text,
     program_text,
+    subject_facts,
+    tags_cell,
+    tags_legend,
     warnings,
     window_facts,
 )
@@ -37,23 +42,31 @@ def retention_document(body: Json, stamp: Stamp) -> Document:
     }
     if "description" in policy:
         others["Description"] = policy["description"]
+    facts = (
+        others | subject_facts(body.get("field", {})) | window_facts(window["start"], window["end"], stamp)
+    )
+    sections = [_fields(body, stamp), _programs(body, stamp), _complying(body)]
     return Document(
         title=f"Retention by policy {policy['name']}",
         question=f"Is data of {subject(policy)}, or made of it, older than {policy['maxAge']}?",
-        facts=others | window_facts(window["start"], window["end"], stamp),
+        facts=facts,
         stamp=stamp,
         verdict=[body["verdict"]],
         warnings=[*warnings(body, stamp)],
-        sections=[_fields(body, stamp), _programs(body, stamp), _complying(body)],
-        legend=LEGEND,
+        sections=sections,
+        legend=LEGEND | tags_legend(facts, sections),
     )
 
 
 def _fields(body: Json, stamp: Stamp) -> Section:
     """Return the fields with data older than the policy allows."""
-    rows = [[field_text(item), *_origin(item["path"]), *_span(item, stamp)] for item in body["fields"]]
+    rows = [
+        [field_text(item), tags_cell(item), *_origin(item["path"]), *_span(item, stamp)]
+        for item in body["fields"]
+    ]
     title = f"Fields with data older than the policy allows: {len(rows):,}"
-    return Section(title, ("Field", "Made of", "By way of", *_SPAN), rows, brief=("Field", *_SPAN))
+    columns = ("Field", TAGS, "Made of", "By way of", *_SPAN)
+    return filled(Section(title, columns, rows, brief=("Field", TAGS, *_SPAN)))
 
 
 def _origin(path: Sequence[Json]) -> list[str]:
@@ -75,8 +88,8 @@ def _programs(body: Json, stamp: Stamp) -> Section:
 
 def _complying(body: Json) -> Section:
     """Return the fields of the policy without older runs."""
-    rows = [[field_text(item)] for item in body["complying"]]
-    return Section(f"Fields without a known older run: {len(rows):,}", ("Field",), rows)
+    rows = [[field_text(item), tags_cell(item)] for item in body["complying"]]
+    return filled(Section(f"Fields without a known older run: {len(rows):,}", ("Field", TAGS), rows))
 
 
 def _span(item: Json, stamp: Stamp) -> list[str]:

@@ -230,6 +230,12 @@ class Catalogue:
         description = _latest_description(rows.get(layout.dataset_row(dataset), {}))
         return DatasetSummary(tuple(names), description, len(_fields(*rows.values())))
 
+    def description(self, dataset: Dataset) -> str:
+        """Return the latest description of a dataset, "" without one, in one call. Raises CorruptRow."""
+        key = layout.dataset_row(dataset)
+        with in_row(key):
+            return _latest_description(self._table.get(key, columns=(layout.LIGHT,)))
+
     def types(self, fields: Collection[DatasetField]) -> dict[DatasetField, str]:
         """Return the latest types of fields, under all names of their datasets; those without are left out.
 

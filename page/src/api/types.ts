@@ -202,7 +202,7 @@ export interface components {
             retainedFrom?: number;
             /** @enum {string} */
             report: "consumption";
-            field: components["schemas"]["ReachField"];
+            field: components["schemas"]["SubjectField"];
             runs: components["schemas"]["ListedRun"][];
             programs?: components["schemas"]["Program"][];
             failedOnly?: number;
@@ -301,6 +301,8 @@ export interface components {
             namespace: string;
             name: string;
             field: string;
+            /** @description The names of its own tags when the report was made; left out without any */
+            tags?: string[];
             path: components["schemas"]["TaggedField"][];
             runs: number;
             oldestRun: string;
@@ -376,6 +378,13 @@ export interface components {
             paths: components["schemas"]["Path"][];
             truncated: boolean;
             truncatedBy?: string[];
+        };
+        FieldWithTags: {
+            namespace: string;
+            name: string;
+            field: string;
+            /** @description The names of its own tags when the report was made; left out without any */
+            tags?: string[];
         };
         Fields: {
             fields: components["schemas"]["ListedField"][];
@@ -896,7 +905,7 @@ export interface components {
             retainedFrom?: number;
             /** @enum {string} */
             report: "provenance";
-            field: components["schemas"]["ReachField"];
+            field: components["schemas"]["SubjectField"];
             verdict: string;
             programs: components["schemas"]["Program"][];
             failedOnly: number;
@@ -957,6 +966,8 @@ export interface components {
             namespace: string;
             name: string;
             field: string;
+            /** @description The names of its own tags when the report was made; left out without any */
+            tags?: string[];
             hops: number;
             /** @enum {string} */
             influence: "direct" | "indirect";
@@ -1028,11 +1039,13 @@ export interface components {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
             retainedFrom?: number;
             policy: components["schemas"]["Policy"];
+            /** @description The field of the policy; left out for one on a tag */
+            field?: components["schemas"]["SubjectField"];
             window: components["schemas"]["ReportWindow"];
             verdict: string;
             fields: components["schemas"]["ExpiredField"][];
             /** @description Fields of the policy, or made of them, without a known older run */
-            complying: components["schemas"]["ReachField"][];
+            complying: components["schemas"]["FieldWithTags"][];
             unknown: components["schemas"]["UnknownRelation"][];
             truncated: boolean;
             truncatedBy?: string[];
@@ -1143,6 +1156,15 @@ export interface components {
             /** @description Such runs after the newest run, up to the next stretch or the end of the window */
             missingAfter: number;
         };
+        SubjectField: {
+            namespace: string;
+            name: string;
+            field: string;
+            /** @description The names of its own tags when the report was made; left out without any */
+            tags?: string[];
+            /** @description The latest description of its dataset; left out without one */
+            datasetDescription?: string;
+        };
         Tag: {
             namespace: string;
             name: string;
@@ -1226,6 +1248,7 @@ export type FieldLineage = components['schemas']['FieldLineage'];
 export type FieldTag = components['schemas']['FieldTag'];
 export type FieldTagList = components['schemas']['FieldTagList'];
 export type FieldWays = components['schemas']['FieldWays'];
+export type FieldWithTags = components['schemas']['FieldWithTags'];
 export type Fields = components['schemas']['Fields'];
 export type Graph = components['schemas']['Graph'];
 export type History = components['schemas']['History'];
@@ -1273,6 +1296,7 @@ export type Runs = components['schemas']['Runs'];
 export type Source = components['schemas']['Source'];
 export type Step = components['schemas']['Step'];
 export type Stretch = components['schemas']['Stretch'];
+export type SubjectField = components['schemas']['SubjectField'];
 export type Tag = components['schemas']['Tag'];
 export type TagList = components['schemas']['TagList'];
 export type TagNames = components['schemas']['TagNames'];

@@ -13,6 +13,7 @@ import { usePages } from "../queries/use-pages";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
+import { subjectFacts } from "./field-tags";
 
 const RUNS_PAGE = 50;
 
@@ -32,6 +33,7 @@ export function ConsumptionReport(props: FieldReportProps) {
             <ReportHead
               title={<>Consumption of <FieldLink of={field} /></>}
               answer={answer}
+              facts={subjectFacts(answer.body.field)}
               path={path}
               params={params}
               csv={["derived", "programs", "days", "runs"]}

@@ -19,6 +19,7 @@ import { useAnswer } from "../queries/use-answer";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
 import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
+import { subjectFacts } from "./field-tags";
 
 const STRETCHES: readonly Column<Stretch>[] = [
   { head: "First run", names: true, cell: ({ firstRun, firstRunNamespace, firstStart }) => <RunLink run={firstRun} ns={firstRunNamespace}><Time ms={firstStart} /></RunLink> },
@@ -47,6 +48,7 @@ export function ProvenanceReport(props: FieldReportProps) {
           <ReportHead
             title={<>Provenance of <FieldLink of={field} /></>}
             answer={answer}
+            facts={subjectFacts(answer.body.field)}
             path={path}
             params={params}
             csv={["sources", "upstream", "programs", "stretches"]}

@@ -8,6 +8,7 @@ import { Section } from "../parts/section";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { alongTheData, splitByOrder } from "./reached";
+import { tagColumns } from "./field-tags";
 
 const VALUE_HELP: Record<NonNullable<ReachedField["value"]>, string> = {
   copied: "Every step of every path copies the value",
@@ -37,15 +38,16 @@ function FieldsSection({ title, report, fields, isWhole }: ReachedSectionProps) 
   if (fields.length === 0) return null;
   return (
     <Section title={title} count={fields.length}>
-      <LimitedTable caption={title} columns={columns(report)} rows={fields} what="fields" isWhole={isWhole} />
+      <LimitedTable caption={title} columns={columns(report, fields)} rows={fields} what="fields" isWhole={isWhole} />
     </Section>
   );
 }
 
-function columns(report: "consumption" | "provenance"): Column<ReachedField>[] {
+function columns(report: "consumption" | "provenance", fields: readonly ReachedField[]): Column<ReachedField>[] {
   return [
     { head: "Hops", cell: ({ hops }) => hops, numeric: true },
     { head: "Field", names: true, cell: (field) => <FieldLink of={field} /> },
+    ...tagColumns(fields),
     { head: "Influence", cell: influence },
     { head: "How", cell: ({ operation }) => operation },
     { head: "Value", cell: ({ value }) => value && <span title={VALUE_HELP[value]}>{value}</span> },
