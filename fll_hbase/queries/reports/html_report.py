@@ -26,6 +26,7 @@ th, td { border-bottom: 1px solid #ccc; padding: .15em .5em .15em 0; text-align:
 th { border-bottom: 1.5px solid #1a1a1a; overflow-wrap: normal; }
 td.number, th.number { text-align: right; padding-right: 1.2em; }
 td.time { white-space: nowrap; } td:first-child { min-width: 19em; }
+td.short { white-space: nowrap; min-width: 0; width: 6em; }
 thead { display: table-header-group; } tr { break-inside: avoid; }
 .legend dl { font-size: 8.5pt; }
 @media print { body { margin: 0; max-width: none; padding: 0; } }
@@ -36,8 +37,14 @@ _PAGES = """
   @bottom-left {{ content: {title}; }}
   @bottom-right {{ content: "page " counter(page) " of " counter(pages); }} }}
 """
-_NUMBERS = {"Runs", "Failed", "Runs a day", "Failed a day"}
+_NUMBERS = {"Runs", "Failed", "Runs a day", "Failed a day", "Ways gained", "Ways lost"}
 _TIMES = {"First run", "Last run", "Oldest run", "Newest run", "Days (UTC)"}
+_CLASSES = {
+    **dict.fromkeys(_NUMBERS, "number"),
+    **dict.fromkeys(_TIMES, "time"),
+    **dict.fromkeys(("Change", "Part"), "short"),
+}
+"""Classes of cells by the names of their columns."""
 
 
 def to_html(*documents: Document) -> str:
@@ -108,10 +115,7 @@ def _section(section: Section, prefix: str = "") -> Iterator[str]:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield a table in HTML; names of columns and cells are escaped here."""
-    kinds = [
-        ' class="number"' if name in _NUMBERS else ' class="time"' if name in _TIMES else ""
-        for name in columns
-    ]
+    kinds = [f' class="{_CLASSES[name]}"' if name in _CLASSES else "" for name in columns]
     yield f"<table>\n<thead><tr>{_cells('th', columns, kinds)}</tr></thead>\n<tbody>\n"
     for row in rows:
         yield f"<tr>{_cells('td', row, kinds)}</tr>\n"

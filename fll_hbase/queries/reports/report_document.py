@@ -17,6 +17,9 @@ FIRST_STEP, LAST_STEP = "First step", "Last step"
 PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, "By way of", "What it does", "Takes", "Gives"})
 """Columns of sentences and lists, which may be broken at any blank."""
 
+NAMES_MAX = 20
+"""Names that a sentence about a change lists."""
+
 # Members that are left out unless they say something: `inOrder` is there if it is false.
 _MARKS = {
     "dropped": " (unused too)",
@@ -152,3 +155,9 @@ def program_text(program: Json) -> str:
 def count_text(number: int, noun: str) -> str:
     """Return a number with a noun, which takes an `s` unless there is one."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return names as one text; of more than NAMES_MAX the first, and how many are more."""
+    more = [f"and {len(names) - NAMES_MAX:,} more"] if len(names) > NAMES_MAX else []
+    return ", ".join([*names[:NAMES_MAX], *more])
