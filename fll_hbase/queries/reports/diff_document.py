@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fll_hbase.model.window import Window
+from fll_hbase.queries import name_json
 from fll_hbase.queries.reports import diff_verdict
 from fll_hbase.queries.reports.diff_verdict import KINDS, Kind
 from fll_hbase.queries.reports.report_document import (
@@ -13,7 +14,6 @@ from fll_hbase.queries.reports.report_document import (
     Section,
     Stamp,
     count_text,
-    field_text,
     warnings,
 )
 from fll_hbase.runtime.json_types import Json
@@ -40,7 +40,6 @@ LEGEND = {
     "Source": "a field that an operation reads from a dataset, at the beginning of a way",
     "Link": "an operation takes a field and makes another one of it, or writes it",
     "Shapes it": "the field decides which rows or groups there are, its value is not taken",
-    "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
     "What lineage cannot know": "whether the values were right, what a program did beside the operations that"
     " were recorded for it, and runs that were not recorded",
 }
@@ -48,7 +47,7 @@ LEGEND = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What a diff is about: a field or dataset by its name, a window, a base window, and what counts."""
+    """A field or dataset by its name, a window and a base window that a diff compares, and what counts."""
 
     name: str
     window: Window
@@ -95,7 +94,7 @@ def dataset_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> D
         stamp=stamp,
         verdict=diff_verdict.dataset_verdict(body),
         warnings=[*_limits(body, stamp, comparison)],
-        sections=[_overview(fields), *(_field_section(field, stamp) for field in fields)] if fields else [],
+        sections=[_overview(body), *(_field_section(field, stamp) for field in fields)] if fields else [],
         annex=[_digests((field["field"], field) for field in fields)] if fields else [],
         legend=LEGEND,
     )
@@ -147,7 +146,7 @@ def _cells(part: Json, kind: Kind, stamp: Stamp) -> list[str]:
             runs = f"{part['runs']:,}" if part["runs"] else "not counted"
             return [part["digest"][:_ID_CHARACTERS], runs, *starts]
         case "sources":
-            return [field_text(part)]
+            return [name_json.text(part)]
         case "operations":
             return [part["name"], diff_verdict.operation_text(part)]
         case _:
@@ -155,17 +154,15 @@ def _cells(part: Json, kind: Kind, stamp: Stamp) -> list[str]:
             return [_node_text(part["from"]) + shapes, _node_text(part["to"]), part["operation"]]
 
 
-def _overview(fields: Sequence[Json]) -> Section:
+def _overview(body: Json) -> Section:
     """Return the fields that differ, each with numbers of its ways and names of its operations."""
-    rows = [
-        [
-            field["field"],
-            *(f"{len(field[change]['derivations']):,}" for change in _SIGNS),
-            diff_verdict.operations_text(field),
-        ]
-        for field in fields
-    ]
-    columns = ("Field", "Ways gained", "Ways lost", "Operations")
+    is_complete = diff_verdict.is_complete(body)
+    rows = []
+    for field in body["fields"]:
+        numbers = (f"{len(field[change]['derivations']):,}" for change in _SIGNS)
+        absent = diff_verdict.absent_text(field) if is_complete else ""
+        rows.append([field["field"], *numbers, absent or diff_verdict.operations_text(field)])
+    columns = ("Field", "Ways gained", "Ways lost", "What changed")
     return Section(f"Fields that differ: {len(rows):,}", columns, rows)
 
 
@@ -176,7 +173,7 @@ def _field_section(field: Json, stamp: Stamp) -> Section:
         for kind in KINDS
         for change, part in diff_verdict.changes(field, kind)
     ]
-    note = " ".join([diff_verdict.kept_text(field), *_omitted(field)])
+    note = " ".join([diff_verdict.common_text(field), *_omitted(field)])
     return Section(field["field"], ("Change", "Part", "Name", "What it is"), rows, note)
 
 

@@ -55,10 +55,10 @@ def field_verdict(body: Json) -> Sequence[str]:
     counts = "; ".join(text for kind in KINDS if (text := counts_text(body, kind, noun=kind.noun)))
     if not counts:
         return [_no_difference(body, "it was made in the same ways in both windows")]
-    absent = _absent(body) if _is_complete(body) else ""
-    sentences = [f"{counts}.", absent, kept_text(body)]
+    absent = absent_text(body) if is_complete(body) else ""
+    sentences = [f"{counts}.", absent or common_text(body)]
     operations = operations_text(body)
-    return [" ".join(filter(None, sentences)), *([f"Operations: {operations}."] if operations else [])]
+    return [" ".join(sentences), *([f"{operations}."] if operations else [])]
 
 
 def dataset_verdict(body: Json) -> Sequence[str]:
@@ -67,15 +67,30 @@ def dataset_verdict(body: Json) -> Sequence[str]:
     if not fields:
         return [_no_difference(body, "all fields were made in the same ways in both windows, if at all")]
     ways = {change: sum(len(field[change]["derivations"]) for field in fields) for change in _CHANGES}
-    is_one = len(fields) == 1
+    differ = "differs" if len(fields) == 1 else "differ"
+    names = names_text([field["field"] for field in fields])
     return [
-        f"{count_text(len(fields), 'field')} {'is' if is_one else 'are'} made in other ways:"
-        f" {names_text([field['field'] for field in fields])}.",
+        f"{count_text(len(fields), 'field')} {differ}: {names}.",
         f"{count_text(ways['gained'], 'way')} gained, {ways['lost']:,} lost.",
     ]
 
 
-def kept_text(diff: Json) -> str:
+def is_complete(body: Json) -> bool:
+    """Return whether neither limits, nor rights, nor retention left anything out of an answer."""
+    return not body["truncated"] and "retainedFrom" not in body
+
+
+def absent_text(diff: Json) -> str:
+    """Return which window has no run that made the field, "" if both have one."""
+    if diff["kept"]:
+        return ""
+    for change, window in (("gained", "window"), ("lost", "base window")):
+        if not diff[change]["derivations"]:
+            return f"No run of the {window} made it."
+    return ""
+
+
+def common_text(diff: Json) -> str:
     """Return in a sentence how many operations and links both windows have."""
     number: int = diff["kept"]
     if number == 1:
@@ -94,14 +109,15 @@ def operation_text(operation: Json) -> str:
 
 
 def operations_text(diff: Json) -> str:
-    """Return the names of operations that are new, gone and changed, "" for none."""
+    """Return the names of operations: `Operations that are new: a; changed: b`; "" for none."""
     gained, lost = (_by_name(diff[change]["operations"]) for change in _CHANGES)
-    texts = {
+    names = {
         "new": [name for name in gained if name not in lost],
         "gone": [name for name in lost if name not in gained],
         "changed": [_changed_text(name, gained[name], lost[name]) for name in gained if name in lost],
     }
-    return "; ".join(f"{word}: {names_text(names)}" for word, names in texts.items() if names)
+    texts = [f"{word}: {names_text(listed)}" for word, listed in names.items() if listed]
+    return f"Operations that are {'; '.join(texts)}" if texts else ""
 
 
 def _by_name(operations: Sequence[Json]) -> dict[str, list[Json]]:
@@ -124,23 +140,8 @@ def _cut(text: str) -> str:
     return text if len(text) <= CHARACTERS_MAX else f"{text[: CHARACTERS_MAX - 1]}…"
 
 
-def _absent(body: Json) -> str:
-    """Return which window has no run that made the field, "" if both have one."""
-    if body["kept"]:
-        return ""
-    for change, window in (("gained", "window"), ("lost", "base window")):
-        if not body[change]["derivations"]:
-            return f"No run of the {window} made it."
-    return ""
-
-
-def _is_complete(body: Json) -> bool:
-    """Return whether neither limits, nor rights, nor retention left anything out of an answer."""
-    return not body["truncated"] and "retainedFrom" not in body
-
-
 def _no_difference(body: Json, reason: str) -> str:
     """Return that nothing differs, as far as that is known."""
-    if not _is_complete(body):
+    if not is_complete(body):
         return "No difference was found, but this answer is not complete."
     return f"Nothing differs: {reason if body.get('kept', 1) else 'no run of either window made it'}."
