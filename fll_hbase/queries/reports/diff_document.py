@@ -184,7 +184,8 @@ def _short_cells(part: Json, kind: Kind, stamp: Stamp) -> tuple[str, str]:
         case "derivations":
             _, first, last = others
             runs = count_text(part["runs"], "run") if part["runs"] else "runs that were not counted"
-            return name, runs + (f", from {first} to {last}" if first else "")
+            span = f", at {first}" if first == last else f", from {first} to {last}"
+            return name, runs + (span if first else "")
         case "edges":
             target, operation = others
             return f"{name} → {target}", f"by {operation}"

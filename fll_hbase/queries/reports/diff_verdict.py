@@ -93,9 +93,9 @@ def absent_text(diff: Json) -> str:
 def common_text(diff: Json) -> str:
     """Return in a sentence how many operations and links both windows have."""
     number: int = diff["kept"]
-    if number == 1:
-        return "1 operation or link is in both windows."
-    return f"{number:,} operations and links are in both windows."
+    if number > 1:
+        return f"{number:,} operations and links are in both windows."
+    return f"{'1' if number else 'No'} operation or link is in both windows."
 
 
 def operation_text(operation: Json) -> str:
