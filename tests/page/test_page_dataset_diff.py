@@ -106,3 +106,12 @@ def test_a_narrow_screen_has_all_of_it(width: int, sample: Site, make_visit: Mak
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
+
+
+def test_a_dataset_that_no_link_can_name_has_both_windows(make_site: MakeSite, visit: Visit) -> None:
+    site = make_site()
+    site.send("POST", "namespaces/ns1/lineage", copying("raw", "..", "a", run=run("r0")))
+    visit.open(site.link(view="compare", ns="ns1", name="..", tab="fields", start="0", base="1,2"))
+    expect(cards(visit)).to_have_count(1)
+    expect(visit.page.get_by_role("group", name="Base window")).to_contain_text("1970-01-01 00:00:02 UTC")
+    expect(visit.page.get_by_role("link", name="Changes as one page")).to_have_count(0)

@@ -1,5 +1,6 @@
 /** A link to a diff as a page to print. */
 import type { Answer } from "../api/client";
+import { hasDotSegment } from "../api/dot-names";
 import type { ApiPath, Params } from "../api/paths";
 import { PrintedPage } from "../parts/printed-page";
 import { pinWindow } from "../state/window";
@@ -11,7 +12,8 @@ interface PrintedDiffProps {
 }
 
 export function PrintedDiff({ request: { path, params }, answer: { window, base }, names }: PrintedDiffProps) {
-  if (window === undefined || base === undefined) return null;
+  // A browser takes names such as `..` out of a link.
+  if (window === undefined || base === undefined || hasDotSegment(path)) return null;
   const { start, end } = pinWindow(base.start, base.end);
   const exact = { ...params, ...pinWindow(window.start, window.end), baseStart: start, baseEnd: end };
   return (
