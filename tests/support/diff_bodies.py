@@ -7,10 +7,12 @@ from typing import Any
 from tests.support.lineage_documents import Json
 
 
-def diff_body(gained: Json | None = None, lost: Json | None = None, *, kept: int = 0, **members: Any) -> Json:
+def diff_body(
+    gained: Json | None = None, lost: Json | None = None, *, common: int = 0, **members: Any
+) -> Json:
     """The diff of a field; kinds of parts that are not given are empty."""
     none: Json = {"operations": [], "edges": [], "sources": [], "derivations": []}
-    body = {"gained": {**none, **(gained or {})}, "lost": {**none, **(lost or {})}, "kept": kept}
+    body = {"gained": {**none, **(gained or {})}, "lost": {**none, **(lost or {})}, "kept": common}
     return {**body, "truncated": "truncatedBy" in members, **members}
 
 

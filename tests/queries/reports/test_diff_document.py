@@ -60,7 +60,7 @@ def test_every_change_has_its_sign_and_words() -> None:
         "operations": [read],
         "edges": [link("read.t%2Ea%25x", "add.total")],
     }
-    document = field_document(diff_body(gained, HIDDEN_PARTS, kept=5))
+    document = field_document(diff_body(gained, HIDDEN_PARTS, common=5))
     assert rows(document) == {
         "Ways: 1 gained, 1 lost": [
             ["+ gained", "aaaaaaaa", "2", "2023-11-14 22:13:20", "2023-11-14 23:13:20"],
@@ -78,9 +78,9 @@ def test_every_change_has_its_sign_and_words() -> None:
 
 
 def test_a_kind_without_changes_says_so_and_no_change_has_no_tables() -> None:
-    titles = rows(field_document(diff_body({"derivations": [way("a")]}, kept=3)))
+    titles = rows(field_document(diff_body({"derivations": [way("a")]}, common=3)))
     assert list(titles)[1:] == ["Sources: none listed", "Operations: none listed", "Links: none listed"]
-    same = field_document(diff_body(kept=3))
+    same = field_document(diff_body(common=3))
     assert (same.sections, same.annex) == ([], [])
 
 
@@ -107,7 +107,7 @@ def test_fields_of_a_dataset_have_an_overview_and_a_table_each() -> None:
         **diff_body(
             {"derivations": [way("a")], "operations": [operation("hash", "sha256")]},
             {**HIDDEN_PARTS, "operations": [operation("hash", "md5")]},
-            kept=3,
+            common=3,
             omitted=["lost"],
         ),
     }

@@ -19,11 +19,13 @@ LIMIT = {"truncatedBy": ["connections_max=1"]}
 
 def test_each_kind_is_counted_and_unchanged_ones_are_left_out() -> None:
     gained = {"derivations": [way("a"), way("b")], "sources": [SOURCE], "edges": [link("r.a", "t.b")] * 2}
-    verdict = field_verdict(diff_body(gained, {"derivations": [way("c")]}, kept=5))
+    verdict = field_verdict(diff_body(gained, {"derivations": [way("c")]}, common=5))
     assert verdict == [
         "2 ways gained, 1 lost; 1 source gained; 2 links gained. 5 operations and links are in both windows."
     ]
-    verdict = field_verdict(diff_body({}, {"derivations": [way("c")], "edges": [link("r.a", "t.b")]}, kept=1))
+    verdict = field_verdict(
+        diff_body({}, {"derivations": [way("c")], "edges": [link("r.a", "t.b")]}, common=1)
+    )
     assert verdict == ["1 way lost; 1 link lost. 1 operation or link is in both windows."]
 
 
@@ -57,10 +59,10 @@ def test_different_operations_of_one_name_have_no_text_of_one() -> None:
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        ({"kept": 3}, "Nothing differs: it was made in the same ways in both windows."),
+        ({"common": 3}, "Nothing differs: it was made in the same ways in both windows."),
         ({}, "Nothing differs: no run of either window made it."),
-        ({"kept": 3, **LIMIT}, "No difference was found, but this answer is not complete."),
-        ({"kept": 3, "retainedFrom": 9}, "No difference was found, but this answer is not complete."),
+        ({"common": 3, **LIMIT}, "No difference was found, but this answer is not complete."),
+        ({"common": 3, "retainedFrom": 9}, "No difference was found, but this answer is not complete."),
     ],
     ids=["same", "nothing", "cut", "deleted"],
 )
@@ -77,7 +79,7 @@ def test_a_window_that_lacks_the_field(gained: list[str], lost: list[str], sente
     parts = [{"derivations": list(map(way, ways))} for ways in (gained, lost)]
     assert sentence in field_verdict(diff_body(*parts))[0]
     # Not where the window may have had it: among what was cut or deleted, or with a common part.
-    for members in (LIMIT, {"retainedFrom": 9}, {"kept": 1}):
+    for members in (LIMIT, {"retainedFrom": 9}, {"common": 1}):
         assert sentence not in field_verdict(diff_body(*parts, **members))[0]
 
 
