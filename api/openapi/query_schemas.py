@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -13,7 +13,7 @@ import msgspec
 from marshmallow import ValidationError, fields, validate
 
 from fll_hbase.queries import time_window
-from fll_hbase.queries.parameters import Kind, Parameter
+from fll_hbase.queries.parameters import About, Kind, Parameter
 from fll_hbase.queries.query import Query
 from fll_hbase.runtime.errors import InvalidQuery
 from fll_hbase.runtime.json_types import Json
@@ -79,8 +79,19 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
         case Kind.WORD:
             return _word_field(parameter, options)
         case Kind.TEXT:
-            lengths = [] if about.minimum is None else [validate.Length(min=about.minimum)]
-            return fields.String(validate=lengths, **options)
+            checks = [] if about.minimum is None else [validate.Length(min=about.minimum)]
+            return fields.String(validate=[*checks, *_text_checks(about)], **options)
+
+
+def _text_checks(about: About) -> list[Callable[[str], None]]:
+    """Return the check of a text that is not empty, none without one."""
+
+    def check(text: str) -> None:
+        """Raise ValidationError with what is wrong with a text."""
+        if about.text_fault and (fault := about.text_fault(text)):
+            raise ValidationError(fault)
+
+    return [check] if about.text_fault else []
 
 
 def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[Any]:

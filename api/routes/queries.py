@@ -12,7 +12,7 @@ import msgspec
 from flask import Response, request
 
 from fll_hbase.model.access import Principal, Role
-from fll_hbase.queries.query import Answer, Changeable, Query
+from fll_hbase.queries.query import Answer, Changeable, Printed, Query
 from fll_hbase.queries.reports.report_document import Stamp
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
@@ -102,11 +102,11 @@ def description(query: type[Query[Any]]) -> str:
     return inspect.cleandoc(query.__doc__ or "").partition("\n>>>")[0].strip()
 
 
-def _stamp() -> Stamp:
-    """Return when the answer to the request is made, for whom, and by which server."""
+def _stamp(zone: str) -> Stamp:
+    """Return when the answer to the request is made, for whom, by which server, and the zone of its times."""
     principal: Principal | None = request.environ.get(PRINCIPAL)
     by = "" if principal is None else principal.name
-    return Stamp(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {_VERSION}")
+    return Stamp(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {_VERSION}", zone=zone)
 
 
 def respond(query: Query[Any], answer: Answer[Any]) -> Response:
@@ -127,7 +127,8 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)
         if accepted in query.formats:
-            response.set_data(query.to_text(accepted, answer.body, answer.window, stamp=_stamp()))
+            zone = query.timezone if isinstance(query, Printed) else "UTC"
+            response.set_data(query.to_text(accepted, answer.body, answer.window, stamp=_stamp(zone)))
             response.mimetype = accepted
             if accepted == _HTML:
                 response.headers[responses.CONTENT_SECURITY_POLICY] = _HTML_POLICY

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from fll_hbase.queries.time_window import zone_fault
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 _WORDS = {"today": 0, "yesterday": 1}
@@ -45,12 +46,9 @@ _PHRASES = {"tomorrow": "now+1d", "last week": "now-7d", "last month": "now-30d"
 
 def load_zone(name: str) -> ZoneInfo:
     """Return a time zone of the IANA database, such as `Europe/Berlin`. Raises InvalidQuery."""
-    try:
-        return ZoneInfo(name)
-    # ZoneInfo reads a file of that name: a folder is an OSError, `../x` and NUL a ValueError.
-    except (KeyError, OSError, ValueError) as error:
-        detail = f"{name[:100]!r} is not a time zone; one looks like Europe/Berlin or UTC"
-        raise InvalidQuery([FieldError("timezone", detail)]) from error
+    if fault := zone_fault(name):
+        raise InvalidQuery([FieldError("timezone", fault)])
+    return ZoneInfo(name)
 
 
 def resolve_time(text: str, zone: ZoneInfo, *, now_ms: int) -> str:

@@ -28,6 +28,7 @@ from fll_hbase.queries.query import (
     DatasetQuery,
     FieldQuery,
     FirstReads,
+    Printed,
     WindowBody,
     WindowedWithFailed,
 )
@@ -117,7 +118,7 @@ class DatasetDiffAnswer(WindowBody, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(WindowedWithFailed, DatasetQuery[BodyT]):
+class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
     """A window, and the base window that it is compared with: by default as long, and just before it."""
 
     formats: ClassVar[Mapping[str, Callable[..., str]]] = {html_report.HTML: html_report.to_html}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -36,6 +37,7 @@ class About:
 
     `name` is that in URLs if it is not the attribute; counts, and lengths of texts, are from
     `minimum` to `maximum`; `empty` is the fault of an empty text. Words in URLs may be `in_any_case`.
+    `text_fault` returns what is wrong with a text that is not empty, "" if nothing.
     """
 
     help: str = ""
@@ -44,6 +46,7 @@ class About:
     maximum: int | None = None
     empty: str = "is empty"
     in_any_case: bool = False
+    text_fault: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ class Parameter:
             case Kind.WORD:
                 return word_fault(value, self.words)
             case Kind.TEXT:
-                return name_fault(value)
+                fault = name_fault(value)
+                return fault if fault or self.about.text_fault is None else self.about.text_fault(value)
             case Kind.FLAG:
                 return flag_fault(value)
 

@@ -274,6 +274,20 @@ class WindowedWithFailed(Windowed):
         return tuple(WindowQuery(item, dataset, window, self.failed) for item in directions(direction))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Printed:
+    """A query whose answer can be a page to print, with times in a zone."""
+
+    timezone: Annotated[
+        str,
+        About(
+            "Zone of the times on a page to print, such as `Europe/Berlin`",
+            minimum=1,
+            text_fault=time_window.zone_fault,
+        ),
+    ] = "UTC"
+
+
 def flow_word(direction: Direction) -> FlowDirection:
     """Return a direction as its word: backward or forward."""
     return "backward" if direction is Direction.BACKWARD else "forward"

@@ -15,7 +15,15 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.names import FieldName, ProgramName, field_name
 from fll_hbase.queries.parameters import About, Time
 from fll_hbase.queries.policies import NAMESPACE_HELP, Policy, policy_body
-from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, Query, WindowBody, WindowedWithFailed
+from fll_hbase.queries.query import (
+    INDIRECT_HELP,
+    Answer,
+    Body,
+    Printed,
+    Query,
+    WindowBody,
+    WindowedWithFailed,
+)
 from fll_hbase.queries.reach import UnknownRelation, unknown_relations
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.html_report import HTML
@@ -103,7 +111,7 @@ _TABLE = TableShape(
 
 
 @dataclass(frozen=True)
-class Retention(WindowedWithFailed, Query[RetentionReportAnswer]):
+class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     """Report where data of the fields of a policy, or derived from it, is older than the policy allows.
 
     The runs are those of the window that started before now minus `maxAge`. `indirect=true` follows indirect

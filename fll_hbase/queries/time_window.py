@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
+from zoneinfo import ZoneInfo
 
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
@@ -27,6 +28,16 @@ _ISO = re.compile(
     re.ASCII,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def zone_fault(name: str) -> str:
+    """Return what is wrong with the name of a time zone; "" for one of the IANA database."""
+    try:
+        ZoneInfo(name)
+    # ZoneInfo reads a file of that name: a folder is an OSError, `../x` and NUL a ValueError.
+    except (KeyError, OSError, ValueError):
+        return f"{name[:100]!r} is not a time zone; one looks like Europe/Berlin or UTC"
+    return ""
 
 
 # A request parses its window to check it, and to answer.

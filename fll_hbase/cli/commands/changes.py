@@ -58,7 +58,7 @@ Examples:
 """,
 )
 @dataset_or_field_arguments
-@query_options(DatasetDiff)
+@query_options(DatasetDiff, without=("timezone",))
 @verbose_option
 @target_options
 @format_options(TABLE, JSON, HTML)

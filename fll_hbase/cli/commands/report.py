@@ -33,6 +33,9 @@ from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.retention import Retention
 
+_OTHERWISE = ("limit", "cursor", "timezone")
+"""Parameters without an option of their own: pages are put together, and --timezone is that of the window."""
+
 _DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
 """Defaults of options; the API's CSV of a consumption report is by default that of derived fields."""
 
@@ -54,7 +57,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     """Return the command of a report about a field."""
 
     @field_arguments
-    @query_options(query_class, without=("limit", "cursor"), defaults=_DEFAULTS.get(query_class, {}))
+    @query_options(query_class, without=_OTHERWISE, defaults=_DEFAULTS.get(query_class, {}))
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
     @output_option(HTML, CSV, JSON)
@@ -90,7 +93,7 @@ Examples:
     "policy", metavar="POLICY", type=POLICY, required=False, callback=lambda _, __, policy: policy or ""
 )
 @click.option("--all", "every_policy", is_flag=True, help="Report on all policies, one after the other.")
-@query_options(Retention)
+@query_options(Retention, without=_OTHERWISE)
 @target_options
 @format_options(TABLE, JSON, CSV, HTML, listed=False, more="a pipe and --output have all")
 @output_option(HTML, CSV, JSON)

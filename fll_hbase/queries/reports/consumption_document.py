@@ -8,11 +8,14 @@ from datetime import date, timedelta
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
     LAST_STEP,
+    VALUE,
+    VALUE_LEGEND,
     Document,
     Section,
     Stamp,
     count_text,
     program_text,
+    programs_section,
     reached_section,
     warnings,
     window_facts,
@@ -28,6 +31,7 @@ LEGEND = {
     "Unused too": "beside the runs that used it, some run read the field before and did not use it",
     LAST_STEP: "the operations between a field and the one before it on its way, `copied` without any; where"
     " there are several ways, the newest is first, and ` | ` is between them",
+    VALUE: VALUE_LEGEND,
     "By way of": "the fields between, in the direction of the data",
     "Failed": "runs that failed or were aborted: they read, what they wrote is not counted",
     "What lineage cannot know": "whether data was deleted since it was written, who looked at it without a"
@@ -52,31 +56,13 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
         verdict=[body["verdict"]] if "verdict" in body else [],
         warnings=others,
         sections=[
-            _programs(programs, stamp),
+            programs_section("Programs that read it", programs, stamp),
             reached_section("Fields made of its value", values, stamp, step=LAST_STEP, marks_influence=False),
             reached_section("Fields only shaped by it", shaped, stamp, step=LAST_STEP, marks_influence=False),
         ],
         annex=[_days(programs, stamp)],
         legend=LEGEND,
     )
-
-
-def _programs(programs: Sequence[Json], stamp: Stamp) -> Section:
-    """Return the programs that read the field; those with failed runs alone are marked."""
-    rows = [
-        [
-            program_text(program) + (" (failed runs only)" if program.get("failedOnly") else ""),
-            program.get("type") or "",
-            f"{program['runs']:,}",
-            f"{program['failed']:,}" if program["failed"] else "",
-            stamp.time(program["firstStart"]),
-            stamp.time(program["lastStart"]),
-        ]
-        for program in programs
-    ]
-    columns = ("Program", "Type", "Runs", "Failed", "First run", "Last run")
-    brief = ("Program", "Runs", "Failed", "Last run")
-    return Section(f"Programs that read it: {len(rows):,}", columns, rows, brief=brief)
 
 
 def _days(programs: Sequence[Json], stamp: Stamp) -> Section:

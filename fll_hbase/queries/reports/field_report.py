@@ -25,6 +25,7 @@ from fll_hbase.queries.query import (
     BodyT,
     FieldQuery,
     FirstReads,
+    Printed,
     WindowBody,
     WindowedWithFailed,
 )
@@ -45,7 +46,7 @@ PART_HELP = "The part of the report that is returned as CSV"
 
 
 @dataclass(frozen=True)
-class FieldReport(FieldQuery[BodyT], WindowedWithFailed):
+class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
     """A report about a field; without `causal`, runs count whatever their order is."""
 
     limits_in_headers: ClassVar[bool] = True
@@ -87,7 +88,7 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed):
             for indirect in (True, False)
         )
         reach, direct = map(store.reach, walks)
-        return ReachedFields(store, reach, direct, direction)
+        return ReachedFields(store, self.dataset_field, reach, direct, direction)
 
 
 class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
@@ -206,6 +207,8 @@ class ProvenanceAnswer(WindowBody, frozen=True, kw_only=True):
     report: Literal["provenance"]
     field: FieldName
     verdict: str
+    programs: tuple[Program, ...]
+    failed_only: int
     sources: tuple[ReachedField, ...]
     upstream: tuple[ReachedField, ...]
     unknown: tuple[UnknownRelation, ...]
@@ -231,8 +234,8 @@ class Provenance(FieldReport[ProvenanceAnswer]):
     path: ClassVar[str] = "/v3/reports/provenance"
     result: ClassVar[str] = "Derivations and stretches newest first"
 
-    part: Annotated[Literal["sources", "upstream", "stretches"], About(PART_HELP)] = dataclasses.field(
-        default="sources", kw_only=True
+    part: Annotated[Literal["sources", "upstream", "programs", "stretches"], About(PART_HELP)] = (
+        dataclasses.field(default="sources", kw_only=True)
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProvenanceAnswer]:
@@ -242,6 +245,9 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         detailed = store.field_lineage(field, window, failed=failed)
         simple = store.field_lineage(field, window, simple=True, failed=failed)
         derivations = store.field_derivations(field, window, failed=failed)
+        programs = store.programs(
+            self.dataset, window, field=self.field, directions=(Direction.BACKWARD,), failed=True
+        )
         history = store.history(field, window, failed=failed)
         retained_from_ms = store.retained_with_ms(
             reached.datasets, window, store.retained_from_ms(self.dataset, window)
@@ -249,7 +255,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         upstream = reached.reach.paths.keys() - {field}
         sources = _ultimate_sources(reached.reach, upstream)
         listed, between = reached.listed(sources), reached.listed(upstream - sources)
-        parts = (detailed, simple, derivations, history)
+        parts = (detailed, simple, derivations, programs, history)
         truncated_by = tuple(sorted(reached.truncated_by.union(*(part.truncated_by for part in parts))))
         body = ProvenanceAnswer(
             report="provenance",
@@ -262,6 +268,8 @@ class Provenance(FieldReport[ProvenanceAnswer]):
                 runs=sum(item.run_count for item in derivations.derivations),
                 cut=bool(truncated_by),
             ),
+            programs=programs_answer(programs).programs,
+            failed_only=programs.failed_only,
             sources=listed,
             upstream=between,
             unknown=reached.unknown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
-from fll_hbase.queries.reports.report_document import Document, Section
+from fll_hbase.queries.reports.report_document import VALUE, Document, Section
 
 HTML = "text/html"
 """Media type of a page to print."""
@@ -14,21 +14,21 @@ _STYLE = """
 body { font: 9.5pt/1.35 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em;
   color: #1a1a1a; }
 h1 { font-size: 16pt; margin: 0; overflow-wrap: anywhere; } article + article { break-before: page; }
-h2 { font-size: 11.5pt; margin: 1.3em 0 .3em; break-after: avoid; }
+h2 { font-size: 11pt; margin: 1em 0 .2em; break-after: avoid; }
 p { margin: .3em 0; } .question, .note, .legend { color: #444; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em 1em; margin: .8em 0; }
 dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
 .verdict { border-left: 4px solid #1a1a1a; padding: .2em .8em; margin: .8em 0; font-size: 11pt; }
 .warning { border-left: 4px solid #b00020; padding: .2em .8em; margin: .5em 0; }
-table { border-collapse: collapse; width: 100%; font-size: 8.5pt; }
+table { border-collapse: collapse; width: 100%; font-size: 8pt; }
 th, td { border-bottom: 1px solid #ccc; padding: .15em .5em .15em 0; text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
 th { border-bottom: 1.5px solid #1a1a1a; overflow-wrap: normal; }
 td.number, th.number { text-align: right; padding-right: 1.2em; }
-td.time { white-space: nowrap; } td:first-child { min-width: 19em; }
+td.number, td.time, td.word { white-space: nowrap; } td:first-child { min-width: 19em; }
 td.short { white-space: nowrap; min-width: 0; width: 6em; }
 thead { display: table-header-group; } tr { break-inside: avoid; }
-.legend dl { font-size: 8.5pt; }
+.legend dl { font-size: 8pt; }
 @media print { body { margin: 0; max-width: none; padding: 0; } }
 """
 _PAGES = """
@@ -37,14 +37,13 @@ _PAGES = """
   @bottom-left {{ content: {title}; }}
   @bottom-right {{ content: "page " counter(page) " of " counter(pages); }} }}
 """
-_NUMBERS = {"Runs", "Failed", "Runs a day", "Failed a day", "Ways gained", "Ways lost"}
-_TIMES = {"First run", "Last run", "Oldest run", "Newest run", "Days (UTC)"}
 _CLASSES = {
-    **dict.fromkeys(_NUMBERS, "number"),
-    **dict.fromkeys(_TIMES, "time"),
+    **dict.fromkeys(("Runs", "Failed", "Runs a day", "Failed a day", "Ways gained", "Ways lost"), "number"),
+    **dict.fromkeys(("First run", "Last run", "Oldest run", "Newest run", "Days (UTC)"), "time"),
+    **dict.fromkeys((VALUE, "Type"), "word"),
     **dict.fromkeys(("Change", "Part"), "short"),
 }
-"""Classes of cells by the names of their columns."""
+"""Classes of the cells of columns, by their names."""
 
 
 def to_html(*documents: Document) -> str:

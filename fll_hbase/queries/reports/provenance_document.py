@@ -8,11 +8,14 @@ from itertools import pairwise
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
     FIRST_STEP,
+    VALUE,
+    VALUE_LEGEND,
     Document,
     Section,
     Stamp,
     count_text,
     names_text,
+    programs_section,
     reached_section,
     warnings,
     window_facts,
@@ -23,6 +26,7 @@ LEGEND = {
     "True source": "a field that no run of the window made from another one",
     FIRST_STEP: "the operations between a field and the next one on its way, `copied` without any; where"
     " there are several ways, the newest is first, and ` | ` is between them",
+    VALUE: VALUE_LEGEND,
     "By way of": "the fields between, in the direction of the data",
     "Shapes it": "the field decides which rows or groups there are, its value is not taken",
     "Way": "the operations that lead into the field; a changed operation or connection is another way",
@@ -54,6 +58,7 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
         sections=[
             reached_section("True sources", sources, stamp, step=FIRST_STEP, marks_influence=True),
             reached_section("Fields between", upstream, stamp, step=FIRST_STEP, marks_influence=True),
+            programs_section("Programs that wrote it", body["programs"], stamp),
             *(
                 _way(way, number, source_names, datasets, stamp)
                 for way, number in zip(ways, numbers, strict=True)

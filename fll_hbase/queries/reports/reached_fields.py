@@ -13,8 +13,9 @@ from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.window import Direction
 from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_name
 from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
+from fll_hbase.queries.reports.copied_values import CopiedValues, ValueKind, kinds_of_ways
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.results import Path, Reach, RunSpan
+from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
 
 COPIED = "copied"
 
@@ -32,6 +33,14 @@ class ReachedField(FieldName, frozen=True, kw_only=True):
         msgspec.Meta(
             description="The operations of the last hop of `path` in their own words, `copied` without any;"
             " distinct ways are joined by ` | `, the newest first. Left out if it is not known"
+        ),
+    ] = None
+    value: Annotated[
+        ValueKind | None,
+        msgspec.Meta(
+            description="How the value comes here, over all paths: `copied` if each hop of every path copies"
+            " it, `mixed` if those of at least one do and others do not or are not known, `operations`"
+            " if every path has operations. Left out for an indirect field, or if it is not known"
         ),
     ] = None
     in_order: Annotated[
@@ -54,23 +63,44 @@ class ReachedField(FieldName, frozen=True, kw_only=True):
 class ReachedFields:
     """Fields within reach, over all edges and over direct edges alone."""
 
-    def __init__(self, store: LineageStore, reach: Reach, direct: Reach, direction: Direction) -> None:
+    def __init__(
+        self,
+        store: LineageStore,
+        start: DatasetField,
+        reach: Reach,
+        direct: Reach,
+        direction: Direction,
+    ) -> None:
         self.reach = reach
         self.truncated_by = {*reach.truncated_by, *direct.truncated_by}
         self._direct = direct
         self._direction = direction
         self._spans = _spans(reach, direction)
-        hops = {self._hop(field) for field in reach.paths}
-        last_hops = [edge for edge in reach.edges if (edge.source, edge.destination) in hops]
+        last_hops = {self._hop(field) for field in reach.paths}
+        edges = [edge for edge in reach.edges if self._passes_values(edge) or edge[:2] in last_hops]
         # Those of the nearest fields first, should there be too many.
-        last_hops.sort(key=lambda edge: max(reach.hops[edge.source], reach.hops[edge.destination]))
-        self._hops = store.hops(last_hops, self.truncated_by)
+        edges.sort(key=lambda edge: max(reach.hops[edge.source], reach.hops[edge.destination]))
+        self._hops = store.hops(edges, self.truncated_by)
+        kinds = {
+            self._outward(*edge[:2]): kinds_of_ways(edge, self._hops.get(edge[:2], ()))
+            for edge in edges
+            if self._passes_values(edge)
+        }
+        self._copied = CopiedValues(start, kinds, is_complete=not self.truncated_by and not direct.unknown)
 
     def _hop(self, field: DatasetField) -> tuple[DatasetField, DatasetField]:
         """Return the ends of the last hop of the path to a field, in the direction of the data."""
         path = self._path(field)
-        near = path.previous.field if path.previous else field
-        return (near, field) if self._direction is Direction.FORWARD else (field, near)
+        return self._outward(path.previous.field if path.previous else field, field)
+
+    def _outward(self, first: DatasetField, second: DatasetField) -> tuple[DatasetField, DatasetField]:
+        """Return two fields in the direction of the data, or the ends of an edge in that of the walk."""
+        return (first, second) if self._direction is Direction.FORWARD else (second, first)
+
+    def _passes_values(self, edge: ReachEdge) -> bool:
+        """Return whether an edge is on a way over direct edges."""
+        near, _ = self._outward(edge.source, edge.destination)
+        return edge.direct and near in self._direct.paths
 
     def _path(self, field: DatasetField) -> Path:
         """Return the path to a field, over direct edges if there is one."""
@@ -97,6 +127,7 @@ class ReachedFields:
             hops=self.reach.hops[field],
             influence="direct" if field in self._direct.paths else "indirect",
             operation=hop_text(hops) if hops else None,
+            value=self._copied.kind(field) if field in self._direct.paths else None,
             in_order=self.reach.in_order is None or field in self.reach.in_order,
             dropped=field in self.reach.dropped,
             path=tuple(map(field_name, self._path(field).fields())),

@@ -54,7 +54,7 @@ def _days(body: Json) -> Iterator[Json]:
 
 
 _REACHED = ("namespace", "name", "field", "hops", "influence", *_RUNS_COLUMNS, "dropped")
-_ENDS = ("path", "operation")
+_ENDS = ("path", "operation", "value")
 _FIELDS = Part((*_REACHED, *_ENDS), _reached)
 _UNORDERED_FIELDS = Part((*_REACHED, "inOrder", *_ENDS), _reached)
 _PARTS = {

@@ -13,7 +13,15 @@ from fll_hbase.model.masking import HIDDEN
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.json_types import Json
 
-FIRST_STEP, LAST_STEP = "First step", "Last step"
+FIRST_STEP, LAST_STEP, VALUE = "First step", "Last step", "Value"
+VALUE_LEGEND = (
+    "over all paths: `copied`, every step copies the value; `mixed`, every step of at least one path does,"
+    " others do not or are not known; `operations`, every path has some: what they do says whether the value"
+    " can still be read; empty if that is not known"
+)
+OPTIONAL = frozenset({VALUE})
+"""Columns that a table leaves out if nothing stands in them."""
+
 PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, "By way of", "What it does", "Takes", "Gives"})
 """Columns of sentences and lists, which may be broken at any blank."""
 
@@ -128,14 +136,28 @@ def reached_section(
             + (" (shapes it)" if marks_influence and field["influence"] == "indirect" else "")
             + "".join(text for name, text in _MARKS.items() if name in field),
             field.get("operation", ""),
+            field.get("value", ""),
             path_text(field["path"]),
             f"{field['runs']:,}" if "runs" in field else "",
             stamp.time(field["lastStart"]) if "lastStart" in field else "",
         ]
         for field in fields
     ]
-    columns = ("Field", step, "By way of", "Runs", "Last run")
-    return Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", step))
+    columns = ("Field", step, VALUE, "By way of", "Runs", "Last run")
+    return _filled(Section(f"{title}: {len(rows):,}", columns, rows, brief=("Field", step)))
+
+
+def _filled(section: Section) -> Section:
+    """Return a table without those of the OPTIONAL columns that are empty in all of its rows."""
+    numbers = [
+        number
+        for number, name in enumerate(section.columns)
+        if name not in OPTIONAL or any(row[number] for row in section.rows)
+    ]
+    columns = tuple(section.columns[number] for number in numbers)
+    return section._replace(
+        columns=columns, rows=[[row[number] for number in numbers] for row in section.rows]
+    )
 
 
 def path_text(path: Iterable[Json]) -> str:
@@ -150,6 +172,24 @@ def program_text(program: Json) -> str:
         return f"hidden {program['hidden']}"
     names = (program["namespace"], program["application"], program["program"])
     return "/".join(name for name in names if name)
+
+
+def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Section:
+    """Return programs with their numbers of runs as a table; those with failed runs alone are marked."""
+    rows = [
+        [
+            program_text(program) + (" (failed runs only)" if program.get("failedOnly") else ""),
+            program.get("type") or "",
+            f"{program['runs']:,}",
+            f"{program['failed']:,}" if program["failed"] else "",
+            stamp.time(program["firstStart"]),
+            stamp.time(program["lastStart"]),
+        ]
+        for program in programs
+    ]
+    columns = ("Program", "Type", "Runs", "Failed", "First run", "Last run")
+    brief = ("Program", "Runs", "Failed", "Last run")
+    return Section(f"{title}: {len(rows):,}", columns, rows, brief=brief)
 
 
 def count_text(number: int, noun: str) -> str:

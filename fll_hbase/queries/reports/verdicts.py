@@ -36,8 +36,11 @@ def consumption_verdict(
         wholes = sum(field.field == WHOLE_DATASET for field in shaped)
         rows = f" ({wholes:,} of them whole datasets: which rows they have)" if wholes else ""
         are = "is" if values == 1 else "are"
+        copied = sum(field.value in ("copied", "mixed") for field in ordered)
+        unchanged = f" ({copied:,} of them by copies alone, on at least one way)" if copied else ""
         sentences.append(
-            f"{count_text(values, 'field')} {are} made of its value, {len(shaped):,} only shaped by it{rows}."
+            f"{count_text(values, 'field')} {are} made of its value{unchanged}, {len(shaped):,} only shaped"
+            f" by it{rows}."
         )
     elif programs:
         sentences.append("No field is known that was made of it.")

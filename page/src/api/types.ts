@@ -582,6 +582,8 @@ export interface components {
                 indirect?: boolean;
             };
             "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff": {
+                /** @default UTC */
+                timezone?: string;
                 start?: string;
                 end?: string;
                 /** @default false */
@@ -592,6 +594,8 @@ export interface components {
                 baseEnd?: string;
             };
             "/v3/namespaces/{namespace}/endpoints/{name}/diff": {
+                /** @default UTC */
+                timezone?: string;
                 start?: string;
                 end?: string;
                 /** @default false */
@@ -604,6 +608,8 @@ export interface components {
             "/v3/reports/consumption": {
                 limit?: number;
                 cursor?: string;
+                /** @default UTC */
+                timezone?: string;
                 start?: string;
                 end?: string;
                 /** @default false */
@@ -620,6 +626,8 @@ export interface components {
                 part?: "derived" | "programs" | "days" | "runs";
             };
             "/v3/reports/provenance": {
+                /** @default UTC */
+                timezone?: string;
                 start?: string;
                 end?: string;
                 /** @default false */
@@ -633,7 +641,7 @@ export interface components {
                  * @default sources
                  * @enum {string}
                  */
-                part?: "sources" | "upstream" | "stretches";
+                part?: "sources" | "upstream" | "programs" | "stretches";
             };
             "/v3/namespaces": {
                 limit?: number;
@@ -767,6 +775,8 @@ export interface components {
                 cursor?: string;
             };
             "/v3/reports/retention": {
+                /** @default UTC */
+                timezone?: string;
                 /** @default 0 */
                 start?: string;
                 end?: string;
@@ -892,6 +902,8 @@ export interface components {
             report: "provenance";
             field: components["schemas"]["ReachField"];
             verdict: string;
+            programs: components["schemas"]["Program"][];
+            failedOnly: number;
             sources: components["schemas"]["ReachedField"][];
             upstream: components["schemas"]["ReachedField"][];
             unknown: components["schemas"]["UnknownRelation"][];
@@ -954,6 +966,11 @@ export interface components {
             influence: "direct" | "indirect";
             /** @description The operations of the last hop of `path` in their own words, `copied` without any; distinct ways are joined by ` | `, the newest first. Left out if it is not known */
             operation?: string;
+            /**
+             * @description How the value comes here, over all paths: `copied` if each hop of every path copies it, `mixed` if those of at least one do and others do not or are not known, `operations` if every path has operations. Left out for an indirect field, or if it is not known
+             * @enum {string}
+             */
+            value?: "copied" | "mixed" | "operations";
             /** @description With `causal=false` alone: false if the order of the runs in the window does not allow the field */
             inOrder?: boolean;
             runs?: number;

@@ -5,7 +5,9 @@ import { apiUrl, fetchText } from "../api/client";
 import type { ApiPath, Params } from "../api/paths";
 import { currentToken } from "../api/token";
 import { download, fileName } from "../browser/files";
+import { timeZoneId } from "../state/window";
 import { Button } from "./button";
+import { useZone } from "./time";
 
 interface PrintedPageProps {
   path: ApiPath;
@@ -17,7 +19,8 @@ interface PrintedPageProps {
 }
 
 /** A link; with a token, which no link can send, the page is saved. */
-export function PrintedPage({ path, params, names, children }: PrintedPageProps) {
+export function PrintedPage({ path, params: asked, names, children }: PrintedPageProps) {
+  const params = { ...asked, timezone: timeZoneId(useZone()) };
   const [isFailed, setFailed] = useState(false);
   if (currentToken() === undefined) {
     return (

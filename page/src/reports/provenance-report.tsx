@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Provenance, Step, Stretch } from "../api/answers";
 import { paths } from "../api/paths";
 import { count, formatCount } from "../browser/numbers";
+import { PROGRAM_COLUMNS } from "../dataset/program-table";
 import { Description } from "../operations/description";
 import { OperationList } from "../operations/operation-list";
 import { rowsOfField } from "../operations/rows";
@@ -12,7 +13,7 @@ import { EmptyWindow } from "../parts/empty";
 import { Name } from "../parts/field-name";
 import { LimitedTable } from "../parts/more";
 import { Section } from "../parts/section";
-import type { Column } from "../parts/table";
+import { type Column, Table } from "../parts/table";
 import { Time } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
 import { ReachedSection } from "./reached-table";
@@ -48,7 +49,7 @@ export function ProvenanceReport(props: FieldReportProps) {
             answer={answer}
             path={path}
             params={params}
-            csv={["sources", "upstream", "stretches"]}
+            csv={["sources", "upstream", "programs", "stretches"]}
             names={["provenance", field.namespace, field.name, field.field]}
             hasPage
             setWhole={setWhole}
@@ -67,12 +68,17 @@ export function ProvenanceReport(props: FieldReportProps) {
 }
 
 function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {
-  const { sources, upstream, stretches, derivations, detailed, field } = body;
+  const { sources, upstream, programs, stretches, derivations, detailed, field } = body;
   const rows = useMemo(() => rowsOfField(detailed), [detailed]);
   return (
     <>
       <ReachedSection title="Sources" report="provenance" fields={sources} isWhole={isWhole} />
       <ReachedSection title="Fields between" report="provenance" fields={upstream} isWhole={isWhole} />
+      {programs.length > 0 && (
+        <Section title="Programs that wrote it" count={programs.length}>
+          <Table caption="Programs that wrote it" columns={PROGRAM_COLUMNS} rows={programs} />
+        </Section>
+      )}
       {rows.length > 0 && (
         <Section title="Operations of the last hop" count={rows.length}>
           <OperationList rows={rows} asked={field} isWhole={isWhole} />

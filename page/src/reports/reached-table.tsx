@@ -9,6 +9,12 @@ import type { Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { alongTheData, splitByOrder } from "./reached";
 
+const VALUE_HELP: Record<NonNullable<ReachedField["value"]>, string> = {
+  copied: "Every step of every path copies the value",
+  mixed: "Every step of at least one path copies the value, others do not or are not known",
+  operations: "Every path has operations: what they do says whether the value can still be read",
+};
+
 interface ReachedSectionProps {
   title: string;
   report: "consumption" | "provenance";
@@ -42,6 +48,7 @@ function columns(report: "consumption" | "provenance"): Column<ReachedField>[] {
     { head: "Field", names: true, cell: (field) => <FieldLink of={field} /> },
     { head: "Influence", cell: influence },
     { head: "How", cell: ({ operation }) => operation },
+    { head: "Value", cell: ({ value }) => value && <span title={VALUE_HELP[value]}>{value}</span> },
     { head: "By way of", cell: ({ path }) => way(alongTheData(path, report)) },
     { head: "Runs", numeric: true, cell: ({ runs }) => runs !== undefined && formatCount(runs) },
     { head: "Last run", cell: ({ lastRun, lastRunNamespace, lastStart }) => lastRun && <RunLink run={lastRun} ns={lastRunNamespace}><Time ms={lastStart ?? 0} /></RunLink> },

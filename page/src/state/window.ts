@@ -70,6 +70,11 @@ export function formatTime(seconds: number, zone: Zone): string {
   return shifted.toISOString().slice(0, 19).replace("T", " ");
 }
 
+/** Return the name of a zone in the IANA database; UTC where the browser knows none for the local one. */
+export function timeZoneId(zone: Zone): string {
+  return (zone === "local" && Intl.DateTimeFormat().resolvedOptions().timeZone) || "UTC";
+}
+
 /** Name the zone at a time: `UTC`, or `UTC+01:00`. */
 export function zoneName(seconds: number, zone: Zone): string {
   const minutes = zone === "utc" ? 0 : -new Date(seconds * 1000).getTimezoneOffset();

@@ -216,7 +216,7 @@ class TestReports:
 
     def test_csv_has_a_column(self, history: FlaskClient) -> None:
         text = self.report(history, "consumption", "raw", "text/csv", part="derived", causal="false")
-        assert text.partition("\r\n")[0].endswith(",dropped,inOrder,path,operation")
+        assert text.partition("\r\n")[0].endswith(",dropped,inOrder,path,operation,value")
         rows = list(csv.DictReader(io.StringIO(text)))
         assert {row["name"]: row["inOrder"] for row in rows} == {
             "orders": "",

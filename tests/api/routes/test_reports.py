@@ -149,11 +149,76 @@ class TestHow:
         assert self.operations(client) == ["x" * 299 + "…"]
 
 
+class TestValue:
+    """Over all paths: a raw copy beside a hash is never taken for one."""
+
+    def values(self, client: FlaskClient, **params: object) -> dict[str, str | None]:
+        derived = report(client, "consumption", **params)["derived"]
+        return {f"{field['name']}.{field['field']}": field.get("value") for field in derived}
+
+    def test_copies_hashes_and_both(self, client: FlaskClient) -> None:
+        record_new(
+            client,
+            copying("raw", "orders", "UID", run=run(0)),
+            hashing("orders", "hashes", "UID", run=run(1)),
+            # On a longer path than that by `hashes`.
+            copying("orders", "bills", "UID", run=run(2)),
+            copying("bills", "exports", "UID", run=run(3)),
+            copying("hashes", "exports", "UID", run=run(4)),
+        )
+        expected = {
+            "orders.UID": "copied",
+            "bills.UID": "copied",
+            "hashes.UID": "operations",
+            "exports.UID": "mixed",
+        }
+        assert self.values(client) == expected
+        upstream = report(client, "provenance", endpoint="exports")["sources"]
+        assert [field["value"] for field in upstream] == ["mixed"]
+        verdict = report(client, "consumption")["verdict"]
+        assert "4 fields are made of its value (3 of them by copies alone, on at least one way)" in verdict
+
+    def test_an_earlier_content_counts(self, client: FlaskClient) -> None:
+        record_new(
+            client,
+            copying("raw", "orders", "UID", run=run(0)),
+            hashing("raw", "orders", "UID", run=run(1)),
+        )
+        assert self.values(client) == {"orders.UID": "mixed"}
+
+    def test_more_contents_than_are_read_are_not_known(self, client: FlaskClient) -> None:
+        for number in range(11):
+            document = hashing("raw", "orders", "UID", run=run(number))
+            document["operations"][1]["description"] = f"hash {number}"
+            record_new(client, document)
+        assert self.values(client) == {"orders.UID": None}
+
+    def test_behind_a_limit_nothing_but_a_copy_is_certain(self) -> None:
+        table = open_table("sqlite:///:memory:")
+        store = LineageStore(table, Settings(level_max=1))
+        client = create_app(store, Settings(level_max=1)).test_client()
+        record_new(
+            client,
+            copying("raw", "orders", "UID", run=run(0)),
+            hashing("raw", "hashes", "UID", run=run(1)),
+            copying("orders", "hashes", "UID", run=run(2)),
+        )
+        assert self.values(client) == {"orders.UID": "mixed", "hashes.UID": None}
+        store.close()
+
+    def test_an_indirect_field_has_none(self, client: FlaskClient) -> None:
+        document = hashing("raw", "orders", "UID", run=run(0))
+        document["operations"][1]["inputs"][0]["influence"] = "indirect"
+        record_new(client, document)
+        assert self.values(client) == {"orders.UID": None}
+
+
 class TestVerdict:
     def test_programs_that_only_failed_are_counted_apart(self, uid: FlaskClient) -> None:
         assert report(uid, "consumption")["verdict"] == (
             "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
-            " 2 fields are made of its value, 0 only shaped by it."
+            " 2 fields are made of its value (2 of them by copies alone, on at least one way), 0 only shaped by"
+            " it."
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
         assert verdict == "It has 1 true source in ns1/raw. It was made in 1 way, by 1 run."
@@ -204,6 +269,30 @@ class TestForms:
         assert page.tags["table"] >= 1
         assert name in page.text
         assert "1970-01-01 00:00:00 UTC" in page.text
+
+    @pytest.mark.parametrize("kind", ["consumption", "provenance"])
+    def test_the_page_has_the_times_of_a_zone(self, client: FlaskClient, kind: str) -> None:
+        record_new(client, copying("raw", "orders", "UID", run=run(0)))
+        params = {**ALL, **SUBJECT, "endpoint": "raw" if kind == "consumption" else "orders"}
+        response = client.get(
+            f"/v3/reports/{kind}",
+            query_string={**params, "timezone": "Asia/Kolkata"},
+            headers={"Accept": "text/html"},
+        )
+        assert "1970-01-01 05:30:00 Asia/Kolkata" in response.text
+        assert "UTC" not in response.text.replace("Days (UTC)", "")
+
+    @pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "x" * 5_000, "Europe", "\0"])
+    def test_another_zone_is_refused(self, client: FlaskClient, zone: str) -> None:
+        response = client.get(
+            "/v3/reports/provenance", query_string={**ALL, **SUBJECT, "timezone": zone, "part": "none"}
+        )
+        assert error_paths(response, 400) == ["part", "timezone"]
+
+    def test_provenance_names_the_programs(self, uid: FlaskClient) -> None:
+        body = report(uid, "provenance", endpoint="lost")
+        assert body["failedOnly"] == 1
+        assert [(item["program"], item["failed"]) for item in body["programs"]] == [("lose", 1)]
 
     def test_a_page_that_was_cut_says_so_at_its_top(self) -> None:
         table = open_table("sqlite:///:memory:")
