@@ -49,6 +49,8 @@ ANSWER_HEADERS = (
     "Truncated-By",
     "Window-Start",
     "Window-End",
+    "Base-Start",
+    "Base-End",
     "Retained-From",
     "Retry-After",
 )

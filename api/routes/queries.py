@@ -49,7 +49,8 @@ def add_query(
     view.__name__ = query.__name__
     view = blueprint.problems(*query.statuses)(view)
     for media_type, write in query.formats.items():
-        text = None if query.example is None else write(query.example)
+        # A page to print also says when and for whom it was made: an example lacks both.
+        text = None if query.example is None or media_type == _HTML else write(query.example)
         view = blueprint.alt_response(
             200,
             schema={"type": "string"},

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
 from msgspec import Meta
@@ -17,7 +18,7 @@ from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import field_lineage, name_json, time_window
 from fll_hbase.queries.field_lineage import Operation, OperationType
-from fll_hbase.queries.names import FieldName, dataset_name
+from fll_hbase.queries.names import FieldName, dataset_name, field_name
 from fll_hbase.queries.parameters import About, Time, time_text
 from fll_hbase.queries.query import (
     INDIRECT_HELP,
@@ -27,9 +28,17 @@ from fll_hbase.queries.query import (
     DatasetQuery,
     FieldQuery,
     FirstReads,
+    Printed,
     WindowBody,
     WindowedWithFailed,
 )
+from fll_hbase.queries.reports import html_report
+from fll_hbase.queries.reports.diff_document import (
+    Comparison,
+    dataset_diff_document,
+    field_diff_document,
+)
+from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.lineage_store import LineageStore
@@ -109,8 +118,10 @@ class DatasetDiffAnswer(WindowBody, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(WindowedWithFailed, DatasetQuery[BodyT]):
+class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
     """A window, and the base window that it is compared with: by default as long, and just before it."""
+
+    formats: ClassVar[Mapping[str, Callable[..., str]]] = {html_report.HTML: html_report.to_html}
 
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
     base_start: Annotated[
@@ -135,6 +146,23 @@ class Compared(WindowedWithFailed, DatasetQuery[BodyT]):
         times = {"start": self.start, "end": self.end, "baseStart": self.base_start, "baseEnd": self.base_end}
         texts = {name: None if time is None else time_text(time) for name, time in times.items()}
         return _parse_windows(texts, now_ms=now_ms)
+
+    def answered_windows(self, window: Window | None, *, now_ms: int) -> tuple[Window, Window]:
+        """Return the window of an answer, and its base window; the answer of a server has another `now`."""
+        return self.windows(window.stop_ms if window and self.end == "now" else now_ms)
+
+    def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
+        """Return the diff as a page to print."""
+        return html_report.to_html(self.document(body, window, stamp=stamp))
+
+    @abstractmethod
+    def document(self, body: Any, window: Window | None, *, stamp: Stamp) -> Document:
+        """Return the diff for people, from the body of an answer about a window."""
+
+    def comparison(self, name: str, window: Window | None, *, now_ms: int) -> Comparison:
+        """Return what the answer about a window compares, with the name of what it is about."""
+        exact, base = self.answered_windows(window, now_ms=now_ms)
+        return Comparison(name=name, window=exact, base=base, indirect=self.indirect, failed=self.failed)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return the contents of both windows."""
@@ -206,7 +234,8 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
     """Return which derivations a field gained and lost since a base window, and which parts of them.
 
     The base window is by default as long as the window, and just before it. Nothing is gained or lost if, and
-    only if, the field is derived in the same ways in both windows.
+    only if, the field is derived in the same ways in both windows. By `Accept` the answer is JSON or
+    `text/html`, a page to print.
 
     >>> answer = client.diff("bank", "RiskScores", "segment")
     >>> answer.body.common, answer.body.gained.sources
@@ -227,13 +256,18 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
         )
         return Answer(body, window, retained_from_ms, diff.truncated_by, base_window=base)
 
+    def document(self, body: Any, window: Window | None, *, stamp: Stamp) -> Document:
+        """Return the diff of the field for people."""
+        comparison = self.comparison(str(field_name(self.dataset_field)), window, now_ms=stamp.now_ms)
+        return field_diff_document(msgspec.to_builtins(body), stamp, comparison)
+
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetDiff(Compared[DatasetDiffAnswer]):
     """Return the fields of a dataset whose derivations differ from those of a base window, and what differs.
 
     The base window is by default as long as the window, and just before it. Cost follows the contents of both
-    windows and the fields that differ.
+    windows and the fields that differ. By `Accept` the answer is JSON or `text/html`, a page to print.
 
     >>> client.dataset_diff("bank", "RiskScores").body.fields
     ()
@@ -257,6 +291,11 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
             truncated_by=diff.truncated_by,
         )
         return Answer(body, window, retained_from_ms, diff.truncated_by, base_window=base)
+
+    def document(self, body: Any, window: Window | None, *, stamp: Stamp) -> Document:
+        """Return the diff of the dataset for people."""
+        comparison = self.comparison(str(self.dataset), window, now_ms=stamp.now_ms)
+        return dataset_diff_document(msgspec.to_builtins(body), stamp, comparison)
 
 
 def _difference(diff: FieldDiff) -> Json:

@@ -67,6 +67,7 @@ def test_a_name_is_found_and_opened(name: str, evil: Site, visit: Visit) -> None
         },
         {"view": "operations", "name": f"{hostile.IMAGE} copy", "field": hostile.IMAGE, "operations": "ways"},
         {"view": "compare", "name": hostile.SCRIPT, "base": "now-60d,now-30d"},
+        {"view": "compare", "name": hostile.SCRIPT, "base": "now-60d,now-30d", "tab": "fields"},
         {"view": "dataset", "name": hostile.SCRIPT, "tab": "programs"},
         {"view": "dataset", "name": hostile.SCRIPT, "tab": "runs"},
         {"view": "graph", "name": hostile.SCRIPT, "start": f"now-{hostile.IMAGE}"},

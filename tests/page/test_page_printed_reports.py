@@ -1,4 +1,4 @@
-"""The printed reports of the sample fit on few sheets, with the question and the number on each."""
+"""The printed reports and diffs of the sample fit on few sheets, with the question and number on each."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from playwright.sync_api import Browser
 from tests.support.commands import WINDOW, printed
 
 SCORE = "hospital/PatientRecords.patient_medical_score"
+WINDOWS = ("--start", "2025-09-09", "--base-start", "2025-07-11", "--base-end", "2025-08-10")
 
 
 @pytest.mark.parametrize(
     ("question", "sheets_max"),
     [
-        (("consumption", "bank/DailyTransactions.UID", *WINDOW), 5),
-        (("provenance", SCORE, "--start", "0"), 3),
-        (("retention", "gdpr", "--start", "0"), 4),
+        (("report", "consumption", "bank/DailyTransactions.UID", *WINDOW), 5),
+        (("report", "provenance", SCORE, "--start", "0"), 3),
+        (("report", "retention", "gdpr", "--start", "0"), 4),
+        (("diff", SCORE, *WINDOWS), 2),
+        (("diff", "bank/CustomerAccounts", *WINDOWS), 2),
     ],
-    ids=["consumption", "provenance", "retention"],
+    ids=["consumption", "provenance", "retention", "diff", "dataset-diff"],
 )
 def test_sheets(
     question: tuple[str, ...], sheets_max: int, governed: str, chromium: Browser, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
-    path.write_text(printed("report", *question, "--store", governed, "--format", "html"))
+    path.write_text(printed(*question, "--store", governed, "--format", "html"))
     page = chromium.new_page()
     page.goto(path.as_uri())
     pdf = page.pdf(prefer_css_page_size=True)

@@ -79,9 +79,10 @@ def test_a_large_graph_has_few_elements(large_site: Site, visit: Visit) -> None:
         {"view": "graph", "direction": "both", "level": 2},
         {"view": "graph", "direction": "both", "level": 2, "field": "parent_03/column_0003"},
         {"view": "compare", "base": "now-60d,now-30d"},
+        {"view": "compare", "base": "now-60d,now-30d", "tab": "fields"},
         {"view": "tags"},
     ],
-    ids=["dataset", "graph", "graph-field", "compare", "tags"],
+    ids=["dataset", "graph", "graph-field", "compare", "compare-fields", "tags"],
 )
 def test_a_thousand_fields_have_few_elements(state: dict[str, Any], large_site: Site, visit: Visit) -> None:
     visit.open(large_site.link(ns=NAMESPACE, name="wide2", **state))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from fll_hbase.cli.empty_answers import failed_note
@@ -15,10 +17,11 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
+from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
+from fll_hbase.client.answers import TableAnswer
 from fll_hbase.client.lineage_client import WindowText
-from fll_hbase.queries.diff import DatasetDiff, DatasetDiffAnswer, Diff, DiffAnswer
+from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
-from fll_hbase.queries.query import Query
 
 
 @click.command(
@@ -51,25 +54,26 @@ Examples:
   fll diff hospital PatientRecords patient_medical_score
   fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d
   fll diff bank/RiskScores --start now-14d
+  fll diff bank/RiskScores --output changes.html
 """,
 )
 @dataset_or_field_arguments
-@query_options(DatasetDiff)
+@query_options(DatasetDiff, without=("timezone",))
 @verbose_option
 @target_options
-@format_options(TABLE, JSON)
+@format_options(TABLE, JSON, HTML)
+@output_option(HTML, JSON)
 def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, output_format: str) -> None:
     """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-).
 
     A way is all operations that lead into the field; ways can differ where each operation is in both windows.
-    Without FIELD, show this of every field of the dataset that is produced in another way.
+    Without FIELD, show this of every field of the dataset that is produced in another way. --output
+    changes.html is a page to print.
     """
-    compared: Query[DiffAnswer | DatasetDiffAnswer] = Diff(field=field, **vars(query)) if field else query
+    compared: Diff | DatasetDiff = Diff(field=field, **vars(query)) if field else query
     with target.open() as client:
-        answer = client.ask(compared)
-    # `now` of a server is that of its clock.
-    now = answer.window.stop_ms if answer.window and query.end == "now" else now_ms()
-    exact, exact_base = query.windows(now)
+        answer: TableAnswer[Any] = client.ask(compared)
+    exact, exact_base = query.answered_windows(answer.window, now_ms=now_ms())
     base = WindowText(str(query.base_start or "now"), str(query.base_end or "now"), window.zone).answered(
         exact_base
     )
@@ -77,6 +81,7 @@ def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, 
         answer,
         output_format,
         table=lambda: changes.diff_table(answer.body, query, window.answered(exact), base=base, field=field),
+        texts=report_texts(compared, answer, report_stamp(target, window)),
     )
 
 

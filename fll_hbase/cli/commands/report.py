@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import getpass
-import io
-import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,16 +16,15 @@ from fll_hbase.cli.options import (
     Command,
     Target,
     field_arguments,
-    now_ms,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, print_page, shows_all
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.console import print_json, print_text
 from fll_hbase.cli.render.report_view import report_page
+from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.lineage_client import WindowText
-from fll_hbase.queries import tables
 from fll_hbase.queries.policies import Policy
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
@@ -43,52 +33,11 @@ from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.retention import Retention
 
-HTML = "html"
-_SUFFIXES = {f".{name}": name for name in (HTML, CSV, JSON)}
-
 _OTHERWISE = ("limit", "cursor", "timezone")
 """Parameters without an option of their own: pages are put together, and --timezone is that of the window."""
 
 _DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
 """Defaults of options; the API's CSV of a consumption report is by default that of derived fields."""
-
-
-def output_option(command: Command) -> Command:
-    """Add --output, which writes a report to a file in the format of its suffix."""
-
-    @click.option(
-        "--output",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Write to FILE, whose name ends with .html, .csv or .json, instead of standard output.",
-    )
-    @functools.wraps(command)
-    def with_output(*, output: Path | None, output_format: str, **others: Any) -> None:
-        if output is None:
-            command(output_format=output_format, **others)
-            return
-        suffix = _SUFFIXES.get(output.suffix.lower())
-        if suffix is None or output_format not in (TABLE, suffix):
-            suffixes = ", ".join(_SUFFIXES)
-            detail = (
-                f"its name ends with one of {suffixes}"
-                if suffix is None
-                else f"--format {output_format} differs"
-            )
-            raise click.UsageError(f"--output {output}: {detail}.", click.get_current_context())
-        # Written at once at the end: a report that fails leaves no half of a file.
-        written = io.BytesIO()
-        text = io.TextIOWrapper(written, encoding="utf-8", newline="")
-        with contextlib.redirect_stdout(text):
-            command(output_format=suffix, **others)
-        text.flush()
-        try:
-            output.write_bytes(written.getvalue())
-        except OSError as error:
-            raise click.FileError(str(output), error.strerror or str(error)) from error
-        click.echo(f"Wrote {output}.", err=True)
-
-    return with_output
 
 
 @click.group(
@@ -111,7 +60,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     @query_options(query_class, without=_OTHERWISE, defaults=_DEFAULTS.get(query_class, {}))
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
-    @output_option
+    @output_option(HTML, CSV, JSON)
     def print_report(
         *,
         query: Consumption | Provenance,
@@ -121,38 +70,16 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     ) -> None:
         with target.open() as client:
             answer: TableAnswer[Any] = client.ask(query)
-        stamp = _stamp(target, window)
+        stamp = report_stamp(target, window)
         exact = answer.window or query.window(stamp.now_ms)
         print_answer(
             answer,
             output_format,
             table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
-            texts=_texts(query, answer, stamp),
+            texts=report_texts(query, answer, stamp),
         )
 
     return print_report
-
-
-def _stamp(target: Target, window: WindowText) -> Stamp:
-    """Return when a report is made, by whom, from where, and the zone of its times."""
-    store = f"{target.url}, fll_hbase {version('fll-hbase')}"
-    return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
-
-
-def _user() -> str:
-    """Return the name of the user, or in a container that has none for it, the number."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
-
-
-def _texts(query: Query[Any], answer: TableAnswer[Any], stamp: Stamp) -> dict[str, Callable[[], str]]:
-    """Return functions that render an answer as CSV and HTML, by the names of the formats."""
-    return {
-        name: partial(query.to_text, media_type, answer.body, answer.window, stamp=stamp)
-        for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))
-    }
 
 
 @click.command(
@@ -169,14 +96,14 @@ Examples:
 @query_options(Retention, without=_OTHERWISE)
 @target_options
 @format_options(TABLE, JSON, CSV, HTML, listed=False, more="a pipe and --output have all")
-@output_option
+@output_option(HTML, CSV, JSON)
 def retention(
     *, query: Retention, every_policy: bool, window: WindowText, target: Target, output_format: str
 ) -> None:
     """Print whether POLICY is kept: fields with older data, the ways to them, programs, and other fields."""
     if every_policy is bool(query.policy):
         raise click.UsageError("Give a POLICY or --all, one of them.", click.get_current_context())
-    stamp = _stamp(target, window)
+    stamp = report_stamp(target, window)
     if every_policy:
         _print_all(query, stamp, target, output_format)
         return
@@ -186,7 +113,7 @@ def retention(
         answer,
         output_format,
         table=lambda: report_page(_retention(answer, stamp), has_annex=True),
-        texts={HTML: _texts(query, answer, stamp)[HTML]},
+        texts={HTML: report_texts(query, answer, stamp)[HTML]},
     )
 
 

@@ -27,6 +27,7 @@ th { border-bottom: 1.5px solid #1a1a1a; overflow-wrap: normal; }
 td.number, th.number { text-align: right; padding-right: 1.2em; }
 td.number, td.time, td.word { white-space: nowrap; } td.tags { min-width: 8em; }
 td:first-child { min-width: 19em; }
+td.short { white-space: nowrap; min-width: 0; width: 6em; }
 thead { display: table-header-group; } tr { break-inside: avoid; }
 .legend dl { font-size: 8pt; }
 @media print { body { margin: 0; max-width: none; padding: 0; } }
@@ -38,10 +39,11 @@ _PAGES = """
   @bottom-right {{ content: "page " counter(page) " of " counter(pages); }} }}
 """
 _CLASSES = {
-    **dict.fromkeys(("Runs", "Failed", "Runs a day", "Failed a day"), "number"),
+    **dict.fromkeys(("Runs", "Failed", "Runs a day", "Failed a day", "Ways gained", "Ways lost"), "number"),
     **dict.fromkeys(("First run", "Last run", "Oldest run", "Newest run", "Days (UTC)"), "time"),
     **dict.fromkeys((VALUE, "Type"), "word"),
     TAGS: "tags",
+    **dict.fromkeys(("Change", "Part"), "short"),
 }
 """Classes of the cells of columns, by their names."""
 

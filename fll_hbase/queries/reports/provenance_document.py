@@ -14,6 +14,7 @@ from fll_hbase.queries.reports.report_document import (
     Section,
     Stamp,
     count_text,
+    names_text,
     programs_section,
     reached_section,
     subject_facts,
@@ -22,9 +23,6 @@ from fll_hbase.queries.reports.report_document import (
     window_facts,
 )
 from fll_hbase.runtime.json_types import Json
-
-NAMES_MAX = 20
-"""Names that a sentence about a change lists."""
 
 LEGEND = {
     "True source": "a field that no run of the window made from another one",
@@ -130,7 +128,7 @@ def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
         ]
         changed = _changed(newer, older)
         if changed:
-            texts.append(f"changed: {_names_text(changed)}")
+            texts.append(f"changed: {names_text(changed)}")
         changes_text = "; ".join(texts) or "the same operations, connected in another way"
         yield f"Way {len(ways) - number}, since {stamp.time(newer['firstStart'])}: {changes_text}."
 
@@ -140,13 +138,7 @@ def _listed(word: str, way: Json, other: Json) -> Iterator[str]:
     names = {step["name"] for step in other["operations"]}
     listed = [step["name"] for step in way["operations"] if step["name"] not in names]
     if listed:
-        yield f"{word}: {_names_text(listed)}"
-
-
-def _names_text(names: Sequence[str]) -> str:
-    """Return names as one text; of more than NAMES_MAX the first, and how many are more."""
-    more = [f"and {len(names) - NAMES_MAX:,} more"] if len(names) > NAMES_MAX else []
-    return ", ".join([*names[:NAMES_MAX], *more])
+        yield f"{word}: {names_text(listed)}"
 
 
 def _changed(newer: Json, older: Json) -> list[str]:
@@ -164,7 +156,7 @@ def _changed(newer: Json, older: Json) -> list[str]:
             for sign, names, others in (("+", step[part], former[part]), ("−", former[part], step[part])):
                 differing = set(names) - set(others)
                 if differing:
-                    text += f" ({sign} {_names_text(sorted(differing))})"
+                    text += f" ({sign} {names_text(sorted(differing))})"
         changed.append(text)
     return changed
 

@@ -33,6 +33,9 @@ _TAGS_HELP = (
     "the field's own tags when the report was made; those of the fields that it is made of are not repeated"
 )
 
+NAMES_MAX = 20
+"""Names that a sentence about a change lists."""
+
 # Members that are left out unless they say something: `inOrder` is there if it is false.
 _MARKS = {
     "dropped": " (unused too)",
@@ -221,3 +224,9 @@ def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Sect
 def count_text(number: int, noun: str) -> str:
     """Return a number with a noun, which takes an `s` unless there is one."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return names as one text; of more than NAMES_MAX the first, and how many are more."""
+    more = [f"and {len(names) - NAMES_MAX:,} more"] if len(names) > NAMES_MAX else []
+    return ", ".join([*names[:NAMES_MAX], *more])

@@ -6,10 +6,12 @@ import { nameHidden } from "./hidden-names";
 import type { ApiPath, Params } from "./paths";
 import { askForToken, currentToken, tokenHeaders } from "./token";
 
-/** An answer with what its headers say. Window and horizon are in epoch seconds. */
+/** An answer with what its headers say. Windows and horizon are in epoch seconds. */
 export interface Answer<Body> {
   body: Body;
   window?: { start: number; end: number };
+  /** The window that a diff compares it with. */
+  base?: { start: number; end: number };
   /** The limit that cut the answer, such as `pairs_max=250000`. */
   truncatedBy?: string;
   /** Runs that started earlier may have been deleted. */
@@ -101,18 +103,24 @@ async function send(url: string, options: FetchOptions): Promise<Response> {
 }
 
 function toAnswer<Body>(headers: Headers, body: Body, path: string): Answer<Body> {
-  const [start, end] = [seconds(headers.get("Window-Start")), seconds(headers.get("Window-End"))];
   const link = /<[^?>]*(\?[^>]*)>;\s*rel="next"/.exec(headers.get("Link") ?? "")?.[1];
   const { truncated, truncatedBy } = (body ?? {}) as { truncated?: boolean; truncatedBy?: string[] };
   const isCut = truncated === true || headers.get("Truncated") === "true";
   return {
     body,
-    window: start === undefined || end === undefined ? undefined : { start, end },
+    window: windowOf(headers, "Window"),
+    base: windowOf(headers, "Base"),
     truncatedBy: isCut ? (headers.get("Truncated-By") ?? truncatedBy?.join(", ") ?? "a limit") : undefined,
     retainedFrom: seconds(headers.get("Retained-From")),
     // The query alone: the path of the link lacks the prefix that a proxy removed.
     next: link === undefined ? undefined : ((path.replace(/\?.*$/, "") + link) as ApiPath<Body>),
   };
+}
+
+/** Return the window that two headers name. */
+function windowOf(headers: Headers, name: "Window" | "Base"): { start: number; end: number } | undefined {
+  const [start, end] = [seconds(headers.get(`${name}-Start`)), seconds(headers.get(`${name}-End`))];
+  return start === undefined || end === undefined ? undefined : { start, end };
 }
 
 function toProblem(response: Response, text: string): ApiProblem {

@@ -37,6 +37,7 @@ export const paths = {
   reach: pathOf("/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/reach"),
   history: pathOf("/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/history"),
   diff: pathOf("/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff"),
+  datasetDiff: pathOf("/v3/namespaces/{namespace}/endpoints/{name}/diff"),
   fieldTags: pathOf("/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags"),
   fieldTag: pathOf("/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/tags/{tag}"),
   ways: pathOf("/v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage"),

@@ -591,6 +591,8 @@ export interface components {
                 indirect?: boolean;
             };
             "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff": {
+                /** @default UTC */
+                timezone?: string;
                 start?: string;
                 end?: string;
                 /** @default false */
@@ -601,6 +603,8 @@ export interface components {
                 baseEnd?: string;
             };
             "/v3/namespaces/{namespace}/endpoints/{name}/diff": {
+                /** @default UTC */
+                timezone?: string;
                 start?: string;
                 end?: string;
                 /** @default false */

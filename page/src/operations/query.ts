@@ -17,3 +17,8 @@ export interface FieldViewProps {
 export function fieldParams({ start, end, indirect, failed }: PageState) {
   return { start, end, indirect, failed };
 }
+
+/** Return the parameters of a diff: without a base window of the state it is that of the API. */
+export function comparedParams(state: PageState) {
+  return { ...fieldParams(state), baseStart: state.base?.start, baseEnd: state.base?.end };
+}

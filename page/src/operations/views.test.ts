@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FieldOperations, Stretch } from "../api/answers";
-import { countChanges, defaultBase, toChanges } from "./changes";
+import { commonText, countChanges, countText, omittedText, toChanges } from "./changes";
 import { parseNodeId } from "./node-id";
 import { simpleRows } from "./simple";
 import { sameContents, segments, stretchWindow } from "./ways";
@@ -10,6 +10,7 @@ test.each([
   ["shop.revenue.tier.tier", "shop.revenue.tier", "tier"],
   ["a b.x%2Ey%25z", "a b", "x.y%z"],
   ["a.%252E", "a", "%2E"],
+  ["hidden-1", "", "hidden 1"],
 ])("the id %s is of operation %s and field %s", (id, origin, field) => {
   expect(parseNodeId(id)).toEqual({ origin, field });
 });
@@ -100,7 +101,28 @@ test("a way whose parts are all in both windows is a change", () => {
   expect(countChanges(changes)).toBe(1);
 });
 
-test("the base of a window is as long, and before it, but not before 1970", () => {
-  expect(defaultBase({ start: 300, end: 400 })).toEqual({ start: 200, end: 300 });
-  expect(defaultBase({ start: 50, end: 200 })).toEqual({ start: 0, end: 50 });
+test.each([
+  [[], undefined],
+  [["gained"], "1 way gained"],
+  [["lost", "lost"], "2 ways lost"],
+  [["gained", "gained", "lost"], "2 ways gained, 1 lost"],
+  [["gained", "lost"], "1 way gained, 1 lost"],
+] as const)("changes %j are counted as %j", (changes, text) => {
+  expect(countText(changes.map((change) => ({ change })), "way", "ways")).toBe(text);
+});
+
+test.each([
+  [0, "No operation or link is in both windows."],
+  [1, "1 operation or link is in both windows."],
+  [1200, "1,200 operations and links are in both windows."],
+])("%i common parts are counted in a sentence", (kept, text) => {
+  const none = { operations: [], edges: [], sources: [], derivations: [] };
+  expect(commonText({ field: "total", gained: none, lost: none, kept })).toBe(text);
+});
+
+test("what a limit left out of a field is named", () => {
+  const none = { operations: [], edges: [], sources: [], derivations: [] };
+  const changed = { field: "total", gained: none, lost: none, kept: 0 };
+  expect(omittedText(changed)).toBeUndefined();
+  expect(omittedText({ ...changed, omitted: ["gained", "lost"] })).toMatch(/^What was gained or lost is not complete/);
 });

@@ -1,14 +1,13 @@
 /** The top of a report: what it is about, in which window, as of when, and what can be done with it. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import { type Answer, apiUrl, fetchText } from "../api/client";
+import { useMemo } from "preact/hooks";
+import type { Answer } from "../api/client";
 import type { ApiPath, Params } from "../api/paths";
-import { currentToken } from "../api/token";
-import { download, fileName } from "../browser/files";
 import { Button } from "../parts/button";
+import { PrintedPage } from "../parts/printed-page";
 import { type Fact, Facts } from "../parts/section";
 import { useZone } from "../parts/time";
-import { formatTime, pinWindow, timeZoneId, zoneName } from "../state/window";
+import { formatTime, pinWindow, zoneName } from "../state/window";
 import { CsvMenu } from "./csv-menu";
 
 interface ReportHeadProps {
@@ -38,29 +37,14 @@ export function ReportHead({ title, answer, facts = [], path, params, csv, names
       <div class="report-actions">
         <Button onClick={() => printWhole(setWhole)}>Print</Button>
         <CsvMenu path={path} params={exact} parts={csv} names={names} />
-        {hasPage && <PageOfServer path={path} params={exact} names={names} />}
+        {hasPage && (
+          <PrintedPage path={path} params={exact} names={names}>
+            Report as one page, to print or save
+          </PrintedPage>
+        )}
       </div>
     </header>
   );
-}
-
-/** A link to the report as a page; with a token, which no link can send, the page is saved. */
-function PageOfServer({ path, params: asked, names }: Pick<ReportHeadProps, "path" | "params" | "names">) {
-  const params = { ...asked, timezone: timeZoneId(useZone()) };
-  const text = "Report as one page, to print or save";
-  const [isFailed, setFailed] = useState(false);
-  if (currentToken() === undefined) {
-    return (
-      <a href={apiUrl(path, params)} target="_blank" rel="noreferrer">
-        {text}
-      </a>
-    );
-  }
-  const save = () =>
-    fetchText(path, params, { accept: "text/html" })
-      .then(({ body }) => download(fileName(names, "html"), new Blob([body ?? ""], { type: "text/html" })))
-      .catch(() => setFailed(true));
-  return <Button onClick={() => void save()}>{isFailed ? "The page could not be loaded; try again" : text}</Button>;
 }
 
 function useWindowFacts(answer: Answer<unknown>): Fact[] {

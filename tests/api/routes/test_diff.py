@@ -1,11 +1,12 @@
-"""History and diff of a field over HTTP: shapes, windows, CSV, bad questions, names of any kind."""
+"""History and diff of a field over HTTP: shapes, windows, CSV, HTML, bad questions, names of any kind."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, ClassVar
 
 import jsonschema_rs
 import pytest
@@ -359,6 +360,57 @@ class TestDiffOfADataset:
         assert_problem(orders.post(path(*self.DATASET, "diff")), 405)
 
 
+class TestPage:
+    QUERY: ClassVar[dict[str, str]] = {**hours(3, 6), **hours(0, 2, base=True)}
+    HTML: ClassVar[dict[str, str]] = {"Accept": "text/html"}
+
+    @pytest.mark.parametrize(
+        ("names", "question"),
+        [
+            (FIELD, "What changed in how ns1/orders.total is made?"),
+            (FIELD[:3], "What changed in how the fields of ns1/orders are made?"),
+        ],
+        ids=["field", "dataset"],
+    )
+    def test_a_page_to_print(self, orders: FlaskClient, names: tuple[str, ...], question: str) -> None:
+        answer = orders.get(path(*names, "diff", **self.QUERY), headers=self.HTML)
+        assert (answer.status_code, answer.mimetype) == (200, "text/html")
+        assert "Accept" in answer.vary
+        assert question in answer.text
+        assert "from 2023-11-15 01:13:20 until 2023-11-15 04:13:20 UTC, the end not included" in answer.text
+        assert "from 2023-11-14 22:13:20 until 2023-11-15 00:13:20 UTC, the end not included" in answer.text
+        assert "<td>ns1/raw.tax</td>" in answer.text
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        json_answer = orders.get(path(*names, "diff", **self.QUERY), headers={"Accept": "*/*"})
+        assert json_answer.mimetype == "application/json"
+        assert json_answer.headers["ETag"] != answer.headers["ETag"]
+
+    def test_the_default_base_window_is_the_one_that_was_answered(self, orders: FlaskClient) -> None:
+        answer = orders.get(path(*FIELD, "diff", start="now-5d"), headers=self.HTML)
+        ends = (float(answer.headers[f"Base-{name}"]) for name in ("Start", "End"))
+        first, last = (
+            datetime.fromtimestamp(int(second), UTC).strftime("%Y-%m-%d %H:%M:%S") for second in ends
+        )
+        assert f"from {first} until {last} UTC" in answer.text
+        assert "Nothing differs: no run of either window made it." in answer.text
+
+    @pytest.mark.parametrize("names", [FIELD, FIELD[:3]], ids=["field", "dataset"])
+    def test_what_a_limit_cut_stands_at_the_top(
+        self, make_client: MakeClient, names: tuple[str, ...]
+    ) -> None:
+        client = make_client(Settings(connections_max=1))
+        record_new(client, summing("r0", "net", hour=0), summing("r1", "net", "tax", hour=1))
+        answer = client.get(path(*names, "diff", **hours(1, 2)), headers=self.HTML)
+        assert answer.headers["Truncated-By"] == "connections_max=1"
+        top = answer.text.split("<h2>")[0]
+        assert "not complete. Limits that cut it: connections_max=1" in top
+        omitted = "sources that were lost are not listed: a limit cut the window"
+        assert omitted in (top if names == FIELD else answer.text)
+
+    def test_problems_are_json(self, orders: FlaskClient) -> None:
+        assert_problem(orders.get(path(*FIELD, "diff", start="x"), headers=self.HTML), 400)
+
+
 @pytest.mark.parametrize("route", ROUTES)
 class TestBoth:
     def test_names_that_were_never_recorded(self, orders: FlaskClient, route: str) -> None:
@@ -385,7 +437,7 @@ class TestBoth:
         validator.validate(content["application/json"]["example"])
         for window in (hours(3, 6), hours(0, 1), hours(2, 3)):
             validator.validate(get_json(orders, *FIELD, route, **window))
-        assert ("text/csv" in content) is (route == "history")
+        assert set(content) == {"application/json", "text/csv" if route == "history" else "text/html"}
 
 
 def test_any_name(client: FlaskClient) -> None:

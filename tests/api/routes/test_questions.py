@@ -24,7 +24,10 @@ from tests.support.api_client import ALL, assert_problem, assert_problem_body, p
 from tests.support.lineage_documents import Json, copying, run
 
 URL = "/v3/questions"
-MEMBERS = ("Link", "Truncated", "Truncated-By", "Window-Start", "Window-End", "Retry-After")
+MEMBERS = (
+    *("Link", "Truncated", "Truncated-By", "Window-Start", "Window-End", "Base-Start", "Base-End"),
+    "Retry-After",
+)
 
 
 class CountingTable:
@@ -79,6 +82,8 @@ class TestAnswers:
             lineage_path("b/1 %|🙂"),
             path(*base, "fields", "x", "lineage", **ALL),
             path(*base, "fields", "x", "lineage", **ALL, view="simple"),
+            path(*base, "fields", "x", "diff", **ALL),
+            path(*base, "diff", **ALL),
             path(*base, "runs", **ALL),
             path("ns1", "endpoints", "a", "runs", **ALL, limit=1),
             path(*base, "programs", **ALL),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import fll, printed
+from tests.support.commands import complaint, fll, printed
 
 NAME = "orders\n2"
 COMPARED = "{} to {} UTC compared with {} to {} UTC".format(
@@ -105,6 +105,40 @@ def test_every_changed_field_of_a_dataset_has_its_diff(store: str) -> None:
     assert lines[lines.index("total") + 1 :][: len(field) - 1] == field[1:]
     same = printed("diff", "shop", NAME, "--start", "5", "--end", "6", "--store", store)
     assert same.splitlines()[-1] == "No difference."
+
+
+@pytest.mark.parametrize("field", [".total", ""], ids=["field", "dataset"])
+def test_a_file_is_a_page_to_print_or_json(store: str, tmp_path: Path, field: str) -> None:
+    window = ("--start", "1750000400", "--end", "1750000500", "--base-start", "0", "--store", store)
+    question = ("diff", f"shop/{NAME}{field}", *window)
+    page, data = tmp_path / "changes.HTML", tmp_path / "changes.json"
+    for file in (page, data):
+        result = fll(*question, "--output", str(file))
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"Wrote {file}.\n")
+    assert data.read_text() == printed(*question, "--json")
+    # But for the time at which it was made.
+    lines = zip(
+        page.read_text().splitlines(), printed(*question, "--format", "html").splitlines(), strict=True
+    )
+    assert all(line == other or "<dt>Made</dt>" in line for line, other in lines)
+    text = page.read_text()
+    assert "<dd>from 2025-06-15 15:13:20 until 2025-06-15 15:15:00 UTC, the end not included</dd>" in text
+    assert "<dd>from 1970-01-01 00:00:00 until 2025-06-15 15:13:20 UTC, the end not included</dd>" in text
+    assert "shop/raw.gross" in text
+    assert f"<dd>{store}, fll_hbase" in text
+
+
+def test_times_of_a_page_are_in_the_zone(store: str) -> None:
+    window = ("--start", "1750000400", "--end", "1750000500", "--timezone", "Europe/Berlin")
+    text = printed("diff", f"shop/{NAME}.total", *window, "--format", "html", "--store", store)
+    assert "from 2025-06-15 17:13:20 until 2025-06-15 17:15:00 Europe/Berlin" in text
+
+
+def test_a_diff_has_no_csv(store: str, tmp_path: Path) -> None:
+    file = tmp_path / "changes.csv"
+    question = ("diff", f"shop/{NAME}.total", "--store", store, "--output", str(file))
+    assert "its name ends with one of .html, .json" in complaint(*question, code=2)
+    assert not file.exists()
 
 
 def test_what_a_limit_cut_is_not_reported_as_no_difference(

@@ -62,6 +62,18 @@ SCREENS = {
         "CustomerAccounts",
         ("phone_number", "gained", "lost"),
     ),
+    "compare-fields": Screen(
+        {
+            "view": "compare",
+            "ns": "bank",
+            "name": "CustomerAccounts",
+            "tab": "fields",
+            **LATE,
+            "base": EARLY,
+        },
+        "CustomerAccounts",
+        ("phone_number", "rename_phone", "gained", "lost", "way", "content"),
+    ),
     "consumption": Screen(
         {"view": "report", **UID, "report": "consumption"},
         "UID",

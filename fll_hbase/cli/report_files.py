@@ -1,0 +1,100 @@
+"""Reports in files: the option --output, and who made a report, when and from which store."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import getpass
+import io
+import os
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fll_hbase.cli.options import Command, Target, now_ms
+from fll_hbase.cli.output import CSV, TABLE
+from fll_hbase.client.answers import TableAnswer
+from fll_hbase.client.lineage_client import WindowText
+from fll_hbase.queries import tables
+from fll_hbase.queries.query import Query
+from fll_hbase.queries.reports import html_report
+from fll_hbase.queries.reports.report_document import Stamp
+
+HTML = "html"
+
+
+def output_option(*formats: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds --output, which writes to a file in the format of its suffix.
+
+    The command must take these `formats` as its `output_format`.
+    """
+    suffixes = {f".{name}": name for name in formats}
+    endings = f"{', '.join([*suffixes][:-1])} or {[*suffixes][-1]}"
+
+    def decorate(command: Command) -> Command:
+        @click.option(
+            "--output",
+            metavar="FILE",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help=f"Write to FILE, whose name ends with {endings}, instead of standard output.",
+        )
+        @functools.wraps(command)
+        def with_output(*, output: Path | None, output_format: str, **others: Any) -> None:
+            if output is None:
+                command(output_format=output_format, **others)
+                return
+            suffix = suffixes.get(output.suffix.lower())
+            if suffix is None or output_format not in (TABLE, suffix):
+                detail = (
+                    f"its name ends with one of {', '.join(suffixes)}"
+                    if suffix is None
+                    else f"--format {output_format} differs"
+                )
+                raise click.UsageError(f"--output {output}: {detail}.", click.get_current_context())
+            _write(output, partial(command, output_format=suffix, **others))
+
+        return with_output
+
+    return decorate
+
+
+def _write(output: Path, command: Callable[[], None]) -> None:
+    """Write what a command prints to a file. Raises click.FileError."""
+    # Written at once at the end: a report that fails leaves no half of a file.
+    written = io.BytesIO()
+    text = io.TextIOWrapper(written, encoding="utf-8", newline="")
+    with contextlib.redirect_stdout(text):
+        command()
+    text.flush()
+    try:
+        output.write_bytes(written.getvalue())
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror or str(error)) from error
+    click.echo(f"Wrote {output}.", err=True)
+
+
+def report_stamp(target: Target, window: WindowText) -> Stamp:
+    """Return when a report is made, by whom, from where, and the zone of its times."""
+    store = f"{target.url}, fll_hbase {version('fll-hbase')}"
+    return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
+
+
+def _user() -> str:
+    """Return the name of the user, or in a container that has none for it, the number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def report_texts(query: Query[Any], answer: TableAnswer[Any], stamp: Stamp) -> dict[str, Callable[[], str]]:
+    """Return functions that render an answer as CSV and HTML, if the query has them, by format."""
+    return {
+        name: partial(query.to_text, media_type, answer.body, answer.window, stamp=stamp)
+        for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))
+        if media_type in query.formats
+    }

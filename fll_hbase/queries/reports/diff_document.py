@@ -1,0 +1,216 @@
+"""The diff of a field or dataset as a document: how fields are made in one of two windows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fll_hbase.model.window import Window
+from fll_hbase.queries import name_json
+from fll_hbase.queries.reports import diff_verdict
+from fll_hbase.queries.reports.diff_verdict import KINDS, Kind
+from fll_hbase.queries.reports.report_document import (
+    Document,
+    Section,
+    Stamp,
+    count_text,
+    warnings,
+)
+from fll_hbase.runtime.json_types import Json
+
+_ID_CHARACTERS = 8
+"""Of a digest that names a way: the annex has all of it."""
+
+_SIGNS = {"gained": "+ gained", "lost": "− lost"}
+_CUT = {"gained": "base window", "lost": "window"}
+"""The window whose parts are not all known, by the changes that are left out then."""
+
+_COLUMNS = {
+    "derivations": ("Way", "Runs", "First run", "Last run"),
+    "sources": ("Field",),
+    "operations": ("Operation", "What it does"),
+    "edges": ("From", "To", "By operation"),
+}
+
+LEGEND = {
+    "Way": "all operations that lead into a field, with their links. A changed operation or link makes"
+    " another way; two ways may have the same parts, linked in another way",
+    "Gained": "in runs of the window, in no run of the base window",
+    "Lost": "in runs of the base window, in no run of the window",
+    "Source": "a field that an operation reads from a dataset, at the beginning of a way",
+    "Link": "an operation takes a field and makes another one of it, or writes it",
+    "Shapes it": "the field decides which rows or groups there are, its value is not taken",
+    "What lineage cannot know": "whether the values were right, what a program did beside the operations that"
+    " were recorded for it, and runs that were not recorded",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A field or dataset by its name, a window and a base window that a diff compares, and what counts."""
+
+    name: str
+    window: Window
+    base: Window
+    indirect: bool
+    failed: bool
+
+    def facts(self, stamp: Stamp) -> dict[str, str]:
+        """Return both windows and what was left out or added, by name."""
+        facts = {
+            "Runs that started": _window_text(self.window, stamp),
+            "Compared with those": _window_text(self.base, stamp),
+        }
+        if self.failed:
+            facts["Failed and aborted runs"] = "included"
+        if not self.indirect:
+            facts["What only shapes it"] = "left out"
+        return facts
+
+
+def field_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> Document:
+    """Return the diff of a field as a document."""
+    has_changes = any(diff_verdict.changes(body, kind) for kind in KINDS)
+    return Document(
+        title=f"Changes of {comparison.name}",
+        question=f"What changed in how {comparison.name} is made?",
+        facts=comparison.facts(stamp),
+        stamp=stamp,
+        verdict=diff_verdict.field_verdict(body),
+        warnings=[*_limits(body, stamp, comparison), *_omitted(body)],
+        sections=[_kind_section(body, kind, stamp) for kind in KINDS] if has_changes else [],
+        annex=[_digests([("", body)])] if has_changes else [],
+        legend=LEGEND,
+    )
+
+
+def dataset_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> Document:
+    """Return the diff of a dataset as a document: the fields that differ, then the changes of each."""
+    fields: Sequence[Json] = body["fields"]
+    return Document(
+        title=f"Changes of the fields of {comparison.name}",
+        question=f"What changed in how the fields of {comparison.name} are made?",
+        facts=comparison.facts(stamp),
+        stamp=stamp,
+        verdict=diff_verdict.dataset_verdict(body),
+        warnings=[*_limits(body, stamp, comparison)],
+        sections=[_overview(body), *(_field_section(field, stamp) for field in fields)] if fields else [],
+        annex=[_digests((field["field"], field) for field in fields)] if fields else [],
+        legend=LEGEND,
+    )
+
+
+def _window_text(window: Window, stamp: Stamp) -> str:
+    """Return a window with the zone of its times."""
+    start, stop = stamp.time(window.start_ms), stamp.time(window.stop_ms)
+    return f"from {start} until {stop} {stamp.zone}, the end not included"
+
+
+def _limits(body: Json, stamp: Stamp, comparison: Comparison) -> Iterator[str]:
+    """Yield what limits a diff; where runs were deleted, also what that means for its changes."""
+    yield from warnings(body, stamp)
+    if "retainedFrom" not in body:
+        return
+    for window, change, other in (
+        (comparison.base, "gained", "base window"),
+        (comparison.window, "lost", "window"),
+    ):
+        if window.start_ms < body["retainedFrom"]:
+            yield (
+                f"The {other} begins before that: what is listed as {change} may have been in runs of it"
+                " that were deleted."
+            )
+
+
+def _omitted(diff: Json) -> Iterator[str]:
+    """Yield which changes of a field are left out because a limit cut one of the windows."""
+    for change in diff.get("omitted", ()):
+        yield (
+            f"Operations, links and sources that were {change} are not listed: a limit cut the"
+            f" {_CUT[change]}, and they may be in what was cut."
+        )
+
+
+def _kind_section(diff: Json, kind: Kind, stamp: Stamp) -> Section:
+    """Return the changes of one kind of parts as a table."""
+    rows = [[_SIGNS[change], *_cells(part, kind, stamp)] for change, part in diff_verdict.changes(diff, kind)]
+    counts = diff_verdict.counts_text(diff, kind) or "none listed"
+    return Section(f"{kind.title}: {counts}", ("Change", *_COLUMNS[kind.member]), rows)
+
+
+def _cells(part: Json, kind: Kind, stamp: Stamp) -> list[str]:
+    """Return the cells of a part, in the order of the columns of its kind."""
+    match kind.member:
+        case "derivations":
+            starts = (stamp.time(part[name]) if name in part else "" for name in ("firstStart", "lastStart"))
+            runs = f"{part['runs']:,}" if part["runs"] else "not counted"
+            return [part["digest"][:_ID_CHARACTERS], runs, *starts]
+        case "sources":
+            return [name_json.text(part)]
+        case "operations":
+            return [part["name"], diff_verdict.operation_text(part)]
+        case _:
+            shapes = " (shapes it)" if part.get("influence") == "indirect" else ""
+            return [_node_text(part["from"]) + shapes, _node_text(part["to"]), part["operation"]]
+
+
+def _overview(body: Json) -> Section:
+    """Return the fields that differ, each with numbers of its ways and names of its operations."""
+    is_complete = diff_verdict.is_complete(body)
+    rows = []
+    for field in body["fields"]:
+        numbers = (f"{len(field[change]['derivations']):,}" for change in _SIGNS)
+        absent = diff_verdict.absent_text(field) if is_complete else ""
+        rows.append([field["field"], *numbers, absent or diff_verdict.operations_text(field)])
+    columns = ("Field", "Ways gained", "Ways lost", "What changed")
+    return Section(f"Fields that differ: {len(rows):,}", columns, rows)
+
+
+def _field_section(field: Json, stamp: Stamp) -> Section:
+    """Return all changes of one field of a dataset as one table."""
+    rows = [
+        [_SIGNS[change], kind.noun, *_short_cells(part, kind, stamp)]
+        for kind in KINDS
+        for change, part in diff_verdict.changes(field, kind)
+    ]
+    note = " ".join([diff_verdict.common_text(field), *_omitted(field)])
+    return Section(field["field"], ("Change", "Part", "Name", "What it is"), rows, note)
+
+
+def _short_cells(part: Json, kind: Kind, stamp: Stamp) -> tuple[str, str]:
+    """Return a part as its name and the rest of what is known of it."""
+    name, *others = _cells(part, kind, stamp)
+    match kind.member:
+        case "derivations":
+            _, first, last = others
+            runs = count_text(part["runs"], "run") if part["runs"] else "runs that were not counted"
+            span = f", at {first}" if first == last else f", from {first} to {last}"
+            return name, runs + (span if first else "")
+        case "edges":
+            target, operation = others
+            return f"{name} → {target}", f"by {operation}"
+        case _:
+            return name, "".join(others)
+
+
+def _digests(diffs: Iterable[tuple[str, Json]]) -> Section:
+    """Return the ways of diffs by the names of their fields, with what the API knows them by."""
+    (ways, *_) = KINDS
+    rows = [
+        [name, _SIGNS[change], part["digest"], part["checksum"]]
+        for name, diff in diffs
+        for change, part in diff_verdict.changes(diff, ways)
+    ]
+    columns = ("Field", "Change", "Digest of the way", "Content of its newest run")
+    # Of one field its name stands in the title.
+    skipped = 0 if any(row[0] for row in rows) else 1
+    return Section("ids of the ways in the API", columns[skipped:], [row[skipped:] for row in rows])
+
+
+def _node_text(node: str) -> str:
+    """Return a node of a link as its field and its operation; one of a hidden dataset by its number."""
+    origin, dot, name = node.rpartition(".")
+    if not dot:
+        return node.replace("-", " ")
+    # As `field_lineage.node_id` escapes the field.
+    return f"{name.replace('%2E', '.').replace('%25', '%')} of {origin}"
