@@ -113,7 +113,7 @@ class _Ways:
             self._origins = origins
             direct = dict.fromkeys(origins, Influence.DIRECT)
             self._reachable = steps.reachable_operations(direct, steps.origins)
-        first = {name for start in starts for name in steps.consumers_among(start, self._reachable)}
+        first = {name for start in starts for name in steps.consumers_within(start, self._reachable)}
         return steps.reachable_within(self._reachable, first, steps.consumers)
 
 

@@ -161,7 +161,7 @@ class Steps:
             name: kind for name, kind in consumers.items() if isinstance(self.operations[name], Transform)
         }
 
-    def consumers_among(self, node: NodeId, names: Mapping[str, Influence]) -> list[str]:
+    def consumers_within(self, node: NodeId, names: Mapping[str, Influence]) -> list[str]:
         """Return the transforms of `names` that have one field as input; at the cost of the fewer of both."""
         consumers = self._consumers_of.get(node, {})
         if len(names) < len(consumers):
