@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fll_hbase.cli.groups import CommandGroup
+from fll_hbase.cli.render.console import print_err
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, LineageError
 from fll_hbase.runtime.escape import escape_control
 
@@ -35,11 +36,7 @@ class CliGroup(CommandGroup):
             code = super().main(*args, **{**extra, "standalone_mode": False})
         # UsageError is a ClickException, and InvalidQuery a LineageError: the order of the clauses matters.
         except click.UsageError as error:
-            path = error.ctx.command_path if error.ctx else "fll"
-            message = error.format_message()
-            # click ends its own sentences; texts of the system have no full stop.
-            end = "" if message.endswith((".", "?", "!")) else "."
-            code = _report(f"{path}: {message}{end} `{path} --help` says more.", USAGE)
+            code = _report_usage(error)
         except click.ClickException as error:
             code = _report(f"fll: {error.format_message()}", error.exit_code)
         except click.Abort:
@@ -52,8 +49,20 @@ class CliGroup(CommandGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def _report_usage(error: click.UsageError) -> int:
+    """Print what is wrong with the words of a command, or its help if it has none; return the exit code."""
+    message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print_err(message)
+        return USAGE
+    path = error.ctx.command_path if error.ctx else "fll"
+    # click ends its own sentences; texts of the system have no full stop.
+    end = "" if message.endswith((".", "?", "!")) else "."
+    return _report(f"{path}: {message}{end} `{path} --help` says more.", USAGE)
+
+
 def _report(line: str, code: int) -> int:
     """Print a line to standard error, control characters escaped, and return `code`."""
     # Errors quote names of documents and messages of servers, which may contain control sequences.
-    click.echo(escape_control(line), err=True)
+    print_err(escape_control(line))
     return code

@@ -29,8 +29,8 @@ NO_TEXTS: Mapping[str, Callable[[], str]] = {}
 
 Lines = Callable[[], Iterable[str]]
 
-_ALL, _VERBOSE, _MORE = "fll_hbase.cli.all", "fll_hbase.cli.verbose", "fll_hbase.cli.more"
-"""Keys of --all, --verbose, and where more is, in the meta data of the context of the current command."""
+_ALL, _VERBOSE = "fll_hbase.cli.all", "fll_hbase.cli.verbose"
+"""Keys of --all and --verbose in the meta data of the context of the current command."""
 
 
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -47,11 +47,10 @@ _all_option = _flag("--all", _ALL, "Print all rows on a terminal, not one screen
 verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a terminal.")
 
 
-def format_options(*formats: str, listed: bool = True, more: str = "") -> Callable[[Command], Command]:
+def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Command]:
     """Add --format with these formats, the first as default, and --json; received as `output_format`.
 
-    A command that prints more than one thing, `listed`, has --all, too. Without that option, `more` states
-    where the rows are that a screen has no room for.
+    A command that prints more than one thing, `listed`, has --all, too.
     """
 
     def decorate(command: Command) -> Command:
@@ -70,8 +69,6 @@ def format_options(*formats: str, listed: bool = True, more: str = "") -> Callab
             if as_json and output_format not in (None, JSON):
                 message = f"Give --json or --format {output_format}, not both."
                 raise click.UsageError(message, click.get_current_context())
-            if more:
-                click.get_current_context().meta.update({_ALL: False, _MORE: more})
             chosen = JSON if as_json else output_format or formats[0]
             command(output_format=chosen, **others)
 
@@ -124,7 +121,12 @@ def print_page(page: RenderableType, *below: str) -> None:
 
 def shows_all() -> bool:
     """Return whether the current command prints everything: with --all, and in a pipe."""
-    return not sys.stdout.isatty() or _is_given(_ALL)
+    return not sys.stdout.isatty() or has_all()
+
+
+def has_all() -> bool:
+    """Return whether --all is given."""
+    return _is_given(_ALL)
 
 
 def shows_checksums() -> bool:
@@ -146,7 +148,7 @@ def _screen(below: Sequence[str]) -> Screen | None:
     meta = click.get_current_context().meta
     is_cut = meta.get(_ALL) is False
     lines_max = max(size.height - 1 - lines_below, _LINES_MIN) if is_cut else None
-    return Screen(size.width, lines_max, now_ms(), _is_given(_VERBOSE), meta.get(_MORE, "--all shows all"))
+    return Screen(size.width, lines_max, now_ms(), _is_given(_VERBOSE))
 
 
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:

@@ -50,11 +50,17 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
             suffix = suffixes.get(output.suffix.lower())
             if suffix is None or output_format not in (TABLE, suffix):
                 detail = (
-                    f"its name ends with one of {', '.join(suffixes)}"
+                    f"its name must end with {endings}"
                     if suffix is None
                     else f"--format {output_format} differs"
                 )
-                raise click.UsageError(f"--output {output}: {detail}.", click.get_current_context())
+                # Who wants a PDF prints the page with a browser.
+                pdf = "; a browser prints .html as PDF" if output.suffix.lower() == ".pdf" else ""
+                raise click.UsageError(f"--output {output}: {detail}{pdf}.", click.get_current_context())
+            if not output.parent.is_dir():
+                raise click.UsageError(
+                    f"--output {output}: there is no folder {output.parent}.", click.get_current_context()
+                )
             _write(output, partial(command, output_format=suffix, **others))
 
         return with_output

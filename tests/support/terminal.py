@@ -65,6 +65,11 @@ class GoldenPictures:
     def __str__(self) -> str:
         return "".join(map(str, self.drawn))
 
+    @property
+    def fails(self) -> bool:
+        """Whether all commands are refused."""
+        return self.path.stem == "errors"
+
     def draw(self, store: str, change: Callable[[str], str]) -> GoldenPictures:
         """The file with what its commands draw of a store, each picture changed."""
         return replace(
@@ -72,36 +77,37 @@ class GoldenPictures:
             drawn=tuple(
                 Drawn(
                     item.command,
-                    tuple(change(draw(*item.arguments, store=store, width=width)) for width in WIDTHS),
+                    tuple(
+                        change(draw(*item.arguments, store=store, width=width, fails=self.fails))
+                        for width in WIDTHS
+                    ),
                 )
                 for item in self.drawn
             ),
         )
 
 
-def draw(*arguments: str, store: str, width: int, height: int = HEIGHT) -> str:
-    """Return the picture of a terminal, without colours; below it what is written to standard error."""
+def draw(*arguments: str, store: str, width: int, height: int = HEIGHT, fails: bool = False) -> str:
+    """Return the picture of a terminal, without colours, with what is written to standard error."""
     seen: list[bytes] = []
     with _environment(COLUMNS=str(width), LINES=str(height), TERM="xterm", NO_COLOR="1", FLL_STORE=store):
         controller, terminal = pty.openpty()
         _send_lines_as_they_are(terminal)
         reader = Thread(target=_read, args=(controller, seen))
         reader.start()
-        errors_read, errors_write = os.pipe()
         with (
-            os.fdopen(terminal, "w", encoding="utf-8") as stdout,
-            os.fdopen(errors_write, "w", encoding="utf-8") as stderr,
+            os.fdopen(os.dup(terminal), "w", encoding="utf-8") as stdout,
+            os.fdopen(terminal, "w", encoding="utf-8") as stderr,
             pytest.MonkeyPatch.context() as patch,
         ):
             patch.setattr(sys, "stdout", stdout)
             patch.setattr(sys, "stderr", stderr)
             with pytest.raises(SystemExit) as ended:
-                main(list(arguments), obj=lambda: END_MS)
+                main(list(arguments), prog_name="fll", obj=lambda: END_MS)
         reader.join()
         os.close(controller)
-        with os.fdopen(errors_read, "rb") as errors:
-            text = (b"".join(seen) + errors.read()).decode()
-    assert ended.value.code == 0, text
+    text = b"".join(seen).decode()
+    assert (ended.value.code != 0) == fails, text
     return _STYLE.sub("", text)
 
 

@@ -158,7 +158,7 @@ def runs(
 def _next_page(page: Mapping[str, Any]) -> str:
     """Return the line with the options of the next page of runs."""
     times = f"--start {page['start']} --end {page['end']}"
-    return f"fll: more: the same with {times} --cursor {page['cursor']}"
+    return f"fll: more: the same with `{times} --cursor {page['cursor']}`"
 
 
 @click.command(

@@ -18,7 +18,16 @@ from fll_hbase.cli.options import (
     field_arguments,
     target_options,
 )
-from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, print_page, shows_all
+from fll_hbase.cli.output import (
+    CSV,
+    JSON,
+    TABLE,
+    format_options,
+    has_all,
+    print_answer,
+    print_page,
+    shows_all,
+)
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.console import print_json, print_text
 from fll_hbase.cli.render.report_view import report_page
@@ -77,9 +86,17 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
             output_format,
             table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
             texts=report_texts(query, answer, stamp),
+            following=_following(query, answer.body),
         )
 
     return print_report
+
+
+def _following(query: Consumption | Provenance, body: Any) -> str:
+    """Return what to ask next if no run of the window is in a report; "" if there are some."""
+    if body.programs:
+        return ""
+    return f"`fll dataset {query.namespace}/{query.name}` has the first and the last run of the dataset."
 
 
 @click.command(
@@ -92,19 +109,19 @@ Examples:
 @click.argument(
     "policy", metavar="POLICY", type=POLICY, required=False, callback=lambda _, __, policy: policy or ""
 )
-@click.option("--all", "every_policy", is_flag=True, help="Report on all policies, one after the other.")
 @query_options(Retention, without=_OTHERWISE)
 @target_options
-@format_options(TABLE, JSON, CSV, HTML, listed=False, more="a pipe and --output have all")
+@format_options(TABLE, JSON, CSV, HTML)
 @output_option(HTML, CSV, JSON)
-def retention(
-    *, query: Retention, every_policy: bool, window: WindowText, target: Target, output_format: str
-) -> None:
-    """Print whether POLICY is kept: fields with older data, the ways to them, programs, and other fields."""
-    if every_policy is bool(query.policy):
-        raise click.UsageError("Give a POLICY or --all, one of them.", click.get_current_context())
+def retention(*, query: Retention, window: WindowText, target: Target, output_format: str) -> None:
+    """Print whether POLICY is kept: fields with older data, the ways to them, programs, and other fields.
+
+    Without POLICY, --all reports on all policies, one after the other.
+    """
+    if not query.policy and not has_all():
+        raise click.UsageError("Give a POLICY, or --all for all policies.", click.get_current_context())
     stamp = report_stamp(target, window)
-    if every_policy:
+    if not query.policy:
         _print_all(query, stamp, target, output_format)
         return
     with target.open() as client:

@@ -10,11 +10,12 @@ from typing import Any, TextIO
 
 import click
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from fll_hbase.cli.render.screen import Screen, draw
+from fll_hbase.cli.render.screen import Screen, draw, wrap
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.escape import escape_control, escape_control_json
 
@@ -64,7 +65,14 @@ def print_json(body: Any) -> None:
 
 
 def print_err(text: str) -> None:
-    """Print a line to standard error, unescaped, so that standard output contains the answer only."""
+    """Print lines to standard error, unescaped, so that standard output contains the answer only.
+
+    On a terminal long ones are broken at blanks: names and commands in them stay whole.
+    """
+    if sys.stderr.isatty():
+        width = open_console(sys.stderr).size.width
+        lines = (wrap(line, width) if cell_len(line) > width else [line] for line in text.split("\n"))
+        text = "\n".join(row for rows in lines for row in rows)
     click.echo(text, err=True)
 
 

@@ -9,14 +9,18 @@ from rich.text import Text
 
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.cli.render.table_layout import Prose
-from fll_hbase.queries.reports.report_document import PROSE_COLUMNS, Document, Section
+from fll_hbase.queries.reports.report_document import DESCRIPTIONS, PROSE_COLUMNS, Document, Section
 from fll_hbase.runtime.escape import escape_control
 
 
 def report_page(document: Document, *, has_annex: bool) -> RenderableType:
     """Render the title, the verdict, the limits and the tables of a report; without the annex in brief."""
     parts: list[RenderableType] = [Text(escape_control(document.title), style="bold")]
-    parts += [Text(escape_control(f"{name}: {text}"), style="dim") for name, text in document.facts.items()]
+    parts += [
+        Text(escape_control(f"{name}: {text}"), style="dim")
+        for name, text in document.facts.items()
+        if has_annex or name not in DESCRIPTIONS
+    ]
     parts.append(Text())
     parts += [Text(escape_control(sentence)) for sentence in (*document.verdict, *document.warnings)]
     for section in (*document.sections, *document.annex) if has_annex else document.sections:

@@ -15,8 +15,11 @@ Line: TypeAlias = tuple[str, str]
 """A line and its style."""
 
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^ ]*(?: UTC)?"
-_WORD = re.compile(rf"((?:{_TIME}(?: to {_TIME})?|[^ ])*)(?: |$)")
-"""A word, which a time and a window are too, up to the next blank or the end."""
+_WORD = re.compile(rf"((?:{_TIME}(?: to {_TIME})?|`[^`]*`|[^ ])*)(?: |$)")
+"""A word, which a time, a window and a command in backticks are too, up to the next blank or the end."""
+
+_TITLE = "bold"
+"""Style of titles."""
 
 _ROWS_SHOWN_MIN = 3
 """Of each part: a screen that has no room for so many is filled from the top."""
@@ -26,15 +29,13 @@ _ROWS_SHOWN_MIN = 3
 class Screen:
     """A terminal of `width` columns; `lines_max` is None for all lines.
 
-    `is_verbose` shows checksums, and `more` states where the rows are that a screen has no room for. Times of
-    the day of `now_ms` are shown without their date.
+    `is_verbose` shows checksums. Times of the day of `now_ms` are shown without their date.
     """
 
     width: int
     lines_max: int | None
     now_ms: int
     is_verbose: bool = False
-    more: str = "--all shows all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Title:
 
     def fit(self, screen: Screen) -> Block:
         """Return the title in bold."""
-        return _text_block(Text(self.text, style="bold"), screen.width)
+        return _text_block(Text(self.text, style=_TITLE), screen.width)
 
 
 def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
@@ -103,7 +104,7 @@ def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
     if screen.lines_max is None or lines_total <= screen.lines_max:
         lines = [line for block in blocks for line in _cut(block, block.item_lines)]
     else:
-        lines = _screenful(blocks, screen, screen.lines_max)
+        lines = _screenful(blocks, screen.lines_max)
     yield from (Text(text, style=style) for text, style in lines)
 
 
@@ -152,20 +153,20 @@ class _Cut:
     shown: int = 0
     units: set[str] = field(default_factory=set)
 
-    def line(self, more: str) -> Line:
+    def line(self) -> Line:
         unit = self.units.pop() if len(self.units) == 1 else "lines"
-        text = f"… {self.total - self.shown:,} more of {self.total:,} {unit}: {more}"
+        text = f"… {self.total - self.shown:,} more of {self.total:,} {unit}: --all shows all"
         return text, "dim"
 
 
-def _screenful(blocks: Sequence[Block], screen: Screen, lines_max: int) -> list[Line]:
+def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
     """Return at most `lines_max` lines of blocks that have more: a fair share of each, or the first ones."""
     listed = [block for block in blocks if block.items]
     # A line for what is more of each block but one at the end, and one for all.
     counts = len([block for block in blocks[:-1] if block.items]) + 1
     room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - counts
     if room < _ROWS_SHOWN_MIN * len(listed):
-        return _first_lines(blocks, screen, lines_max)
+        return _first_lines(blocks, lines_max)
     shares = _fair_shares([block.item_lines for block in listed], room)
     cut = _Cut()
     lines: list[Line] = []
@@ -177,14 +178,16 @@ def _screenful(blocks: Sequence[Block], screen: Screen, lines_max: int) -> list[
         if is_cut:
             cut.total, cut.shown = cut.total + block.count, cut.shown + shown
             cut.units.add(block.unit)
-    return [*lines, cut.line(screen.more)]
+    return [*lines, cut.line()]
 
 
-def _first_lines(blocks: Sequence[Block], screen: Screen, lines_max: int) -> list[Line]:
+def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
     """Return the first lines of blocks, one of the `lines_max` for the count."""
     room = max(lines_max - 1, 1)
     cut = _Cut()
     lines: list[Line] = []
+    # Titles and columns without a row below them are left out at the end.
+    filled = 0
     is_full = False
     for block in blocks:
         left = room - len(lines)
@@ -192,11 +195,13 @@ def _first_lines(blocks: Sequence[Block], screen: Screen, lines_max: int) -> lis
         shown = _items_within(block, share)
         if not is_full:
             lines += _cut(block, share)[:left]
+            if shown or (not block.items and any(text and style != _TITLE for text, style in block.head)):
+                filled = len(lines)
         is_full = is_full or shown < block.count or len(lines) == room
         cut.total += block.count
         cut.shown += shown
         cut.units |= {block.unit} if block.items else set()
-    return [*lines, cut.line(screen.more)]
+    return [*lines[: filled or None], cut.line()]
 
 
 def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:

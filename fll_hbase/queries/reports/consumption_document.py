@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
+    FAILED_RUNS,
     LAST_STEP,
     VALUE,
     VALUE_LEGEND,
@@ -35,13 +36,14 @@ LEGEND = {
     " there are several ways, the newest is first, and ` | ` is between them",
     VALUE: VALUE_LEGEND,
     "By way of": "the fields between, in the direction of the data",
-    "Failed": "runs that failed or were aborted: they read, what they wrote is not counted",
+    "Failed": "runs that failed or were aborted: they read; what they made is in the report only if that says"
+    " so at its top",
     "What lineage cannot know": "whether data was deleted since it was written, who looked at it without a"
-    " recorded run, and what a failed run wrote before it ended",
+    " recorded run, and how much a failed run wrote before it ended",
 }
 
 
-def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int) -> Document:
+def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int, failed: bool) -> Document:
     """Return a consumption report, of all pages, as a document."""
     name = name_json.text(body["field"])
     programs, derived = body.get("programs", ()), body.get("derived", ())
@@ -50,7 +52,7 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
     others = [*warnings(body, stamp)]
     if body.get("dropped"):
         others.append("Some run read the field and did not use it.")
-    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp)
+    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp, failed=failed)
     sections = [
         programs_section("Programs that read it", programs, stamp),
         reached_section("Fields made of its value", values, stamp, step=LAST_STEP, marks_influence=False),
@@ -89,7 +91,7 @@ def _days(programs: Sequence[Json], stamp: Stamp) -> Section:
                     ", ".join(ids + more),
                 ]
             )
-    columns = ("Program", "Days (UTC)", "Runs a day", "Failed a day", "First run", "Last run", "Failed runs")
+    columns = ("Program", "Days (UTC)", "Runs a day", "Failed a day", "First run", "Last run", FAILED_RUNS)
     total = sum(program["runs"] + program["failed"] for program in programs)
     note = "The whole list of runs is the CSV of the part `runs`."
     return Section(f"Runs by program and day: {count_text(total, 'run')}", columns, rows, note)

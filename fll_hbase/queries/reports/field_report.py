@@ -166,7 +166,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         body = msgspec.structs.replace(
             body,
             field=subject,
-            verdict=consumption_verdict(listed, derived, reached.unknown),
+            verdict=consumption_verdict(listed, derived, reached.unknown, with_failed=self.failed),
             programs=listed,
             failed_only=programs.failed_only,
             derived=derived,
@@ -187,8 +187,13 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
 
     def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report for people."""
-        times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms}
-        return consumption_document(msgspec.to_builtins(body), stamp, **times)
+        return consumption_document(
+            msgspec.to_builtins(body),
+            stamp,
+            start_ms=window.start_ms,
+            stop_ms=window.stop_ms,
+            failed=self.failed,
+        )
 
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
         """Return the first page with the runs of all."""
@@ -296,8 +301,13 @@ class Provenance(FieldReport[ProvenanceAnswer]):
 
     def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report for people."""
-        times = {"start_ms": window.start_ms, "stop_ms": window.stop_ms}
-        return provenance_document(msgspec.to_builtins(body), stamp, **times)
+        return provenance_document(
+            msgspec.to_builtins(body),
+            stamp,
+            start_ms=window.start_ms,
+            stop_ms=window.stop_ms,
+            failed=self.failed,
+        )
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
@@ -29,7 +30,7 @@ td.number, td.time, td.word { white-space: nowrap; } td.tags { min-width: 8em; }
 td:first-child { min-width: 19em; }
 td.short { white-space: nowrap; min-width: 0; width: 6em; }
 thead { display: table-header-group; } tr { break-inside: avoid; }
-.legend dl { font-size: 8pt; }
+.legend dl { font-size: 8pt; } code { font-size: inherit; }
 @media print { body { margin: 0; max-width: none; padding: 0; } }
 """
 _PAGES = """
@@ -79,15 +80,20 @@ def _document(document: Document) -> Iterator[str]:
     yield f"<h1>{escape(document.title)}</h1>\n"
     yield f'<p class="question">{escape(document.question)}</p>\n'
     for sentence in document.verdict:
-        yield f'<p class="verdict">{escape(sentence)}</p>\n'
+        yield f'<p class="verdict">{_prose(sentence)}</p>\n'
     for sentence in document.warnings:
-        yield f'<p class="warning">{escape(sentence)}</p>\n'
+        yield f'<p class="warning">{_prose(sentence)}</p>\n'
     yield from _definitions({**document.facts, **document.stamp.facts()})
     for section in document.sections:
         yield from _section(section)
     for section in document.annex:
         yield from _section(section, "Annex: ")
     yield "</article>\n"
+
+
+def _prose(text: str) -> str:
+    """Return a sentence in HTML, what is between backticks as code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def _legend(words: Mapping[str, str]) -> Iterator[str]:
@@ -101,7 +107,7 @@ def _definitions(items: Mapping[str, str]) -> Iterator[str]:
     """Yield names with their texts in HTML."""
     yield "<dl>\n"
     for name, text in items.items():
-        yield f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n"
+        yield f"<dt>{escape(name)}</dt><dd>{_prose(text)}</dd>\n"
     yield "</dl>\n"
 
 
@@ -109,7 +115,7 @@ def _section(section: Section, prefix: str = "") -> Iterator[str]:
     """Yield, in HTML, a table below its title; without rows the title alone."""
     yield f"<h2>{escape(prefix + section.title)}</h2>\n"
     if section.rows and section.note:
-        yield f'<p class="note">{escape(section.note)}</p>\n'
+        yield f'<p class="note">{_prose(section.note)}</p>\n'
     if section.rows:
         yield from _table(section.columns, section.rows)
 

@@ -38,7 +38,7 @@ LEGEND = {
 }
 
 
-def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int) -> Document:
+def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int, failed: bool) -> Document:
     """Return a provenance report as a document."""
     name = name_json.text(body["field"])
     sources, upstream = ([_along(item) for item in body[part]] for part in ("sources", "upstream"))
@@ -50,7 +50,7 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
         if "endPoint" in item
     }
     numbers = range(len(ways), 0, -1)
-    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp)
+    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp, failed=failed)
     fields = [
         reached_section("True sources", sources, stamp, step=FIRST_STEP, marks_influence=True),
         reached_section("Fields between", upstream, stamp, step=FIRST_STEP, marks_influence=True),

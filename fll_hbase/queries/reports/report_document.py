@@ -19,12 +19,20 @@ VALUE_LEGEND = (
     " others do not or are not known; `operations`, every path has some: what they do says whether the value"
     " can still be read; empty if that is not known"
 )
-TAGS = "Tags"
+TAGS, FAILED_RUNS = "Tags", "Failed runs"
 OPTIONAL = frozenset({TAGS, VALUE})
 """Columns that a table leaves out if nothing stands in them."""
 
-PROSE_COLUMNS = frozenset({FIRST_STEP, LAST_STEP, TAGS, "By way of", "What it does", "Takes", "Gives"})
+FIRST_RUN = "the first one that is recorded"
+"""The beginning of a window from 0 on."""
+
+PROSE_COLUMNS = frozenset(
+    {FIRST_STEP, LAST_STEP, TAGS, FAILED_RUNS, "By way of", "What it does", "Takes", "Gives"}
+)
 """Columns of sentences and lists, which may be broken at any blank."""
+
+DESCRIPTIONS = ("Description", "Dataset description")
+"""Facts that one screen of a terminal has no room for."""
 
 DESCRIPTION_MAX = 300
 """Characters of the description of a dataset; one that is cut ends with `…`."""
@@ -95,12 +103,13 @@ class Document:
     annex: Sequence[Section] = ()
 
 
-def window_facts(start_ms: int, stop_ms: int, stamp: Stamp) -> dict[str, str]:
-    """Return the window of a report by names of its ends."""
-    return {
-        "Runs that started from": f"{stamp.time(start_ms)} {stamp.zone}",
+def window_facts(start_ms: int, stop_ms: int, stamp: Stamp, *, failed: bool = False) -> dict[str, str]:
+    """Return the window of a report by names of its ends, and whether it has what failed runs made."""
+    ends = {
+        "Runs that started from": f"{stamp.time(start_ms)} {stamp.zone}" if start_ms else FIRST_RUN,
         "until, not included": f"{stamp.time(stop_ms)} {stamp.zone}",
     }
+    return {**ends, "Failed runs": "what they made is included"} if failed else ends
 
 
 def subject_facts(field: Json) -> dict[str, str]:

@@ -18,8 +18,13 @@ def consumption_verdict(
     programs: Sequence[Program],
     derived: Sequence[ReachedField],
     unknown: Collection[UnknownRelation],
+    *,
+    with_failed: bool,
 ) -> str:
-    """Return how many programs read a field, what is made of it, and of what that is not known."""
+    """Return how many programs read a field, what is made of it, and of what that is not known.
+
+    `with_failed` is whether the fields are also those that failed runs made.
+    """
     runs, failed = (sum(getattr(program, name) for program in programs) for name in ("runs", "failed"))
     failed_only = sum(program.failed_only for program in programs)
     apart = f" ({failed_only:,} only failed)" if failed_only else ""
@@ -34,10 +39,10 @@ def consumption_verdict(
     shaped = [field for field in ordered if field.influence != "direct"]
     if ordered:
         wholes = sum(field.field == WHOLE_DATASET for field in shaped)
-        rows = f" ({wholes:,} of them whole datasets: which rows they have)" if wholes else ""
+        rows = f" ({wholes:,} of them datasets: which rows they have)" if wholes else ""
         are = "is" if values == 1 else "are"
         copied = sum(field.value in ("copied", "mixed") for field in ordered)
-        unchanged = f" ({copied:,} of them by copies alone, on at least one way)" if copied else ""
+        unchanged = f" ({copied:,} of them copies)" if copied else ""
         sentences.append(
             f"{count_text(values, 'field')} {are} made of its value{unchanged}, {len(shaped):,} only shaped"
             f" by it{rows}."
@@ -45,6 +50,8 @@ def consumption_verdict(
     elif programs:
         sentences.append("No field is known that was made of it.")
     sentences += _not_in_order(derived)
+    if failed and not with_failed:
+        sentences.append("What failed runs made is left out.")
     ends = {str(relation.destination) for relation in unknown}
     if ends:
         sentences.append(f"Of {count_text(len(ends), 'dataset')} it is not known which columns come from it.")

@@ -82,7 +82,7 @@ def test_runs_are_selected_and_paged(target: tuple[str, str]) -> None:
         assert result.exit_code == 0
         paged += rows_of(result.stdout)
         following = result.stderr.partition("fll: more: the same with ")[2]
-        more = shlex.split(following)
+        more = shlex.split(following.strip("`\n"))
     assert paged == everything
     assert len(paged) > 14
 

@@ -137,7 +137,7 @@ def test_times_of_a_page_are_in_the_zone(store: str) -> None:
 def test_a_diff_has_no_csv(store: str, tmp_path: Path) -> None:
     file = tmp_path / "changes.csv"
     question = ("diff", f"shop/{NAME}.total", "--store", store, "--output", str(file))
-    assert "its name ends with one of .html, .json" in complaint(*question, code=2)
+    assert "its name must end with .html or .json" in complaint(*question, code=2)
     assert not file.exists()
 
 

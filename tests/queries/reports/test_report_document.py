@@ -34,7 +34,7 @@ def reached(*tags: str) -> dict[str, Any]:
 def documents(*tags: str) -> list[Document]:
     """All three reports, the fields of which have these tags."""
     fields = [reached(*tags), reached()]
-    window = {"start_ms": 0, "stop_ms": 1}
+    window = {"start_ms": 0, "stop_ms": 1, "failed": False}
     consumption = {"field": FIELD, "derived": fields}
     provenance = {
         "field": FIELD,
@@ -101,7 +101,7 @@ def test_the_head_has_the_tags_and_a_description_in_one_line() -> None:
 
 def test_the_legend_explains_tags_of_the_head_alone() -> None:
     body = {"field": {**FIELD, "tags": ["PII"]}, "derived": []}
-    assert TAGS in consumption_document(body, STAMP, start_ms=0, stop_ms=1).legend
+    assert TAGS in consumption_document(body, STAMP, start_ms=0, stop_ms=1, failed=True).legend
 
 
 def test_tags_are_escaped_in_html() -> None:
