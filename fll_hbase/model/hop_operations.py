@@ -128,12 +128,12 @@ def copied_inputs(transform: Transform) -> Copied:
         # A text may be about one of several inputs alone.
         is_all = words["text"] is None or len(direct) == 1
         return Copied(direct if is_all else (), is_all)
-    pieces = transform.description.casefold().split("; ")
-    if len(pieces) > 1:
+    parts = transform.description.casefold().split("; ")
+    if len(parts) > 1:
         # What an event says of several inputs: `k: TRANSFORMATION: sha2; uid: IDENTITY`.
-        copies = {piece.removesuffix(": identity") for piece in pieces if piece.endswith(": identity")}
+        copies = {text.removesuffix(": identity") for text in parts if text.endswith(": identity")}
         copied = tuple(item for item in direct if item.name.casefold() in copies)
-        return Copied(copied, is_all=bool(copied) and len(copies) == len(pieces))
+        return Copied(copied, is_all=bool(copied) and len(copies) == len(parts))
     texts = transform.description.split(" | ")
     columns = {text.rpartition(".")[2].strip('`"[]').casefold() for text in texts}
     copied = tuple(item for item in direct if item.name.rpartition("/")[2].casefold() in columns)

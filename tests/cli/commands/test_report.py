@@ -76,8 +76,8 @@ def test_all_policies_are_one_report(governed: tuple[str, str], tmp_path: Path) 
 
 def test_a_policy_or_all(governed: tuple[str, str], sampled: str) -> None:
     assert "Give a POLICY, or --all" in complaint("report", "retention", *governed, code=2)
-    one, all_rows = (printed("report", "retention", "gdpr", *more, *governed) for more in ((), ("--all",)))
-    assert one == all_rows
+    screen, all_rows = (printed("report", "retention", "gdpr", *more, *governed) for more in ((), ("--all",)))
+    assert screen == all_rows
     assert printed("report", "retention", "--all", "--store", sampled) == (
         "There is no policy; `fll policy set` puts one.\n"
     )
