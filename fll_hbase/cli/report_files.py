@@ -59,7 +59,8 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
                 raise click.UsageError(f"--output {output}: {detail}{pdf}.", click.get_current_context())
             if not output.parent.is_dir():
                 raise click.UsageError(
-                    f"--output {output}: there is no folder {output.parent}.", click.get_current_context()
+                    f"--output {output}: the folder {output.parent} does not exist.",
+                    click.get_current_context(),
                 )
             _write(output, partial(command, output_format=suffix, **others))
 

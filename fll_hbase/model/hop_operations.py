@@ -17,6 +17,10 @@ from fll_hbase.model.simple_view import Steps
 # IDENTITY is the word of OpenLineage, and COPY of DataHub; a text may follow.
 _COPIES = re.compile(r"(?:IDENTITY|COPY|RENAME)(?P<text>:.*)?(?<!, masked)", re.IGNORECASE | re.DOTALL)
 
+# The parts of a column's name, quoted or not, and the last one; anything more is an expression.
+_PART = r"(?:[\w$]+|`[^`]*`|\"[^\"]*\"|\[[^\]]*\])"
+_COLUMN = re.compile(rf"(?:{_PART}\.)*(?P<last>{_PART})")
+
 
 class Copied(NamedTuple):
     """The inputs that a transform passes on as they are, and whether it does nothing else."""
@@ -135,9 +139,20 @@ def copied_inputs(transform: Transform) -> Copied:
         copied = tuple(item for item in direct if item.name.casefold() in copies)
         return Copied(copied, is_all=bool(copied) and len(copies) == len(parts))
     texts = transform.description.split(" | ")
-    columns = {text.rpartition(".")[2].strip('`"[]').casefold() for text in texts}
-    copied = tuple(item for item in direct if item.name.rpartition("/")[2].casefold() in columns)
-    names = {item.name.rpartition("/")[2].casefold() for item in direct}
+    columns = set(map(_column_name, texts))
+    copied = tuple(item for item in direct if _last_name(item) in columns)
+    names = set(map(_last_name, direct))
     if len(texts) == 1 and len(names) > 1:
         return Copied((), is_all=False)
     return Copied(copied, is_all=bool(direct) and columns == names)
+
+
+def _column_name(text: str) -> str:
+    """Return the last name of a column, folded, "" for any other expression."""
+    column = _COLUMN.fullmatch(text)
+    return column["last"].strip('`"[]').casefold() if column else ""
+
+
+def _last_name(item: InputField) -> str:
+    """Return the name of a field in its struct, folded."""
+    return item.name.rpartition("/")[2].casefold()

@@ -161,6 +161,14 @@ def node_id(node: NodeId) -> str:
     return f"{origin}.{name.replace('%', '%25').replace('.', '%2E')}"
 
 
+def parse_node_id(text: str) -> NodeId:
+    """Return the origin and field of an id of `node_id`; "" and the `hidden` number of a hidden node."""
+    origin, dot, name = text.rpartition(".")
+    if not dot:
+        return "", name.replace("-", " ")
+    return origin, name.replace("%2E", ".").replace("%25", "%")
+
+
 def operation_name(name: str) -> str:
     """Return the name of an operation in connections; for a hidden dataset, `hidden` and its number."""
     return f"hidden {name_json.hidden_number(name)}" if is_hidden_operation(name) else name

@@ -71,6 +71,7 @@ EVERYTHING = [
     ("reach", "bank/DailyTransactions.UID", "--direction", "forward"),
     ("run", "d2f54d81-b3ab-5cff-aa8c-24b6d6a2d68c"),
     ("table", "scan", "b|bank|Statements"),
+    ("report", "retention", "gdpr"),
 ]
 """Commands whose names are all shown, on however narrow a terminal."""
 

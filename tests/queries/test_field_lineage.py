@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.lineage import build_lineage
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
-from fll_hbase.queries.field_lineage import FieldLineage
+from fll_hbase.queries.field_lineage import FieldLineage, node_id, parse_node_id
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rights.store_view import StoreView
 from fll_hbase.tables import open_table
@@ -49,3 +51,8 @@ def test_a_hidden_node_is_failed_if_all_that_led_to_it_failed(
 def _run(name: str, operations: tuple[Operation, ...], state: State, *, start_ms: int) -> RecordedRun:
     run = ProgramRun("open", "app", "", "", "program", name, start_ms, state=state)
     return RecordedRun(run, build_lineage(operations))
+
+
+@given(st.text(min_size=1), st.text())
+def test_an_id_names_one_node(origin: str, name: str) -> None:
+    assert parse_node_id(node_id((origin, name))) == (origin, name)

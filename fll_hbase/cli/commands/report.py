@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,7 @@ from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.retention import Retention
+from fll_hbase.runtime.escape import escape_control
 
 _OTHERWISE = ("limit", "cursor", "timezone")
 """Parameters without an option of their own: pages are put together, and --timezone is that of the window."""
@@ -96,7 +98,8 @@ def _following(query: Consumption | Provenance, body: Any) -> str:
     """Return what to ask next if no run of the window is in a report; "" if there are some."""
     if body.programs:
         return ""
-    return f"`fll dataset {query.namespace}/{query.name}` has the first and the last run of the dataset."
+    name = escape_control(shlex.quote(f"{query.namespace}/{query.name}"))
+    return f"`fll dataset {name}` has the first and the last run of the dataset."
 
 
 @click.command(

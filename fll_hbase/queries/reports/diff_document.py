@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
+from fll_hbase.queries.field_lineage import parse_node_id
 from fll_hbase.queries.reports import diff_verdict
 from fll_hbase.queries.reports.diff_verdict import KINDS, Kind
 from fll_hbase.queries.reports.report_document import (
@@ -209,8 +210,5 @@ def _digests(diffs: Iterable[tuple[str, Json]]) -> Section:
 
 def _node_text(node: str) -> str:
     """Return a node of a link as its field and its operation; one of a hidden dataset by its number."""
-    origin, dot, name = node.rpartition(".")
-    if not dot:
-        return node.replace("-", " ")
-    # As `field_lineage.node_id` escapes the field.
-    return f"{name.replace('%2E', '.').replace('%25', '%')} of {origin}"
+    origin, name = parse_node_id(node)
+    return f"{name} of {origin}" if origin else name

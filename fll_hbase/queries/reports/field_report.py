@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -55,6 +54,7 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
         CSV: report_csv.to_csv,
         html_report.HTML: html_report.to_html,
     }
+    write_document: ClassVar[Callable[..., Document]]
 
     namespace: Annotated[str, About("Namespace of the dataset", minimum=1)]
     name: Annotated[str, About("Name of the dataset", name="endpoint", minimum=1)]
@@ -69,9 +69,15 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
             return report_csv.to_csv(msgspec.to_builtins(body), part, causal=self.causal)
         return html_report.to_html(self.document(body, window, stamp=stamp))
 
-    @abstractmethod
     def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report for people."""
+        return self.write_document(
+            msgspec.to_builtins(body),
+            stamp,
+            start_ms=window.start_ms,
+            stop_ms=window.stop_ms,
+            failed=self.failed,
+        )
 
     def reached(self, store: LineageStore, window: Window, direction: Direction) -> ReachedFields:
         """Return the fields within reach. Raises NotFound for a field that was never recorded."""
@@ -128,6 +134,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
     result: ClassVar[str] = "Runs and programs newest first"
     items: ClassVar[str] = "runs"
     reads_all: ClassVar[bool] = True
+    write_document: ClassVar[Callable[..., Document]] = staticmethod(consumption_document)
 
     part: Annotated[Literal["derived", "programs", "days", "runs"], About(PART_HELP)] = dataclasses.field(
         default="derived", kw_only=True
@@ -185,16 +192,6 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         """Return the report as a page to print, or the `part` of it as CSV."""
         return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
 
-    def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
-        """Return the report for people."""
-        return consumption_document(
-            msgspec.to_builtins(body),
-            stamp,
-            start_ms=window.start_ms,
-            stop_ms=window.stop_ms,
-            failed=self.failed,
-        )
-
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
         """Return the first page with the runs of all."""
         return msgspec.structs.replace(first, runs=tuple(items), more_runs=last.more_runs)
@@ -241,6 +238,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
 
     path: ClassVar[str] = "/v3/reports/provenance"
     result: ClassVar[str] = "Derivations and stretches newest first"
+    write_document: ClassVar[Callable[..., Document]] = staticmethod(provenance_document)
 
     part: Annotated[Literal["sources", "upstream", "programs", "stretches"], About(PART_HELP)] = (
         dataclasses.field(default="sources", kw_only=True)
@@ -298,16 +296,6 @@ class Provenance(FieldReport[ProvenanceAnswer]):
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
         """Return the report as a page to print, or the `part` of it as CSV."""
         return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
-
-    def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
-        """Return the report for people."""
-        return provenance_document(
-            msgspec.to_builtins(body),
-            stamp,
-            start_ms=window.start_ms,
-            stop_ms=window.stop_ms,
-            failed=self.failed,
-        )
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:

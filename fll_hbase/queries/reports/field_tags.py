@@ -48,7 +48,7 @@ def subject_field(
 ) -> SubjectField:
     """Return the field that a report is about; a description that is damaged is left out.
 
-    At the deadline of a request there is no description, and `truncated_by` gets the limit.
+    At the deadline of a request the description is left out, and `truncated_by` gets the limit.
     """
     return SubjectField(
         **name_json.field(field),

@@ -36,7 +36,7 @@ def test_a_file_of_another_kind_is_refused_and_none_is_left(sampled: str, tmp_pa
     missing = ("report", "consumption", "bank/Nothing.UID", *WINDOW)
     assert "not found" in complaint(*missing, "--store", sampled, "--output", str(html), code=1)
     inside = tmp_path / "nowhere" / "report.html"
-    assert "there is no folder" in complaint(*UID, "--store", sampled, "--output", str(inside), code=2)
+    assert "nowhere does not exist" in complaint(*UID, "--store", sampled, "--output", str(inside), code=2)
     assert not list(tmp_path.iterdir())
 
 

@@ -32,7 +32,7 @@ def reached(*tags: str) -> dict[str, Any]:
 
 
 def documents(*tags: str) -> list[Document]:
-    """All three reports, the fields of which have these tags."""
+    """All three reports; their fields have these tags."""
     fields = [reached(*tags), reached()]
     window = {"start_ms": 0, "stop_ms": 1, "failed": False}
     consumption = {"field": FIELD, "derived": fields}
