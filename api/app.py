@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from flask import Flask
 
+from fll_hbase.ingest.registry import import_sources
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query_batch import Batch
 from fll_hbase.queries.tags import TagBody
@@ -114,6 +115,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     does. Raises ConfigurationError for settings that are not valid and logs that cannot be opened.
     """
     settings = settings or Settings()
+    import_sources()
     # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.
     app = Flask(__name__, static_folder=None)
     # `//` is an empty name, which is a 400; werkzeug would redirect to a path without that segment.

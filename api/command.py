@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli import main
-from fll_hbase.cli.options import STORE_HELP
-from fll_hbase.cli.render.console import print_err
+from fll_hbase.cli.error_output import print_err
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.tables import is_read_only
 
 __all__ = ["main"]
 
@@ -45,6 +44,8 @@ def serve(
     """Serve the REST API, with its documentation at /docs, until interrupted."""
     # Imported on demand: Flask and gunicorn would slow the start of every other command, and are an extra.
     try:
+        from fll_hbase.tables import is_read_only
+
         from . import server
     except ModuleNotFoundError as error:
         raise ConfigurationError(

@@ -26,7 +26,8 @@ from bench import documents, openlineage, queries
 from bench.documents import FIRST_DAY_MS, NAMESPACE
 from bench.report import print_figure
 from bench.server import Server, call
-from fll_hbase.ingest import detect, ingest
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.registry import detect
 from fll_hbase.model.window import Direction
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

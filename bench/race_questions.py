@@ -19,15 +19,13 @@ import msgspec
 from bench.documents import DAY_MS, FIRST_DAY_MS
 from bench.race_by_hand import ByHand, ConsumptionRows, ReachRows, WayRow
 from bench.race_workload import DAYS, SEED, Workload, starting_fields
-from fll_hbase.client.lineage_client import (
-    WindowText,
-)
 from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.window import Window
 from fll_hbase.queries.diff import DatasetDiff
 from fll_hbase.queries.reports.field_report import Consumption
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.json_types import Json
 
 LEVEL = 5

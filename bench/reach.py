@@ -18,7 +18,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 
 WIDTH, FIELDS, DAYS, QUERIES, BATCH_RUNS = 20, 20, 30, 5, 2_000
 GRAPHS = ((6, 2), (12, 3))

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import flask_smorest
 from flask import current_app, g, request
 
-from fll_hbase.ingest import DocumentFormat, DocumentReader, ParsedDocument, RecordResult
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import DocumentFormat
 from fll_hbase.model.access import Role
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 from flask import Response, current_app, request
 
-from fll_hbase.ingest import ParsedDocument, preview
+from fll_hbase.ingest.ingest import preview
+from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.model.access import Role
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.run_events import IncomingEvent

@@ -6,9 +6,10 @@ from typing import Any
 
 from flask import Response
 
-from fll_hbase.ingest import ParsedDocument, format_named, preview
 from fll_hbase.ingest.error_budget import ErrorBudget
-from fll_hbase.ingest.registry import parse_event
+from fll_hbase.ingest.ingest import preview
+from fll_hbase.ingest.outcomes import ParsedDocument
+from fll_hbase.ingest.registry import format_named, parse_event
 from fll_hbase.model import lineage
 from fll_hbase.model.access import Role
 from fll_hbase.queries import acknowledgements

@@ -8,18 +8,11 @@ from typing import Any
 
 from flask import Response, request
 
-from fll_hbase.ingest import (
-    FORMATS,
-    DocumentFormat,
-    ParsedDocument,
-    RecordOutcome,
-    RecordResult,
-    find_conflicts,
-    format_named,
-    preview,
-)
 from fll_hbase.ingest.error_budget import ErrorBudget
+from fll_hbase.ingest.ingest import find_conflicts, preview
 from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
+from fll_hbase.ingest.registry import FORMATS, DocumentFormat, format_named
 from fll_hbase.model.access import Role
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime import deadline

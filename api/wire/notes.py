@@ -12,7 +12,8 @@ from contextvars import ContextVar
 
 import msgspec
 
-from fll_hbase.ingest import ParsedDocument, RecordResult, ingest
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore

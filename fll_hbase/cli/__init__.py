@@ -4,29 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli.commands import (
-    access,
-    catalogue,
-    changes,
-    export,
-    hbase,
-    query,
-    questions,
-    reach,
-    record,
-    replay,
-    report,
-    retention,
-    sample,
-    settings,
-    store,
-    tags,
-    watch,
-)
-from fll_hbase.cli.commands.capture import capture
-from fll_hbase.cli.commands.spark import spark
-from fll_hbase.cli.error_output import CliGroup
-from fll_hbase.cli.render.console import print_err
+from fll_hbase.cli.error_output import CliGroup, print_err
 from fll_hbase.runtime import config
 
 _SECTIONS = {
@@ -73,11 +51,39 @@ _SECTIONS = {
 }
 """Commands by purpose. `serve` is added by the top layer, `api.command`."""
 
+_COMMANDS = "fll_hbase.cli.commands"
+_MODULES = {
+    name: f"{_COMMANDS}.{module}"
+    for module, names in {
+        "access": ("token", "grant"),
+        "capture": ("capture",),
+        "catalogue": ("consumers", "ls", "dataset", "run"),
+        "changes": ("history", "diff"),
+        "export": ("export",),
+        "hbase": ("table",),
+        "query": ("lineage", "field", "runs", "programs", "find"),
+        "questions": ("questions",),
+        "reach": ("reach",),
+        "record": ("record",),
+        "replay": ("replay",),
+        "report": ("report",),
+        "retention": ("retention",),
+        "sample": ("sample",),
+        "settings": ("config",),
+        "spark": ("spark",),
+        "store": ("store",),
+        "tags": ("tag", "policy"),
+        "watch": ("watch",),
+    }.items()
+    for name in names
+}
+
 
 @click.group(
     name="fll",
     cls=CliGroup,
     sections=_SECTIONS,
+    modules=_MODULES,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
     epilog="""\b
@@ -104,27 +110,3 @@ def main(ctx: click.Context) -> None:
         print_err(f"fll: {variable} is no setting, and ignored; did you mean {near}?")
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for _command in (
-    *query.COMMANDS,
-    questions.questions,
-    reach.reach,
-    report.report,
-    *changes.COMMANDS,
-    *catalogue.COMMANDS,
-    *tags.COMMANDS,
-    *access.COMMANDS,
-    record.record,
-    replay.replay,
-    watch.watch,
-    export.export,
-    sample.sample,
-    retention.retention,
-    settings.config,
-    spark,
-    capture,
-    store.store,
-    hbase.table,
-):
-    main.add_command(_command)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fll_hbase.cli.output import TABLE
 from fll_hbase.cli.render.time_text import format_with_zone
-from fll_hbase.client.connection import Connection
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 RUNS_COUNTED_MAX = 1_000
 """Runs of a window among which failed ones are counted; with more, they are not mentioned."""

@@ -1,4 +1,4 @@
-"""Errors of commands: one line with what to do next, and an exit code."""
+"""Standard error: messages beside an answer, and errors, one line each with what to do next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from fll_hbase.cli.groups import CommandGroup
-from fll_hbase.cli.render.console import print_err
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, LineageError
 from fll_hbase.runtime.escape import escape_control
 
@@ -47,6 +46,24 @@ class CliGroup(CommandGroup):
             code = _report(f"fll: {error}", FAILURE)
         # Not standalone, click returns the code of `ctx.exit(code)`, else what the command returned.
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def print_err(text: str) -> None:
+    """Print lines to standard error, unescaped, so that standard output contains the answer only.
+
+    On a terminal long ones are broken at blanks: names and commands in them stay whole.
+    """
+    if sys.stderr.isatty():
+        # Imported here: most errors are read by programs, and `fll --version` has none.
+        from rich.cells import cell_len
+
+        from fll_hbase.cli.render.console import open_console
+        from fll_hbase.cli.render.screen import wrap
+
+        width = open_console(sys.stderr).size.width
+        lines = (wrap(line, width) if cell_len(line) > width else [line] for line in text.split("\n"))
+        text = "\n".join(row for rows in lines for row in rows)
+    click.echo(text, err=True)
 
 
 def _report_usage(error: click.UsageError) -> int:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from importlib import import_module  # noqa: TID251
 from types import MappingProxyType
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 Sections = Mapping[str, Mapping[str, str]]
 """Titles of sections, with the commands of each and their summaries."""
+
+Modules = Mapping[str, str]
+"""Names of commands, with the module that defines each: in it the command has the same name."""
 
 _SUGGESTIONS_MAX = 3
 _SAME = (
@@ -40,11 +45,47 @@ _SAME = (
 
 
 class CommandGroup(click.Group):
-    """A group whose help has `sections` and cuts no summary; `help` among its arguments is `--help`."""
+    """A group whose help has `sections` and cuts no summary; `help` among its arguments is `--help`.
 
-    def __init__(self, *args: Any, sections: Sections = MappingProxyType({}), **attributes: Any) -> None:
+    The `modules` of its commands are imported when these are used: a start costs what its command needs.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        sections: Sections = MappingProxyType({}),
+        modules: Modules = MappingProxyType({}),
+        **attributes: Any,
+    ) -> None:
         super().__init__(*args, **attributes)
         self._sections = sections
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted; imports none of them."""
+        return sorted({*self.commands, *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, whose module is imported now; None for another name."""
+        if cmd_name not in self.commands and cmd_name in self._modules:
+            # The import contracts do not see this import, which leaves no package: commands import no other.
+            module = import_module(self._modules[cmd_name])
+            self.add_command(getattr(module, cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def all_commands(self) -> dict[str, click.Command]:
+        """Import and return all commands by their names, sorted."""
+        context = click.Context(self)
+        commands = {name: self.get_command(context, name) for name in self.list_commands(context)}
+        return {name: command for name, command in commands.items() if command is not None}
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so, with the summaries of the sections, which import nothing."""
+        summaries = {name: text for section in self._sections.values() for name, text in section.items()}
+        if not summaries or (not incomplete.isidentifier() and incomplete):
+            return super().shell_complete(ctx, incomplete)
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=summaries[name]) for name in names]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read `help`, alone or before commands, as `--help` behind them."""
@@ -59,7 +100,7 @@ class CommandGroup(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             meant = list(dict.fromkeys(self._meant(name))) or get_close_matches(
-                name, self.commands, cutoff=0.7
+                name, self.list_commands(ctx), cutoff=0.7
             )
             near = " or ".join(map(repr, meant[:_SUGGESTIONS_MAX]))
             raise click.UsageError(f"No such command {name!r}.{near and f' Did you mean {near}?'}", ctx)
@@ -67,20 +108,21 @@ class CommandGroup(click.Group):
 
     def _meant(self, name: str) -> Iterator[str]:
         """Yield what another word may mean: commands that mean the same, and those of that name in groups."""
-        words = [*self.commands, *(word for option in self.params for word in option.opts)]
+        commands = self.all_commands()
+        words = [*commands, *(word for option in self.params for word in option.opts)]
         for same in map(str.split, _SAME):
             yield from (word for word in same if name in same and word in words)
-        for group, command in self.commands.items():
-            if isinstance(command, click.Group) and name in command.commands:
+        for group, command in commands.items():
+            if isinstance(command, CommandGroup) and name in command.all_commands():
                 yield f"{group} {name}"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, or all commands, with summaries that are folded and never cut."""
-        width = max(map(len, self.commands))
+        width = max(map(len, self.list_commands(ctx)))
         for title, summaries in (self._sections or {"Commands": self._summaries()}).items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), text) for name, text in summaries.items()])
 
     def _summaries(self) -> dict[str, str]:
         """Return the first sentence of the help of each command, sorted by the names of the commands."""
-        return {name: command.get_short_help_str(1_000) for name, command in sorted(self.commands.items())}
+        return {name: command.get_short_help_str(1_000) for name, command in self.all_commands().items()}

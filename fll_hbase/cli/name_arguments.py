@@ -7,9 +7,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from fll_hbase.client.connection import Connection
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 READINGS_MAX = 64
 """Readings of one argument that are looked up; with more, names have to be given apart."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from fll_hbase.cli import times
 from fll_hbase.cli.options import Target, now_ms
-from fll_hbase.client.connection import Connection
 from fll_hbase.queries import time_window
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.escape import escape_control
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 
 def dataset_question(client: Connection, run: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -22,26 +22,21 @@ from fll_hbase.cli.name_arguments import (
     field_readings,
     suggest,
 )
-from fll_hbase.client.connection import Connection
-from fll_hbase.client.lineage_client import WindowText
-from fll_hbase.client.local.local_client import LocalClient
-from fll_hbase.client.opening import SERVER_SCHEMES
-from fll_hbase.client.remote.http_session import SLACK_SECONDS
-from fll_hbase.client.remote.remote_client import HttpClient
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.queries import time_window
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime import clock, config
 from fll_hbase.runtime.errors import ConfigurationError, FieldError, InvalidQuery, NotFound
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
-from fll_hbase.store.factory import open_store
-from fll_hbase.tables import store_exists
-from fll_hbase.tables.factory import MEMORY_URL
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 Command = Callable[..., None]
 
 READING = "fll_hbase.cli.reading"
 """Key of the names of the current command, a Reading, in the meta data of its context."""
 
-STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db (default: FLL_STORE)."
 NAMESPACE_HELP = "Default namespace for documents without one."
 
 QUERY_TIMEOUT_SECONDS, RECORD_TIMEOUT_SECONDS = 5.0, 60.0
@@ -333,6 +328,9 @@ def resolve_option(name: str, text: str) -> str:
 
 def query_read_seconds(settings: config.Settings) -> float:
     """Return how long a query waits for a server's answer: the time of a request, and some more."""
+    # Imported here and below: help and completion need no client, which is most of a start.
+    from fll_hbase.client.remote.http_session import SLACK_SECONDS
+
     return settings.request_seconds + SLACK_SECONDS
 
 
@@ -363,6 +361,9 @@ class Target:
         A SQLite file must exist unless `create`; with `dry_run` none is made, and one that does not exist is
         an empty store. Raises ConfigurationError or StoreUnavailable.
         """
+        from fll_hbase.client.opening import SERVER_SCHEMES
+        from fll_hbase.client.remote.remote_client import HttpClient
+
         settings = config.from_environment(store=self.store)
         server = self.server
         if self.store is None and server is None and settings.server:
@@ -380,6 +381,11 @@ class Target:
                 server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
             )
         else:
+            # Imported here: to ask a server needs no store.
+            from fll_hbase.client.local.local_client import LocalClient
+            from fll_hbase.store.factory import open_store
+            from fll_hbase.tables.factory import MEMORY_URL, store_exists
+
             # One `now` for all windows of a command; with a server `now` is that of the server.
             now = now_ms()
             if dry_run and not store_exists(settings.store):

@@ -11,6 +11,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.options import Command, current_zone, now_ms
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
@@ -111,7 +112,7 @@ def print_answer(
             console.print_text(f"{line}\n")
     # On standard error, so that standard output stays parseable, with exit code 0: the answer is usable.
     for line in complaints:
-        console.print_err(line)
+        print_err(line)
 
 
 def print_page(page: RenderableType, *below: str) -> None:

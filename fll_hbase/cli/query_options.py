@@ -11,9 +11,9 @@ import click
 
 from fll_hbase.cli.options import NAME, Command, resolve_times, window_options
 from fll_hbase.cli.word_choice import WordChoice
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.parameters import Kind, Parameter, parameters
 from fll_hbase.queries.query import Query, Windowed
+from fll_hbase.queries.time_window import WindowText
 
 
 def query_options(

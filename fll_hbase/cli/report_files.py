@@ -18,11 +18,11 @@ import click
 from fll_hbase.cli.options import Command, Target, now_ms
 from fll_hbase.cli.output import CSV, TABLE
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import tables
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.report_document import Stamp
+from fll_hbase.queries.time_window import WindowText
 
 HTML = "html"
 

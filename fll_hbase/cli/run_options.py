@@ -19,7 +19,7 @@ from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.sql import DIALECT_ALIASES, DIALECTS
+from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
 
 SQL, PIPELINE = "sql", "pipeline"
 _REQUIRED = ("namespace", "application", "program")

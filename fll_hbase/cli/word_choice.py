@@ -1,4 +1,4 @@
-"""Words of options, such as `fail` of --state, and the one that another word means."""
+"""Words of options: their help, words such as `fail` of --state, and the one that another word means."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
+
+STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db (default: FLL_STORE)."
+"""Help of --store, of all commands that have it."""
 
 _SAME = (
     "fail failed failure error errors",

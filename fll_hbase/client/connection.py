@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, get_type_hints
+from functools import cached_property
+from types import MethodType
+from typing import Any, Generic, ParamSpec, get_type_hints
 
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.lineage_client import (
@@ -51,21 +53,42 @@ P = ParamSpec("P")
 LIMIT = DEFAULTS.list_limit
 
 
-def _asks(query: Callable[P, Query[BodyT]]) -> Callable[Concatenate[Connection, P], TableAnswer[BodyT]]:
-    """Return the method that asks a query, with its parameters and its docstring."""
+class _Asks(Generic[P, BodyT]):
+    """The method of a query: its parameters are those of the query, its answer that of the store or server.
 
-    def ask(self: Connection, /, *args: P.args, **kwargs: P.kwargs) -> TableAnswer[BodyT]:
-        return self.ask(query(*args, **kwargs))
+    It is made when it is used: to read the types of all queries would take a third of the time of an import.
+    """
 
-    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    # Types alone: what `About` says of a parameter is for the other fronts.
-    types = get_type_hints(query)
-    arguments = [
-        item.replace(annotation=types[name]) for name, item in inspect.signature(query).parameters.items()
-    ]
-    ask.__signature__ = inspect.Signature([itself, *arguments])  # type: ignore[attr-defined]
-    ask.__doc__ = query.__doc__
-    return ask
+    def __init__(self, query: Callable[P, Query[BodyT]]) -> None:
+        self._query = query
+        self.__doc__ = query.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(
+        self, client: Connection | None, owner: type | None = None
+    ) -> Callable[P, TableAnswer[BodyT]]:
+        return self._method if client is None else MethodType(self._method, client)
+
+    @cached_property
+    def _method(self) -> Any:
+        """The method as `help` and tracebacks show it."""
+        query = self._query
+
+        def ask(self: Connection, /, *args: P.args, **kwargs: P.kwargs) -> TableAnswer[BodyT]:
+            return self.ask(query(*args, **kwargs))
+
+        # Types alone: what `About` says of a parameter is for the other fronts.
+        types = get_type_hints(query)
+        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        arguments = [
+            item.replace(annotation=types[name]) for name, item in inspect.signature(query).parameters.items()
+        ]
+        ask.__signature__ = inspect.Signature([itself, *arguments])  # type: ignore[attr-defined]
+        ask.__doc__ = query.__doc__
+        ask.__name__, ask.__qualname__ = self._name, f"{self._owner.__name__}.{self._name}"
+        return ask
 
 
 class Connection(TagConnection, LineageClient):
@@ -126,45 +149,45 @@ class Connection(TagConnection, LineageClient):
                 return
             page = replace(page, cursor=answer.cursor, **_bounds(answer.window))
 
-    lineage = _asks(Lineage)
-    field_lineage = _asks(FieldLineage)
-    derivations = _asks(Derivations)
-    reach = _asks(Reach)
+    lineage = _Asks(Lineage)
+    field_lineage = _Asks(FieldLineage)
+    derivations = _Asks(Derivations)
+    reach = _Asks(Reach)
 
-    history = _asks(History)
-    diff = _asks(Diff)
-    dataset_diff = _asks(DatasetDiff)
+    history = _Asks(History)
+    diff = _Asks(Diff)
+    dataset_diff = _Asks(DatasetDiff)
 
-    consumption = _asks(Consumption)
-    provenance = _asks(Provenance)
+    consumption = _Asks(Consumption)
+    provenance = _Asks(Provenance)
 
-    runs = _asks(Runs)
-    namespace_runs = _asks(NamespaceRuns)
-    all_runs = _asks(AllRuns)
-    run_counts = _asks(RunCounts)
-    programs = _asks(Programs)
-    run = _asks(Run)
-    namespace_run = _asks(RunOfNamespace)
-    content = _asks(Content)
-    openlineage_events = _asks(OpenLineageEvents)
-    namespace_openlineage_events = _asks(NamespaceOpenLineageEvents)
-    all_openlineage_events = _asks(AllOpenLineageEvents)
+    runs = _Asks(Runs)
+    namespace_runs = _Asks(NamespaceRuns)
+    all_runs = _Asks(AllRuns)
+    run_counts = _Asks(RunCounts)
+    programs = _Asks(Programs)
+    run = _Asks(Run)
+    namespace_run = _Asks(RunOfNamespace)
+    content = _Asks(Content)
+    openlineage_events = _Asks(OpenLineageEvents)
+    namespace_openlineage_events = _Asks(NamespaceOpenLineageEvents)
+    all_openlineage_events = _Asks(AllOpenLineageEvents)
 
-    events = _asks(Events)
+    events = _Asks(Events)
 
-    search = _asks(Search)
-    namespaces = _asks(Namespaces)
-    datasets = _asks(Datasets)
-    dataset = _asks(DatasetDetails)
-    fields = _asks(Fields)
-    field = _asks(FieldDetails)
+    search = _Asks(Search)
+    namespaces = _Asks(Namespaces)
+    datasets = _Asks(Datasets)
+    dataset = _Asks(DatasetDetails)
+    fields = _Asks(Fields)
+    field = _Asks(FieldDetails)
 
-    field_tags = _asks(FieldTags)
-    dataset_tags = _asks(DatasetTags)
-    tags = _asks(Tags)
-    tagged_fields = _asks(TaggedFields)
-    policies = _asks(Policies)
-    retention_report = _asks(Retention)
+    field_tags = _Asks(FieldTags)
+    dataset_tags = _Asks(DatasetTags)
+    tags = _Asks(Tags)
+    tagged_fields = _Asks(TaggedFields)
+    policies = _Asks(Policies)
+    retention_report = _Asks(Retention)
 
     def batch(self, *queries: str | Mapping[str, str]) -> TypedAnswer[BatchAnswer]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.
@@ -174,12 +197,6 @@ class Connection(TagConnection, LineageClient):
         """
         body = self.read_batch([{"path": item} if isinstance(item, str) else item for item in queries])
         return TypedAnswer(body, truncation_hint(body.truncated_by))
-
-
-# `help` and tracebacks name a method as it is called.
-for _name, _method in vars(Connection).items():
-    if inspect.isfunction(_method) and _method.__name__ == "ask":
-        _method.__name__, _method.__qualname__ = _name, f"{Connection.__name__}.{_name}"
 
 
 def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[BodyT]:

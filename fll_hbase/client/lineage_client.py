@@ -4,47 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from fll_hbase.ingest import RecordResult
-from fll_hbase.ingest.document_batches import LocatedDocument
-from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
-from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.damage import DAMAGED
 from fll_hbase.runtime.errors import LineageError
 
+if TYPE_CHECKING:
+    from fll_hbase.ingest.document_batches import LocatedDocument
+    from fll_hbase.ingest.outcomes import RecordResult
+
 LIMIT_REACHED = "a greater limit shows more"
-
-
-@dataclass(frozen=True, slots=True)
-class WindowText:
-    """A time window as the user wrote it, such as `now-7d` and `now`; start included, end excluded.
-
-    `zone` is the time zone in which times are printed.
-    """
-
-    start: str
-    end: str
-    zone: str = "UTC"
-
-    def __str__(self) -> str:
-        return f"{self.start} to {self.end}"
-
-    def answered(self, window: Window | None) -> WindowText:
-        """Return the window of an answer in seconds since 1970, `now` to the second; this one for None."""
-        if window is None:
-            return self
-        ends = ((self.start, window.start_ms), (self.end, window.stop_ms))
-        start, end = (
-            epoch_seconds(time_ms // 1_000 * 1_000 if text.startswith("now") else time_ms)
-            for text, time_ms in ends
-        )
-        return WindowText(start, end, self.zone)
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:

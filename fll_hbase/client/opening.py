@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fll_hbase.client.connection import Connection
-from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.client.remote.remote_client import HttpClient
 from fll_hbase.runtime import config
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
-from fll_hbase.store.factory import open_store
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 SERVER_SCHEMES = ("http://", "https://")
 
@@ -33,11 +34,15 @@ def open_client(
     missing file, StoreUnavailable.
     """
     # An open store belongs to the caller and stays open when the client is closed; one opened here does not.
-    if isinstance(store_or_url, LineageStore):
-        return LocalClient(store_or_url, settings=settings or Settings(), clock=clock)
-    if store_or_url.startswith(SERVER_SCHEMES):
+    if isinstance(store_or_url, str) and store_or_url.startswith(SERVER_SCHEMES):
         token = (settings or config.from_environment()).token
         return HttpClient(store_or_url, timeout_seconds=timeout_seconds, token=token)
+    # Imported here: the client of a server needs no store.
+    from fll_hbase.client.local.local_client import LocalClient
+    from fll_hbase.store.factory import open_store
+
+    if not isinstance(store_or_url, str):
+        return LocalClient(store_or_url, settings=settings or Settings(), clock=clock)
     settings = replace(settings or Settings(), store=store_or_url)
     return LocalClient(open_store(settings, create=create), settings=settings, clock=clock, owned=True)
 

@@ -22,8 +22,8 @@ from fll_hbase.runtime.errors import (
     StoreUnavailable,
 )
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RunInput
-from fll_hbase.store.write.pending_run import CommitResult
 
 _log = logging.getLogger(__name__)
 

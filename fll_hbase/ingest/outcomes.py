@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.runtime.errors import FieldError
-from fll_hbase.store.write.batching import RunInput
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
+
+if TYPE_CHECKING:
+    from fll_hbase.store.write.batching import RunInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import DocumentFormat, DocumentHead, ReadContext
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
-from fll_hbase.sources import derived_columns, sql
+from fll_hbase.sources import derived_columns
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader, OperationCache
+
+if TYPE_CHECKING:
+    from fll_hbase.sources import sql
 
 
 class DocumentReader:

@@ -1,22 +1,26 @@
 """Document formats: one line for each source, with what identifies its documents and what reads them.
 
 To add a source, write its folder in fll_hbase/sources and add its line to FORMATS: `fll record`, the Spark
-jobs and POST /v3/namespaces/<ns>/<route> then accept its documents.
+jobs and POST /v3/namespaces/<ns>/<route> then accept its documents. A source is imported with its first
+document: most commands read none, and the parser of SQL alone takes 0.1 s of a processor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.sources import cdap, datahub, dbt, derived_columns, openlineage, sql, strict_json
-from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader
-from fll_hbase.sources.native.document import Reading
+from fll_hbase.sources import derived_columns, strict_json
+
+if TYPE_CHECKING:
+    from fll_hbase.sources import sql
+    from fll_hbase.sources.name_rules import NameRules
+    from fll_hbase.sources.native.cached_reader import CachedDocumentReader
+    from fll_hbase.sources.native.document import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read a SQL document: its run, and metadata of the datasets."""
+    from fll_hbase.sources import sql
+
     document = strict_json.parse_with_halves(raw)
     reading = sql.read_document(document, namespace=context.namespace, columns=context.columns)
     return ParsedDocument((reading.recorded,), reading.metadata, warnings=reading.warnings)
@@ -69,11 +75,15 @@ def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_pipeline(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read a document with a pipeline config as one run."""
+    from fll_hbase.sources import cdap
+
     return _one_run(cdap.read_document(strict_json.parse_with_halves(raw), namespace=context.namespace))
 
 
 def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read an OpenLineage event; namespace and time of the context do not matter for it."""
+    from fll_hbase.sources import openlineage
+
     return parse_event(openlineage.parse(raw), name_rules=context.name_rules)
 
 
@@ -83,6 +93,8 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     Metadata in an event of a run is recorded with that run; only tags of fields, and the catalogue of the
     store that exported the event, are returned as metadata. Raises UnreadableDocument.
     """
+    from fll_hbase.sources import openlineage
+
     with derived_columns.part():
         reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
@@ -92,6 +104,8 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read DataHub proposals in any form that files have; refused ones become warnings."""
+    from fll_hbase.sources import datahub
+
     message = datahub.read(
         strict_json.parse_with_halves(raw),
         form=datahub.MessageFormat.FILE,
@@ -103,6 +117,8 @@ def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read a document of dbt artifacts: a run for each built node, and metadata of the datasets."""
+    from fll_hbase.sources import dbt
+
     document = strict_json.parse_with_halves(raw)
     artifacts = dbt.read(
         document, namespace=context.namespace, columns=context.columns, now_ms=context.now_ms
@@ -135,6 +151,12 @@ FORMATS = (
     ),
 )
 """In order of detection; a document that none of them identifies is read as the first, and refused there."""
+
+
+def import_sources() -> None:
+    """Import what reads the documents of all formats, as a server does: no request has to wait for it."""
+    from fll_hbase.sources import cdap, datahub, dbt, sql  # noqa: F401
+    from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
 
 
 def format_named(name: str) -> DocumentFormat:

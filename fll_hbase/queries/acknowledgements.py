@@ -21,8 +21,7 @@ from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store import results
-from fll_hbase.store.read.traversal import sort_entries
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult, sort_entries
 
 
 def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:

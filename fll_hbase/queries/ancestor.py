@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -21,9 +21,11 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.names import DatasetName, dataset_name
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, DatasetQuery, FieldQuery, Required, WindowBody, Windowed
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
-from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset, RelatedFields
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
+    from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset, RelatedFields
 
 AncestorDirection: TypeAlias = Literal["incoming", "outgoing", "both"]
 """The words of CDAP: fields that come in from upstream, and fields that go out downstream."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -12,8 +12,10 @@ from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, DatasetQuery, Query
 from fll_hbase.queries.tables import TableShape, member_rows
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.field_writes import ListedField as StoredField
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.read.field_writes import ListedField as StoredField
 
 _STATUSES = (400, 503)
 

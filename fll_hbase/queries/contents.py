@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -13,7 +13,9 @@ from fll_hbase.model.operations import Operation, Read, Write
 from fll_hbase.queries import name_json
 from fll_hbase.queries.parameters import AnyDirection
 from fll_hbase.queries.query import Answer, Body, Query, Required
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class RecordedDataset(Body, frozen=True, kw_only=True):

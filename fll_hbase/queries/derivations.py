@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Operation, Read, inputs_of, outputs_of
@@ -12,8 +12,10 @@ from fll_hbase.queries.query import Answer, Body, FieldQuery, WindowBody, Window
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Derivation
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class Step(Body, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
 from msgspec import Meta
@@ -41,9 +41,11 @@ from fll_hbase.queries.reports.diff_document import (
 from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.results import DerivationRuns, FieldDiff
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 Common = Annotated[int, Meta(description="Operations and edges in both windows")]
 Omitted = Annotated[

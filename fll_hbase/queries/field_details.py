@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
 from fll_hbase.queries.catalogue import ListedField, listed_field
 from fll_hbase.queries.query import Answer, FieldQuery
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class FieldDetailsAnswer(ListedField, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Annotated, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -30,8 +30,10 @@ from fll_hbase.queries.query import (
 )
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import FieldLineageResult
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 OperationType: TypeAlias = Literal["READ", "TRANSFORM", "WRITE"]
 

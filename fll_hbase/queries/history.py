@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta
 
@@ -13,7 +13,9 @@ from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, FieldQuery, WindowBody, WindowedWithFailed
 from fll_hbase.queries.tables import CSV, TableShape, member_rows
 from fll_hbase.store import results
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class Stretch(Body, frozen=True, kw_only=True):

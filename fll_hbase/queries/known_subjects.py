@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.runtime.errors import FieldError, UnknownSubject
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 NAMES_MAX = 1_000
 """Names that one is compared with, of CHARACTERS_MAX at most: a comparison costs the square of the length."""

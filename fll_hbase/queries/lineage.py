@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -27,7 +27,9 @@ from fll_hbase.queries.query import (
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store import results
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 # Without garbage collection: there are hundreds of thousands in an answer, and none has a cycle.

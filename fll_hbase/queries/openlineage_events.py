@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import msgspec
 
-from fll_hbase.queries.openlineage_export import export_runs
 from fll_hbase.queries.parameters import RunState
 from fll_hbase.queries.query import Answer, Body
 from fll_hbase.queries.runs import DatasetRuns, ProgramRuns, next_cursor
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import RunsPage
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class OpenLineageRun(Body, frozen=True, kw_only=True):
@@ -128,4 +129,7 @@ def _program_events(
 
 def _events(store: LineageStore, page: RunsPage) -> Events:
     """Return the runs of a page as events, in its order."""
+    # Imported here: the client of a server exports nothing itself.
+    from fll_hbase.queries.openlineage_export import export_runs
+
     return msgspec.convert(export_runs(store.catalogue, store.tags, store.run_details(page)), Events)

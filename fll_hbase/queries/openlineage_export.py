@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
@@ -25,10 +25,12 @@ from fll_hbase.model.runs import ProgramRun, is_uuid
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTED_RUN, EXPORTER, PARENT_RUN, ROOT_RUN
-from fll_hbase.store.read.catalogue import Catalogue, CatalogueDataset, CatalogueField
-from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
-from fll_hbase.store.tags import TagStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.read.catalogue import Catalogue, CatalogueDataset, CatalogueField
+    from fll_hbase.store.read.content_cache import Content
+    from fll_hbase.store.tags import TagStore
 
 # The end of the year 9999, the last that datetime and ISO 8601 can express.
 LAST_MS = 253_402_300_799_999

@@ -7,15 +7,17 @@ import binascii
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
 from fll_hbase.keys import layout
 from fll_hbase.queries.parameters import About
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery
-from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import HIDDEN_AFTER
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 INVALID = "invalid cursor; omit it to start at the first page"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -19,7 +19,9 @@ from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import tag_bodies
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 _Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_BYTES_MAX)]
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_BYTES_MAX)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -25,7 +25,9 @@ from fll_hbase.queries.query import (
 )
 from fll_hbase.queries.tables import TableShape, member_rows
 from fll_hbase.store import results
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class ProgramDay(Body, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -19,8 +19,10 @@ from fll_hbase.queries.reports.report_document import Stamp
 from fll_hbase.queries.tables import NO_TABLE, TableShape
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.query_parameters import WindowQuery
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 BodyT = TypeVar("BodyT", covariant=True)
 

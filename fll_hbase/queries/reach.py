@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -37,8 +37,10 @@ from fll_hbase.queries.tables import TableShape
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store import results
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 ReachByDirection: TypeAlias = Mapping[Direction, results.Reach]
 """What is within reach of one field, by direction."""

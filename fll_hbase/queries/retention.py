@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -42,8 +42,10 @@ from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store import results
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.retention_report import expired_query
+from fll_hbase.store.query_parameters import expired_query
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 

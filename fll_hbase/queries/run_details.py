@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
@@ -15,8 +15,10 @@ from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.runs import RunHead, head_members, run_facts
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store import results
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.content_cache import Content
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.read.content_cache import Content
 
 
 class JobReference(Body, frozen=True, kw_only=True):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries.pages import Paged, decode_cursor, encode_cursor, invalid_cursor
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.tables import TableShape, member_rows
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.catalogue import MatchRank, SearchHit, SearchKind, SearchPosition
+from fll_hbase.store.read.name_search import MatchRank, SearchHit, SearchKind, SearchPosition
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class Hit(Body, frozen=True, kw_only=True):

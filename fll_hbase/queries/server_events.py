@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -12,7 +12,9 @@ from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import About, Time, time_text
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class Event(Body, frozen=True, kw_only=True):

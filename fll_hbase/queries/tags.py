@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -32,9 +32,11 @@ from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import tag_bodies
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
-from fll_hbase.store.inherited_tags import PathTag, inherited_tags
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.query_parameters import WindowQuery
+
+if TYPE_CHECKING:
+    from fll_hbase.store.inherited_tags import PathTag
+    from fll_hbase.store.lineage_store import LineageStore
 
 BY_HELP = "The person or program that puts it"
 TIME_HELP = "When it was put, in milliseconds since 1970"
@@ -219,6 +221,9 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         """Return a page of the field's own tags and of those that it inherits in the window, by tag."""
         [start_after] = self.start_after(1)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
+        # Imported here: the client of a server reads no store.
+        from fll_hbase.store.inherited_tags import inherited_tags
+
         result = inherited_tags(store, self.dataset_field, window, level=self.level)
         matches = (entry for entry in result.tags if entry.tag.tag > start_after)
         page, cursor = first_page(matches, self.page_limit(store), lambda entry: (entry.tag.tag,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -159,3 +160,29 @@ def _milliseconds(seconds: Fraction) -> int:
     """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
     # Up, because starts are whole milliseconds: one before `start` is excluded, one before `end` included.
     return min(ceil(seconds * 1000), START_LIMIT_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowText:
+    """A time window as the user wrote it, such as `now-7d` and `now`; start included, end excluded.
+
+    `zone` is the time zone in which times are printed.
+    """
+
+    start: str
+    end: str
+    zone: str = "UTC"
+
+    def __str__(self) -> str:
+        return f"{self.start} to {self.end}"
+
+    def answered(self, window: Window | None) -> WindowText:
+        """Return the window of an answer in seconds since 1970, `now` to the second; this one for None."""
+        if window is None:
+            return self
+        ends = ((self.start, window.start_ms), (self.end, window.stop_ms))
+        start, end = (
+            epoch_seconds(time_ms // 1_000 * 1_000 if text.startswith("now") else time_ms)
+            for text, time_ms in ends
+        )
+        return WindowText(start, end, self.zone)

@@ -6,14 +6,16 @@ import logging
 import time
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
 from fll_hbase.client.lineage_client import LineageClient
 from fll_hbase.client.opening import open_client
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
-from fll_hbase.ingest import DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.ingest.outcomes import RecordResult
+from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit
 from fll_hbase.recorder.record_results import Recorded, Spooled, to_recorded
 from fll_hbase.recorder.spool import Spool, SpoolError, SpoolLimits, open_spool
@@ -22,7 +24,9 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import LineageError, StoreUnavailable
 from fll_hbase.runtime.retry import RetryPolicy
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 _log = logging.getLogger("fll_hbase.recorder")
 

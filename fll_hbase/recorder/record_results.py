@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from fll_hbase.ingest import RecordResult
+from fll_hbase.ingest.outcomes import RecordResult
 from fll_hbase.runtime.errors import FieldError, LineageError
 
 

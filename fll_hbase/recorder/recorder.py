@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cachetools import LRUCache
 
@@ -24,7 +24,9 @@ from fll_hbase.recorder.stage_context import StageContext, merge_stage_contexts
 from fll_hbase.recorder.types import Destination, FieldOperation, Run
 from fll_hbase.runtime.errors import LineageError, StoreUnavailable
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 RUNS_REMEMBERED = 1000
 """Runs whose parts are collected at a time."""

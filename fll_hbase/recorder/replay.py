@@ -8,9 +8,9 @@ from pathlib import Path
 
 from fll_hbase.client.lineage_client import LineageClient
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS
-from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, too_large
+from fll_hbase.ingest.outcomes import RecordResult
 from fll_hbase.recorder.spool import Spool, SpoolError
 from fll_hbase.runtime.errors import LineageError
 

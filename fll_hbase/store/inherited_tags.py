@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import FieldTag
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
-from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import BATCH_FIELDS, ReachQuery
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
-from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.store.results import Reach
-from fll_hbase.store.tags import BATCH_FIELDS
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from fll_hbase.runtime.errors import AmbiguousName, LineageError, NotFound, RunI
 from fll_hbase.store.access import AccessStore
 from fll_hbase.store.components import StoreComponents, build_components
 from fll_hbase.store.policies import PolicyStore
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
 from fll_hbase.store.read.dataset_diff import DatasetDiffReader, FieldDiffReader
@@ -32,8 +33,8 @@ from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.retention_report import RetentionReporter
 from fll_hbase.store.read.run_reader import RunBoundsReader, RunReader
 from fll_hbase.store.read.traversal import DATASETS_PER_READ, DatasetLineageReader
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (
+    CommitResult,
     RunBounds,
     RunDetails,
     RunsPage,
@@ -44,7 +45,6 @@ from fll_hbase.store.tags import TagStore
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 from fll_hbase.tables.observed import counted
 

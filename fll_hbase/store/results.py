@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -15,7 +15,9 @@ from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.rows.run_rows import CommittedRun
+
+if TYPE_CHECKING:
+    from fll_hbase.store.rows.run_rows import CommittedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,3 +386,37 @@ class RunDetails:
     events: tuple[RunEvent, ...] = ()
     part: EventLineage | None = None
     facts: tuple[EventRunFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """An acknowledged run, or event of a run.
+
+    `recorded` is false for a duplicate of what is stored, `replaced` is true if other content was replaced.
+    """
+
+    checksum: str
+    run: str
+    recorded: bool
+    replaced: bool
+
+
+def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
+    """Sort by level, source and destination, None first; ties in the order backward, forward."""
+    return tuple(sorted(entries, key=_sort_key))
+
+
+def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
+    """Return the sort key of an entry, see `sort_entries`."""
+    relation = entry.relation
+    return (
+        entry.level,
+        _null_first(relation.source),
+        _null_first(relation.destination),
+        entry.direction is Direction.FORWARD,
+    )
+
+
+def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
+    """Return the sort key of a dataset, by namespace and name; None sorts before all."""
+    return () if dataset is None else (dataset.namespace, dataset.name)

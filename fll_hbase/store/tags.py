@@ -15,13 +15,11 @@ from fll_hbase.model.window import BOTH
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import NotFound
+from fll_hbase.store.query_parameters import BATCH_FIELDS
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.name_listing import LastNames, MiddleNames, list_names
 from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Row, Scan, Table
-
-BATCH_FIELDS = 500
-"""Fields whose tags are read in one call."""
 
 CANDIDATES_MAX = 10_000
 """Rows of the index that a page of the fields of a tag, or of tags, reads: removed tags leave some behind."""

@@ -129,7 +129,7 @@ def test_every_command_with_rows_is_drawn() -> None:
 
 def _listing(group: click.Group, prefix: str = "") -> Iterator[str]:
     """The paths of commands that have --all."""
-    for name, command in group.commands.items():
+    for name, command in group.all_commands().items():
         if isinstance(command, click.Group):
             yield from _listing(command, f"{prefix}{name} ")
         elif any("--all" in parameter.opts for parameter in command.params):

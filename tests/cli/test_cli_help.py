@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from api.command import main
 from tests.support.commands import fll
 
-COMMANDS = sorted(main.commands)
+COMMANDS = sorted(main.all_commands())
 
 
 def test_the_commands_are_these() -> None:
@@ -52,7 +52,7 @@ def test_the_commands_are_these() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_says_what_it_is_for(command: str) -> None:
-    for parameter in main.commands[command].params:
+    for parameter in main.all_commands()[command].params:
         if isinstance(parameter, click.Option):
             assert parameter.help or isinstance(parameter.type, click.Choice), parameter.name
 
@@ -71,7 +71,7 @@ def test_every_example_is_a_command(command: str, tmp_path: Path) -> None:
                 continue
             # With the settings of `fll`: a command keeps the names of its help that it had first.
             with click.Context(main, **main.context_settings) as root:
-                main.commands[name].make_context(name, arguments, parent=root)
+                main.all_commands()[name].make_context(name, arguments, parent=root)
             assert not command or command == name or "|" in piped
 
 
@@ -85,7 +85,7 @@ def test_the_help_has_every_command_once_in_its_section() -> None:
 
 
 def _groups() -> list[tuple[str, ...]]:
-    groups = [name for name in COMMANDS if isinstance(main.commands[name], click.Group)]
+    groups = [name for name in COMMANDS if isinstance(main.all_commands()[name], click.Group)]
     return [(), *((name,) for name in groups)]
 
 
@@ -134,7 +134,7 @@ def test_usages_have_names_as_one_argument(command: tuple[str, ...], names: str)
 )
 def test_help_is_a_command(typed: tuple[str, ...], meant: tuple[str, ...]) -> None:
     assert fll("help", *typed).stdout == fll(*meant, "--help").stdout
-    if typed and isinstance(main.commands[typed[0]], click.Group):
+    if typed and isinstance(main.all_commands()[typed[0]], click.Group):
         assert fll(typed[0], "help", *typed[1:]).stdout == fll(*meant, "--help").stdout
 
 

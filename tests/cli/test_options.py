@@ -23,7 +23,7 @@ SCORE = ("hospital", "PatientRecords", "patient_medical_score", "--start", "2025
 def commands(group: click.Group, *names: str) -> dict[str, click.Command]:
     """All commands below a group by their words."""
     listed: dict[str, click.Command] = {}
-    for name, command in group.commands.items():
+    for name, command in group.all_commands().items():
         words = (*names, name)
         listed |= (
             commands(command, *words) if isinstance(command, click.Group) else {" ".join(words): command}

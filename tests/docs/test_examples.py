@@ -25,12 +25,12 @@ def parse_command(line: str) -> tuple[str, dict[str, Any]]:
     """Parse a line of a shell as `fll` does; returns the job and its parameters. Raises click's errors."""
     program, group, name, *arguments = shlex.split(line)
     assert (program, group) == ("fll", "spark")
-    spark = main.commands["spark"]
+    spark = main.all_commands()["spark"]
     assert isinstance(spark, click.Group)
     # With the settings of `fll`: a command keeps the names of its help that it had first.
     root = click.Context(main, **main.context_settings)
     with root, click.Context(spark, parent=root, info_name="spark") as parent:
-        return name, spark.commands[name].make_context(name, arguments, parent=parent).params
+        return name, spark.all_commands()[name].make_context(name, arguments, parent=parent).params
 
 
 def dag_commands(reports: Path) -> Iterator[str]:

@@ -78,5 +78,5 @@ def test_the_python_shown_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_command_shown_is_one() -> None:
     (command,) = re.findall(r"^\$ fll (record --pipeline .*)$", PAGE, re.MULTILINE)
-    options = {option for parameter in main.commands["record"].params for option in parameter.opts}
+    options = {option for parameter in main.all_commands()["record"].params for option in parameter.opts}
     assert set(re.findall(r"--\w+", command)) <= options

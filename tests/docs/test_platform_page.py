@@ -13,10 +13,10 @@ from fll_hbase.cli.commands.spark.config_file import parse_config
 from tests.docs.option_tables import PAGE, PAGES, SHARED, option_names
 
 
-@pytest.mark.parametrize("job", sorted(spark.commands))
+@pytest.mark.parametrize("job", sorted(spark.all_commands()))
 def test_every_option_is_documented(job: str) -> None:
     page = (PAGES / f"{job}.md").read_text(encoding="utf-8")
-    options = option_names(spark.commands[job])
+    options = option_names(spark.all_commands()[job])
     assert options >= SHARED
     assert [name for name in sorted(options - SHARED) if f"`{name}`" not in page] == []
 
@@ -25,7 +25,7 @@ def test_the_configuration_file_shown_is_one() -> None:
     values = tomllib.loads(re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1])  # type: ignore[index]
     options = {
         name: [param for param in command.params if isinstance(param, click.Option)]
-        for name, command in spark.commands.items()
+        for name, command in spark.all_commands().items()
     }
     config = parse_config(values, options, "retention")
     assert config.options["cutoff_ms"] == "now-400d"

@@ -37,7 +37,7 @@ def test_every_route_is_documented() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    for name in main.commands:
+    for name in main.all_commands():
         assert f"fll {name}" in README, name
 
 

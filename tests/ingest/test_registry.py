@@ -11,19 +11,10 @@ from hypothesis import strategies as st
 
 from api import create_app
 from api.routes.recording import format_blueprints
-from fll_hbase.ingest import (
-    FORMATS,
-    DocumentFormat,
-    DocumentHead,
-    DocumentReader,
-    ParsedDocument,
-    RecordOutcome,
-    RecordResult,
-    detect,
-    format_named,
-    ingest,
-)
-from fll_hbase.ingest.registry import ReadContext
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import FORMATS, DocumentFormat, DocumentHead, ReadContext, detect, format_named
 from fll_hbase.runtime.errors import InputError, LineageError
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.format_documents import DOCUMENTS, dataset_event, encode, lineage

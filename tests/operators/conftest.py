@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.ingest import DocumentReader, RecordResult, format_named, ingest
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import RecordResult
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import format_named
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, Sync, Table, open_table
 from fll_hbase.tables.observed import ObservedTable

@@ -172,7 +172,10 @@ class TestWarnings:
     def test_a_commit_that_starts_over(
         self, caplog: pytest.LogCaptureFixture, contended_store: LineageStore
     ) -> None:
-        from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named, ingest
+        from fll_hbase.ingest.ingest import ingest
+        from fll_hbase.ingest.outcomes import ParsedDocument
+        from fll_hbase.ingest.reader import DocumentReader
+        from fll_hbase.ingest.registry import format_named
 
         reader = DocumentReader(columns=contended_store.catalogue.field_names)
         read = reader.read(

@@ -17,8 +17,8 @@ from fll_hbase.queries.reach import read_reach
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.read.catalogue import DATASETS_PER_READ
-from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.tables import open_table
 from tests.support.reach_histories import NOON_MS, chain_field, copy_chain, histories, queries, store_of
 from tests.support.reach_oracle import Edge, Run

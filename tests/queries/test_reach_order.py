@@ -16,7 +16,7 @@ from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.queries import reach_formats
 from fll_hbase.queries.reach import ReachAnswer, reach_answer, read_reach
 from fll_hbase.runtime.errors import NotFound
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import Reach, ReachEdge
 from tests.support.reach_histories import DATASETS, FIELDS, NOON_MS, histories, queries, store_of
 from tests.support.reach_oracle import Edge, Run

@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named, ingest
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import ParsedDocument
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import format_named
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
@@ -29,9 +32,9 @@ from fll_hbase.runtime.errors import (
 )
 from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 from fll_hbase.tables.thrift_pool import DeadlineSocket, ThriftPool

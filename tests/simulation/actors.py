@@ -11,11 +11,9 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.errors import CorruptRow, NotFound, StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.namespace_runs import RunsQuery
+from fll_hbase.store.query_parameters import RunsQuery, WindowQuery
 from fll_hbase.store.read.run_times import RunTimes, bound_of
-from fll_hbase.store.read.window_query import WindowQuery
-from fll_hbase.store.results import ListedRun
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult, ListedRun
 from tests.simulation import checks, day_checks
 from tests.simulation.checks import Violation
 from tests.simulation.history import History, Possible, Statement

@@ -13,11 +13,11 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Window
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.reference_pages import restrict_to_day
 from fll_hbase.store.read.requested_horizons import restrict_window
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.rows.calendar_rows import DayRuns
 from tests.simulation.checks import Violation
 from tests.simulation.run_states import State

@@ -19,7 +19,7 @@ from fll_hbase.model.run_events import (
     RunEvent,
 )
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 from tests.simulation.actors import Client
 from tests.simulation.checks import Violation
 from tests.simulation.history import History, Possible, Statement

@@ -17,13 +17,14 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.store.read.run_times import RunTimesReader
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.read.window_query import WindowReader
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.write.commit import RunCommitter
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.refresh import WayWriter
 from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest
 from fll_hbase.tables import Batch, Cell, Put, Row, Scan, Table

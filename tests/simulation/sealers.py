@@ -7,8 +7,8 @@ from random import Random
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_days import DaysByContent
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.write.sealing import DaySealer, SealRequest, requests_of
 
 

@@ -11,7 +11,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 from fll_hbase.tables.base import Columns
 from tests.simulation import day_checks, settled_checks

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.ingest import detect
+from fll_hbase.ingest.registry import detect
 from fll_hbase.model.operations import Transform
 from fll_hbase.model.run_events import decode_run_facts
 from fll_hbase.model.runs import RecordedRun

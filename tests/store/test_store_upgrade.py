@@ -21,7 +21,7 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import migration
 from fll_hbase.store.maintenance.audit.findings import Kind
-from fll_hbase.store.read.namespace_runs import RunsQuery
+from fll_hbase.store.query_parameters import RunsQuery
 from fll_hbase.store.rows import calendar_mark
 from fll_hbase.store.rows.row_view import view_row
 from fll_hbase.tables import StampedPut, Table, open_table

@@ -12,7 +12,7 @@ from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, Datas
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.tables import open_table
 from tests.support.reach_oracle import Edge, Run
 

@@ -11,7 +11,7 @@ from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 
 _INFLUENCE = {True: Influence.DIRECT, False: Influence.INDIRECT}
 

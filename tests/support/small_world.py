@@ -12,7 +12,7 @@ from fll_hbase.model.operations import InputField, Operation, Read, Transform, W
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.query_parameters import WindowQuery
 
 A, B, C = Dataset("n", "a"), Dataset("n", "b"), Dataset("n|a", "a|b")
 DATASETS = (A, B, C)

@@ -9,7 +9,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 from fll_hbase.tables import Row, Scan, Table
 from fll_hbase.tables.base import Columns
 

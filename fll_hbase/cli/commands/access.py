@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
+from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.groups import CommandGroup
-from fll_hbase.cli.options import STORE_HELP, Command, current_zone, now_ms, zone_option
+from fll_hbase.cli.options import Command, current_zone, now_ms, zone_option
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.admin_tables import grants_table, tokens_table
-from fll_hbase.cli.word_choice import WordChoice
+from fll_hbase.cli.word_choice import STORE_HELP, WordChoice
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.tags import parse_max_age
 from fll_hbase.model.window import DAY_MS
@@ -113,7 +114,7 @@ def create_token(
     if output_format == JSON:
         console.print_json({**_token_json(stored), "token": secret.text()})
         return
-    console.print_err(f"fll: token {stored.id} for {name}; it is shown only now. Clients send FLL_TOKEN.")
+    print_err(f"fll: token {stored.id} for {name}; it is shown only now. Clients send FLL_TOKEN.")
     click.echo(secret.text())
 
 
@@ -136,7 +137,7 @@ def revoke_token(*, token_id: str, store: str | None) -> None:
     """Revoke a token for good; every server knows it within ten seconds."""
     with _access(store) as access:
         stored = access.revoke(token_id)
-    console.print_err(f"fll: token {stored.id} of {stored.name} is revoked.")
+    print_err(f"fll: token {stored.id} of {stored.name} is revoked.")
 
 
 @click.group(
@@ -160,7 +161,7 @@ def set_grant(*, subject: Subject, grants: list[Grant], store: str | None) -> No
     """Give SUBJECT, user:NAME or group:NAME, roles in namespaces, beside those that it has."""
     with _access(store, create=True) as access:
         access.set_grants(subject, grants)
-    console.print_err(f"fll: {subject} has {_texts(grants)}.")
+    print_err(f"fll: {subject} has {_texts(grants)}.")
 
 
 @grant.command("list")
@@ -184,7 +185,7 @@ def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) ->
     """Take these roles in these namespaces from SUBJECT; without options all that it has."""
     with _access(store) as access:
         removed = access.remove_grants(subject, grants)
-    console.print_err(f"fll: {subject} no longer has {_texts(removed)}.")
+    print_err(f"fll: {subject} no longer has {_texts(removed)}.")
 
 
 def _lifetime_ms(text: str | None) -> int | None:
@@ -231,6 +232,3 @@ def _print(body: Json, output_format: str, table: Any) -> None:
         console.print_json(body)
     else:
         print_page(table)
-
-
-COMMANDS = (token, grant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,10 +31,12 @@ from fll_hbase.cli.output import (
 )
 from fll_hbase.cli.render import listings
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.connection import Connection
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.errors import NotFound
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 
 @click.command(
@@ -152,6 +154,3 @@ def run(*, run: str, target: Target, output_format: str) -> None:
     print_answer(
         answer, output_format, table=lambda: listings.run_page(answer.body, zone, checksums=shows_checksums())
     )
-
-
-COMMANDS = (consumers, ls, dataset, run)

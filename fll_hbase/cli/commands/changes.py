@@ -19,9 +19,9 @@ from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
 from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
+from fll_hbase.queries.time_window import WindowText
 
 
 @click.command(
@@ -83,6 +83,3 @@ def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, 
         table=lambda: changes.diff_table(answer.body, query, window.answered(exact), base=base, field=field),
         texts=report_texts(compared, answer, report_stamp(target, window)),
     )
-
-
-COMMANDS = (history, diff)

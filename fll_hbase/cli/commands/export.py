@@ -7,8 +7,8 @@ import msgspec
 
 from fll_hbase.cli.options import Target, dataset_arguments, target_options, window_options
 from fll_hbase.cli.word_choice import WordChoice
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.openlineage_events import OpenLineageEvents
+from fll_hbase.queries.time_window import WindowText
 
 FORMATS = ("openlineage",)
 

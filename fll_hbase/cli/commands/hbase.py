@@ -7,10 +7,9 @@ from collections.abc import Callable
 import click
 
 from fll_hbase.cli.commands.table_scan import scan
-from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.output import print_page
-from fll_hbase.cli.render.console import print_err
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.runtime import config
 from fll_hbase.tables import hbase_schema, hbase_url

@@ -23,13 +23,13 @@ from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import mermaid, result_tables, tree
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
+from fll_hbase.queries.time_window import WindowText
 
 STATES = tuple(state.value for state in State)
 
@@ -211,6 +211,3 @@ def find(
     with target.open() as client:
         answer = client.search(text, kind=kind or "", limit=limit)
     print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.rows, text))
-
-
-COMMANDS = (lineage, field, runs, programs, find)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.options import Target, target_options
 from fll_hbase.cli.render import console
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
@@ -35,10 +36,10 @@ def questions(*, file: BinaryIO, target: Target) -> None:
         answer = client.batch(*listed)
     console.print_json(answer.body)
     if answer.incomplete:
-        console.print_err(f"fll: not complete: {answer.incomplete}.")
+        print_err(f"fll: not complete: {answer.incomplete}.")
     failed = sum(item.status >= 400 for item in answer.body.answers)
     if failed:
-        console.print_err(f"fll: {failed} of {len(listed)} questions have no answer; their status says why.")
+        print_err(f"fll: {failed} of {len(listed)} questions have no answer; their status says why.")
         click.get_current_context().exit(1)
 
 

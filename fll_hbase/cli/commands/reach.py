@@ -11,9 +11,9 @@ from fll_hbase.cli.options import Target, field_arguments, target_options
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.reach_table import reach_table
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import reach_formats
 from fll_hbase.queries.reach import Reach
+from fll_hbase.queries.time_window import WindowText
 
 GRAPHML = "graphml"
 _TEXTS = {

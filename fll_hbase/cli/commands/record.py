@@ -7,26 +7,27 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.next_questions import dataset_question, next_questions
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, replace_option, target_options
 from fll_hbase.cli.record_files import DocumentFile, advise_file
-from fll_hbase.cli.render.console import ProgressBar, print_err, progress_bar
 from fll_hbase.cli.render.previews import preview_lines
+from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import SQL, FileRun, run_options
-from fll_hbase.client.connection import Connection
-from fll_hbase.ingest import RecordOutcome, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
+from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
 from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable
 from fll_hbase.runtime.escape import escape_control
-from fll_hbase.sources import dbt
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 REFUSED, PREVIEWED = "refused", "would be recorded"
 PREVIEWS_MAX, RUNS_MAX = 20, 3
@@ -164,6 +165,9 @@ def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: i
 def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
     """Yield the artifacts of a dbt project as one document, or the error of artifacts that cannot be read."""
     try:
+        # Imported here: to send other files to a server needs no reader of documents.
+        from fll_hbase.sources import dbt
+
         yield InputLine(1, json.dumps(dbt.read_target(target, dataset_namespace=dataset_namespace)).encode())
     except LineageError as error:
         yield InputLine(1, b"", error)

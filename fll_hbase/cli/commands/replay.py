@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import Target, replace_option, target_options
-from fll_hbase.cli.render.console import print_err
-from fll_hbase.ingest import RecordOutcome, RecordResult
+from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
 from fll_hbase.recorder import replay as spool_replay
 from fll_hbase.recorder.replay import ReplayedDocument
 from fll_hbase.recorder.spool import Spool, SpoolLimits, open_spool

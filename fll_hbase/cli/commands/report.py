@@ -34,7 +34,6 @@ from fll_hbase.cli.render.console import print_json, print_text
 from fll_hbase.cli.render.report_view import report_page
 from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.policies import Policy
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
@@ -42,6 +41,7 @@ from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.retention import Retention
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 _OTHERWISE = ("limit", "cursor", "timezone")

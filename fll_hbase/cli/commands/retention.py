@@ -6,10 +6,11 @@ from contextlib import closing
 
 import click
 
-from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.output import JSON, TABLE, format_options
-from fll_hbase.cli.render.console import print_json, progress_bar
+from fll_hbase.cli.render.console import print_json
+from fll_hbase.cli.render.progress_bar import progress_bar
 from fll_hbase.cli.retention_options import compaction_hint, policy_options
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime import config
 from fll_hbase.store.factory import check_grace, open_store_table

@@ -8,8 +8,9 @@ import click
 import msgspec
 
 from fll_hbase import sample as samples
-from fll_hbase.cli.options import STORE_HELP, now_ms, resolve_option, zone_option
-from fll_hbase.cli.render.console import progress_bar
+from fll_hbase.cli.options import now_ms, resolve_option, zone_option
+from fll_hbase.cli.render.progress_bar import progress_bar
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.queries import time_window
 from fll_hbase.runtime import config
 from fll_hbase.store.factory import open_store

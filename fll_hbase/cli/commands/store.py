@@ -9,18 +9,14 @@ from pathlib import Path
 
 import click
 
-from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.groups import CommandGroup
-from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
-from fll_hbase.cli.render.console import (
-    ProgressBar,
-    print_err,
-    print_json,
-    progress_bar,
-)
+from fll_hbase.cli.render.console import print_json
+from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.cli.summary_file import SummaryFile, print_summary
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime import config
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError

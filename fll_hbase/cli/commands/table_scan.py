@@ -11,10 +11,12 @@ from urllib.parse import quote_from_bytes
 
 import click
 
-from fll_hbase.cli.options import STORE_HELP, current_zone, zone_option
+from fll_hbase.cli.error_output import print_err
+from fll_hbase.cli.options import current_zone, zone_option
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render.aligned_rows import StoredRows, row_json, row_lines
-from fll_hbase.cli.render.console import print_err, print_json
+from fll_hbase.cli.render.console import print_json
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.keys.row_kinds import EVERYTHING
 from fll_hbase.runtime import config
 from fll_hbase.runtime.escape import escape_control

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import (
     NAMESPACE,
@@ -23,12 +24,13 @@ from fll_hbase.cli.options import (
     zone_option,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
-from fll_hbase.cli.render import console
 from fll_hbase.cli.render.admin_tables import policies_table, tags_table
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.connection import Connection
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.policies import NAMESPACE_HELP
+from fll_hbase.queries.time_window import WindowText
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 _description = click.option("--description", metavar="TEXT", default="", help="The reason.")
 
@@ -79,7 +81,7 @@ def remove_tag(*, namespace: str, name: str, field: str, tag_name: str, target: 
     """Remove the tag TAG from FIELD."""
     with target.open() as client:
         client.remove_tag(namespace, name, field, tag_name)
-    console.print_err(f"fll: {namespace}/{name}.{field} no longer has the tag {tag_name}.")
+    print_err(f"fll: {namespace}/{name}.{field} no longer has the tag {tag_name}.")
 
 
 @tag.command("list")
@@ -197,7 +199,7 @@ def remove_policy(*, policy_name: str, namespace: str | None, target: Target) ->
     """Remove a policy."""
     with target.open() as client:
         client.remove_policy(policy_name, namespace=namespace or "")
-    console.print_err(f"fll: policy {policy_name} removed.")
+    print_err(f"fll: policy {policy_name} removed.")
 
 
 @policy.command("list")
@@ -211,6 +213,3 @@ def list_policies(*, limit: int, target: Target, output_format: str) -> None:
     with target.open() as client:
         answer = client.policies(limit=limit)
     print_answer(answer, output_format, table=lambda: policies_table(to_builtins(answer.body.policies), zone))
-
-
-COMMANDS = (tag, policy)

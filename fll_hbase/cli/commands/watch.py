@@ -7,21 +7,24 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.options import Target, resolve_option, target_options, zone_option
 from fll_hbase.cli.render import console
 from fll_hbase.cli.word_choice import WordChoice
-from fll_hbase.client.connection import Connection
 from fll_hbase.queries import name_json
 from fll_hbase.queries.query_batch import QUERIES_MAX
 from fll_hbase.queries.server_events import Event, Events
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
+
+if TYPE_CHECKING:
+    from fll_hbase.client.connection import Connection
 
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000
@@ -78,12 +81,12 @@ def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list
     while True:
         body = client.ask(query).body
         if body.truncated:
-            console.print_err(f"fll: not complete: more than {query.limit} documents.")
+            print_err(f"fll: not complete: more than {query.limit} documents.")
         events = body.events[::-1]
         yield [event for event in events if event not in shown]
         if not follow:
             if not events:
-                console.print_err(f"fll: nothing arrived since {query.since} ({body.covers}).")
+                print_err(f"fll: nothing arrived since {query.since} ({body.covers}).")
             return
         if events:
             newest_ms = events[-1].time

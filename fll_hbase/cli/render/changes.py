@@ -11,10 +11,10 @@ from rich.text import Text
 from fll_hbase.cli.render.result_tables import TextTable, empty_message, time_column
 from fll_hbase.cli.render.table_layout import CellText, Checksum
 from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_zone
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
 from fll_hbase.queries.history import History, HistoryAnswer
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 _PART_COLUMNS = ("", "part", "name", "detail")

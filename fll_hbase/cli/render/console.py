@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TextIO
 
 import click
 import msgspec
-from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
-from fll_hbase.cli.render.screen import Screen, draw, wrap
+from fll_hbase.cli.render.screen import Screen, draw
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.escape import escape_control, escape_control_json
 
@@ -64,18 +59,6 @@ def print_json(body: Any) -> None:
     click.echo(encoded)
 
 
-def print_err(text: str) -> None:
-    """Print lines to standard error, unescaped, so that standard output contains the answer only.
-
-    On a terminal long ones are broken at blanks: names and commands in them stay whole.
-    """
-    if sys.stderr.isatty():
-        width = open_console(sys.stderr).size.width
-        lines = (wrap(line, width) if cell_len(line) > width else [line] for line in text.split("\n"))
-        text = "\n".join(row for rows in lines for row in rows)
-    click.echo(text, err=True)
-
-
 def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:
     """Format a time to the second, or to the millisecond if it is not a whole second; without its zone."""
     try:
@@ -85,33 +68,3 @@ def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:
         return f"{milliseconds} ms"
     fraction = f".{milliseconds % 1000:03d}" if milliseconds % 1000 else ""
     return f"{time:%Y-%m-%d %H:%M:%S}{fraction}"
-
-
-class ProgressBar:
-    """A progress bar on a terminal, and lines printed above it."""
-
-    def __init__(self, progress: Progress, total: int | None) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=total, status="")
-
-    def update(self, completed: int, status: str) -> None:
-        """Move to `completed` of the total and show a status."""
-        self._progress.update(self._task, completed=completed, status=status)
-
-    @property
-    def is_shown(self) -> bool:
-        """Return whether standard error is a terminal."""
-        return not self._progress.disable
-
-    def print(self, line: str) -> None:
-        """Print a line above the bar that stays when the bar is gone; control characters are escaped."""
-        self._progress.console.print(Text(escape_control(line)), soft_wrap=True)
-
-
-@contextmanager
-def progress_bar(total: int | None) -> Iterator[ProgressBar]:
-    """Show a bar on standard error if it is a terminal; without a total it only shows activity."""
-    console = open_console(sys.stderr)
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[status]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        yield ProgressBar(progress, total)

@@ -21,12 +21,12 @@ from fll_hbase.cli.render.result_tables import (
 from fll_hbase.cli.render.table_layout import CellText, Column, Prose
 from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_zone
 from fll_hbase.client.answers import TableAnswer
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.masking import HIDDEN_NAMESPACE
 from fll_hbase.queries import name_json
 from fll_hbase.queries.catalogue import DatasetDetailsAnswer
 from fll_hbase.queries.run_details import RunDetails
 from fll_hbase.queries.tables import Row, named_json
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.json_types import Json
 

@@ -11,8 +11,8 @@ from rich.text import Text
 from fll_hbase.cli.render.result_tables import TextTable, empty_message, time_column
 from fll_hbase.cli.render.table_layout import CellText, Column
 from fll_hbase.cli.render.time_text import Moment, describe_window
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.reach import Reach, ReachAnswer, ReachEdge, UnknownRelation
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 _Row: TypeAlias = tuple[int, str, str, str, str, CellText]

@@ -14,10 +14,10 @@ from rich.text import Text
 from fll_hbase.cli.render.screen import Block, Screen, Title
 from fll_hbase.cli.render.table_layout import CellText, Column, Heading, lay_out
 from fll_hbase.cli.render.time_text import UTC_NAME, Moment, describe_window
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.tables import Row
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 _TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}

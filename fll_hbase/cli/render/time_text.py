@@ -8,8 +8,8 @@ from math import ceil
 from zoneinfo import ZoneInfo
 
 from fll_hbase.cli.render.console import format_time
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries import time_window
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 UTC_NAME = "UTC"

@@ -13,8 +13,8 @@ from fll_hbase.cli.render.result_tables import empty_message
 from fll_hbase.cli.render.screen import Detail
 from fll_hbase.cli.render.text_tree import TextTree
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.client.lineage_client import WindowText
 from fll_hbase.queries.field_lineage import Connection, FieldLineage, FieldLineageAnswer
+from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fll_hbase.client.connection import Connection
-from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, find_conflicts, ingest, preview
 from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.ingest.ingest import find_conflicts, ingest, preview
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
+from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.queries import acknowledgements
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.acknowledgements import DocumentPreview
@@ -22,7 +24,9 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.sources import name_rules
-from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 
 class LocalClient(Connection):

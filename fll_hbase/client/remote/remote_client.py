@@ -15,8 +15,9 @@ from fll_hbase.client.remote.remote_answers import (
     decode,
     decode_body,
 )
-from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.document_batches import LocatedDocument
+from fll_hbase.ingest.outcomes import RecordResult
+from fll_hbase.ingest.registry import FORMATS
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.acknowledgements import DocumentPreview, document_preview
 from fll_hbase.queries.policies import PolicyBody
@@ -25,7 +26,7 @@ from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, Batche
 from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 
 ResultT = TypeVar("ResultT")
 
@@ -167,6 +168,9 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
 
     It equals the error of a local store: all errors of the document, the missing namespace included.
     """
+    # Imported here: a server reads the other documents.
+    from fll_hbase.ingest.reader import DocumentReader
+
     # No catalogue is needed: a document without a namespace is refused whatever its columns are.
     reader = DocumentReader(columns=lambda _: None)
     parsed = reader.try_read(document.line.raw, document.head, namespace=None, now_ms=now_ms())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -38,9 +38,11 @@ from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.verdicts import consumption_verdict, provenance_verdict
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.queries.tables import CSV
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import FieldLineageResult, Reach
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 PART_HELP = "The part of the report that is returned as CSV"
 

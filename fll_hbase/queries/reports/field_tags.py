@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import islice
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 
@@ -14,8 +14,10 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.names import FieldName
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.tags import BATCH_FIELDS
+from fll_hbase.store.query_parameters import BATCH_FIELDS
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 TagNames: TypeAlias = Mapping[DatasetField, tuple[str, ...]]
 """The sorted names of the tags of fields; fields without tags are left out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -15,8 +15,10 @@ from fll_hbase.queries.names import RUN_NAMESPACE, FieldName, Influence, field_n
 from fll_hbase.queries.reach import UnknownRelation, span_members, unknown_relations
 from fll_hbase.queries.reports.copied_values import CopiedValues, ValueKind, kinds_of_ways
 from fll_hbase.queries.reports.field_tags import FieldWithTags, read_tags
-from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 COPIED = "copied"
 

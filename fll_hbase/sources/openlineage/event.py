@@ -15,7 +15,7 @@ from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, I
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.openlineage import facets, sql_facet
+from fll_hbase.sources.openlineage import facets
 from fll_hbase.sources.openlineage.event_datasets import DatasetCollector
 from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
@@ -175,6 +175,9 @@ def _event_lineage(top: Part, datasets: DatasetCollector, operations: str) -> Ev
     mentions, names = datasets.mentions(), datasets.dataset_names()
     statement = facets.facet(job_facets, "sql").text("query")
     if statement and not operations:
+        # Imported here: an export names its facets, and reads no SQL.
+        from fll_hbase.sources.openlineage import sql_facet
+
         mentions, fault = sql_facet.with_derived_columns(
             mentions, names, statement, datasets.ordered_fields()
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
+from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.document import (
     ALIASES_MAX,
     NO_WRITE,

@@ -13,10 +13,10 @@ from fll_hbase.model.runs import ProgramRun, encode_details
 from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.sources import derived_columns
 from fll_hbase.sources.derived_columns import TooManyColumns
+from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql import long_scripts
-from fll_hbase.sources.sql.dialects import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
 from fll_hbase.sources.sql.parser import BrokenStatement, Script, Statement, StatementTooLarge, parse_script

@@ -20,8 +20,9 @@ from fll_hbase.spark.datasource.partitions import (
 )
 from fll_hbase.spark.datasource.reader_options import ScanBounds
 from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import ContentMissing
-from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
+from fll_hbase.store.read.window_query import reference_tail_of
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row

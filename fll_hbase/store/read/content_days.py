@@ -15,8 +15,8 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.window import Window
 from fll_hbase.runtime.errors import CorruptRow, in_row
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.batched_reads import Alone, Reads, RowKeys
-from fll_hbase.store.read.reference_pages import WindowQuery
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun
 from fll_hbase.tables import Cell, Row, Scan

@@ -13,10 +13,10 @@ from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader, StoreComponents
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import ContentCache, DatasetOfContent, FieldOfContent
 from fll_hbase.store.read.derivation_runs import DerivationRunsReader, Ways, WaysOfWindow
 from fll_hbase.store.read.field_graphs import FieldGraphReader
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
 
 _INDEXED_INPUTS_MAX = 500_000

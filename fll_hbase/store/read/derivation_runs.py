@@ -15,8 +15,8 @@ from fll_hbase.model.window import Direction
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import DatasetOfContent, FieldOfContent
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import DerivationRuns, RunSpan
 
 Ways: TypeAlias = Mapping[str, Sequence[DatasetOfContent]]

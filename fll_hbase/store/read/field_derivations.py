@@ -20,9 +20,9 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import FieldOfContent
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import Derivation, Derivations
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 

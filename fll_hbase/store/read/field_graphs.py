@@ -12,8 +12,8 @@ from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import FieldOfContent
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldLineageResult
 
 _AFTER_ALL_TAILS = b"~"

@@ -14,11 +14,11 @@ from fll_hbase.model.derivation_digests import field_digest
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
 from fll_hbase.store.read.content_days import overlap
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes, TimesByName
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import FieldHistory, Stretch
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 

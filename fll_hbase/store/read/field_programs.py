@@ -14,10 +14,10 @@ from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import FieldOfContent, retry_on_missing_content
 from fll_hbase.store.read.run_reader import newest_first_key
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.window_query import WindowQuery
 
 _Operations: TypeAlias = tuple[Operation, ...]
 

@@ -10,8 +10,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import retry_on_missing_content
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 DATASETS_PER_READ = 64

@@ -16,9 +16,10 @@ from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.catalogue import CatalogueField
 from fll_hbase.store.read.content_cache import retry_on_missing_content
-from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
+from fll_hbase.store.read.window_query import reference_tail_of
 from fll_hbase.store.rows.run_rows import CommittedRun
 
 NEWEST_RUNS = 16

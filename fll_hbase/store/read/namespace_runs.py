@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import escape
-from fll_hbase.model.runs import State
-from fll_hbase.model.window import Window
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound, in_row
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import RunsQuery
 from fll_hbase.store.read.requested_horizons import restrict_window
 from fll_hbase.store.results import ListedRun, RunsPage
 from fll_hbase.store.rows import run_rows
@@ -35,19 +34,6 @@ EXAMINED_MAX = 20_000
 
 NAMESPACES_MAX = 10_000
 """Namespaces of one answer over all namespaces."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunsQuery:
-    """Runs of the programs of a namespace, "" for all, that start in a window.
-
-    With `program` only runs of programs of that name count, with `state` only those in that state.
-    """
-
-    namespace: str
-    window: Window
-    program: str = ""
-    state: State | None = None
 
 
 class _Hint(NamedTuple):

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
-from fll_hbase.model.window import Direction, Window
+from fll_hbase.model.window import Direction
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader, StoreComponents
+from fll_hbase.store.query_parameters import ReachQuery, WindowQuery
 from fll_hbase.store.read.field_graph import FieldGraph, Node, Steps
 from fll_hbase.store.read.run_times import RunTimes, TimesByName, bound_of
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import EDGE_CONTENTS_MAX, Path, Reach, ReachEdge, RunSpan
 
 _UNBOUNDED = -(2**63)
@@ -27,25 +27,6 @@ _UNBOUNDED = -(2**63)
 
 DATASETS_PER_READ = 128
 """Datasets of one level that are read together."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReachQuery:
-    """The field to start at, and what counts.
-
-    `level` is the number of hops, None for as many as the settings allow. With `causal` an edge counts only
-    if its run started no later than some run that read the value on the way to the field (backward), or no
-    earlier than some run that wrote it (forward). Without `counts` the answer has no counts of runs.
-    """
-
-    field: DatasetField
-    window: Window
-    direction: Direction = Direction.BACKWARD
-    level: int | None = None
-    causal: bool = False
-    indirect: bool = True
-    failed: bool = False
-    counts: bool = True
 
 
 class Expansion(NamedTuple):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import DAY_MAX
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.tables import Row, Scan
 
@@ -18,16 +17,6 @@ PAGE_REFERENCES_MAX = 1000
 
 COLUMNS_MAX = 200
 """Columns of one scan of references; for more contents on one day all its references are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowQuery:
-    """One dataset in one direction over one window; with `failed` failed and aborted runs count, too."""
-
-    direction: Direction
-    dataset: Dataset
-    window: Window
-    failed: bool = False
 
 
 class Page(NamedTuple):

@@ -17,7 +17,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import NEVER_MS, RetentionPolicy
 from fll_hbase.model.window import Window
 from fll_hbase.runtime.errors import in_row
-from fll_hbase.store.read.reference_pages import WindowQuery
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.tables import Row, Table
 
 LIFETIME_MS = 10_000

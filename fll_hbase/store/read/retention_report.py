@@ -15,10 +15,10 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.components import Reader, StoreComponents
+from fll_hbase.store.query_parameters import ReachQuery, RetentionQuery, WindowQuery
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
 from fll_hbase.store.read.horizons import HorizonReader
-from fll_hbase.store.read.reach import ReachQuery, ReachReader
-from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport, WrittenField
 from fll_hbase.store.tags import TagStore
 
@@ -126,30 +126,6 @@ def _start_and_id(run: ProgramRun) -> tuple[int, str]:
 def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
     """Return whether a field, or the whole dataset that it is a part of, is one of the fields."""
     return source in fields or DatasetField(source.dataset, WHOLE_DATASET) in fields
-
-
-@dataclass(frozen=True, slots=True)
-class RetentionQuery:
-    """A policy, the window of its report, which ends at the cut-off at the latest, and what counts.
-
-    `full_window` is the window that was asked for: fields that are derived in it belong to the policy, too.
-    """
-
-    policy: AgePolicy
-    window: Window
-    full_window: Window
-    indirect: bool
-    failed: bool
-
-
-def expired_query(
-    policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool, failed: bool
-) -> RetentionQuery:
-    """Return the query for that part of a window in which data is older than a policy allows."""
-    cutoff_ms = policy.max_age.before_ms(now_ms)
-    # Empty where the whole window is younger than the policy allows.
-    expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
-    return RetentionQuery(policy, expired, window, indirect, failed)
 
 
 class RetentionReporter(Reader):

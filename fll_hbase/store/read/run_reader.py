@@ -17,10 +17,11 @@ from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.window import BOTH, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import FieldOfContent
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes
-from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
+from fll_hbase.store.read.window_query import reference_tail_of
 from fll_hbase.store.results import (
     ListedRun,
     ProgramDay,

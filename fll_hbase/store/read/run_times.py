@@ -11,18 +11,14 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.reference_pages import reference_columns
 from fll_hbase.store.read.run_budget import RunBudget
-from fll_hbase.store.read.window_query import (
-    ATTEMPTS_MAX,
-    WindowQuery,
-    WindowReader,
-    read_by_name,
-)
+from fll_hbase.store.read.window_query import ATTEMPTS_MAX, WindowReader, read_by_name
 from fll_hbase.store.results import RunSpan
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay, DayRuns, SealedRun

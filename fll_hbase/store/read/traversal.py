@@ -13,8 +13,8 @@ from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader
-from fll_hbase.store.read.window_query import WindowQuery
-from fll_hbase.store.results import DatasetLineageResult, LineageEntry
+from fll_hbase.store.query_parameters import WindowQuery
+from fll_hbase.store.results import DatasetLineageResult, LineageEntry, sort_entries
 
 DATASETS_PER_READ = 128
 """Datasets of one hop that are read together: on HBase 32 on each of four connections."""
@@ -121,27 +121,6 @@ def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> Da
         return None
     datasets = relation.source, relation.destination
     return complete.by_datasets.get(datasets, DatasetLineage(*datasets))
-
-
-def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
-    """Sort by level, source and destination, None first; ties in the order backward, forward."""
-    return tuple(sorted(entries, key=_sort_key))
-
-
-def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
-    """Return the sort key of an entry, see `sort_entries`."""
-    relation = entry.relation
-    return (
-        entry.level,
-        _null_first(relation.source),
-        _null_first(relation.destination),
-        entry.direction is Direction.FORWARD,
-    )
-
-
-def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
-    """Return the sort key of a dataset, by namespace and name; None sorts before all."""
-    return () if dataset is None else (dataset.namespace, dataset.name)
 
 
 class DatasetLineageReader(Reader):

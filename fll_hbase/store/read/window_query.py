@@ -15,13 +15,13 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.runtime import deadline
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read import content_days, shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.reference_pages import Page, first_page, read_page
-from fll_hbase.store.read.reference_pages import WindowQuery as WindowQuery
 from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import DayRuns

@@ -21,6 +21,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import BATCH_FIELDS, ReachQuery, RetentionQuery, RunsQuery
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
@@ -30,13 +31,11 @@ from fll_hbase.store.read.field_summaries import (
     RelatedDataset,
     RelatedFields,
 )
-from fll_hbase.store.read.namespace_runs import RunsQuery
-from fll_hbase.store.read.reach import ReachQuery, edge_key
-from fll_hbase.store.read.retention_report import RetentionQuery
+from fll_hbase.store.read.reach import edge_key
 from fll_hbase.store.read.run_reader import program_order
-from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     HIDDEN_AFTER,
+    CommitResult,
     DatasetDiff,
     DatasetLineageResult,
     Derivations,
@@ -51,6 +50,7 @@ from fll_hbase.store.results import (
     RunDetails,
     RunsPage,
     WrittenField,
+    sort_entries,
 )
 from fll_hbase.store.retention_requests import Affected, RetentionRequests
 from fll_hbase.store.rights.numbering import number_hidden, number_in_order
@@ -58,10 +58,9 @@ from fll_hbase.store.rights.recording_rights import RecordingRights, run_id_in_u
 from fll_hbase.store.rights.visible_runs import VisibleRuns
 from fll_hbase.store.rights.visible_table import VisibleTable
 from fll_hbase.store.rows import tag_rows
-from fll_hbase.store.tags import BATCH_FIELDS, TagStore
+from fll_hbase.store.tags import TagStore
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput, run_key_of
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer
 
 T = TypeVar("T")

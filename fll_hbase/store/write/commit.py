@@ -19,6 +19,7 @@ from fll_hbase.runtime.errors import CorruptRow, LineageError, RunIdConflict, St
 from fll_hbase.runtime.threads import map_in_threads
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.rows import calendar_rows, content_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
@@ -32,7 +33,6 @@ from fll_hbase.store.write.batching import (
     split_into_rounds,
 )
 from fll_hbase.store.write.pending_run import (
-    CommitResult,
     PendingEvents,
     PendingMove,
     PendingRun,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from fll_hbase.runtime import deadline, metrics
 from fll_hbase.runtime.errors import DeadlineExceeded, LineageError, StoreUnavailable
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RunInput
-from fll_hbase.store.write.pending_run import CommitResult
 
 GROUP_RUNS_MAX = 4
 """Runs of one pass. While the store is stuck, this many threads wait for it; other calls fail."""

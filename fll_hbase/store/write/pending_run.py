@@ -17,6 +17,7 @@ from fll_hbase.runtime import metrics
 from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
@@ -31,19 +32,6 @@ Rejections: TypeAlias = dict[RunKey, LineageError]
 _log = logging.getLogger(__name__)
 
 NAME_LENGTH_MAX = 100
-
-
-@dataclass(frozen=True, slots=True)
-class CommitResult:
-    """An acknowledged run, or event of a run.
-
-    `recorded` is false for a duplicate of what is stored, `replaced` is true if other content was replaced.
-    """
-
-    checksum: str
-    run: str
-    recorded: bool
-    replaced: bool
 
 
 @dataclass(slots=True, kw_only=True)

@@ -21,9 +21,10 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime.errors import CorruptRow, LineageError
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.read.reference_pages import WindowQuery, reference_columns
+from fll_hbase.store.read.reference_pages import reference_columns
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun

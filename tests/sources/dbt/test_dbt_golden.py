@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.ingest import DocumentReader, RecordOutcome, RecordResult, detect, ingest
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import detect
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window

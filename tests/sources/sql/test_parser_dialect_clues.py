@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fll_hbase.runtime.errors import UnreadableDocument
+from fll_hbase.sources.dialect_names import DIALECTS
 from fll_hbase.sources.sql import dialects
 from tests.support.sql_readings import direct, read, warnings
 
@@ -103,7 +104,7 @@ class TestSuggestions:
         assert suggestion in str(caught.value)
 
     def test_every_dialect_may_be_suggested(self) -> None:
-        assert sorted(dialects.SUGGESTED) == sorted(dialects.DIALECTS)
+        assert sorted(dialects.SUGGESTED) == sorted(DIALECTS)
 
     def test_warning(self) -> None:
         reading = read(

@@ -43,8 +43,9 @@ def test_every_option_is_documented() -> None:
 def test_every_option_of_the_export_is_documented() -> None:
     page = (DOCS / "export.md").read_text(encoding="utf-8")
     command, *_ = re.findall(r"^\$ fll spark (export .*)$", page, re.M)
+    jobs = main.all_commands()["spark"].all_commands()
     options, shared = (
-        {option for parameter in main.commands["spark"].commands[name].params for option in parameter.opts}
+        {option for parameter in jobs[name].params for option in parameter.opts}
         for name in ("export", "check")
     )
     assert set(re.findall(r"--[\w-]+", command)) <= options

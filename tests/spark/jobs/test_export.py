@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from fll_hbase.cli import main
 from fll_hbase.client.local.local_client import LocalClient
-from fll_hbase.ingest import ingest
+from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field

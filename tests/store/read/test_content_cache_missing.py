@@ -14,8 +14,8 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.runtime.errors import CorruptRow, NotFound
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.read.content_cache import ATTEMPTS_MAX, ContentMissing
-from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.tables import CellKey, Row
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable

@@ -34,7 +34,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import Stretch
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import open_table

@@ -25,8 +25,8 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.query_parameters import RunsQuery
 from fll_hbase.store.read import namespace_runs
-from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.tables import CellKey, Put, Row, Scan, Table, open_table
 from tests.support import audit_runner
 from tests.support.small_world import CONTENTS

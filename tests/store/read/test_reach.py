@@ -17,7 +17,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.read.reach import ReachQuery
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import Reach
 from fll_hbase.tables import open_table
 from tests.support import reach_oracle

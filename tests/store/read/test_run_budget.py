@@ -14,8 +14,8 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.read import run_times
-from fll_hbase.store.read.reach import ReachQuery
 from fll_hbase.tables import open_table
 from tests.support.sealing import seal_all
 

@@ -20,9 +20,9 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import CorruptRow, NotFound
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.run_times import RunTimes, bound_of
-from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import RunSpan
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.write.sealing import GRACES, DaySealer, SealRequest

@@ -11,9 +11,9 @@ from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read import shared_reads
-from fll_hbase.store.read.window_query import WindowQuery
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 from fll_hbase.tables import CellKey, Table, open_table
 
 SOURCE, TARGET = Dataset("ns", "source"), Dataset("ns", "target")

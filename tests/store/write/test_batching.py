@@ -12,8 +12,8 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Batch, Row, Sync
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable

@@ -10,7 +10,7 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.runtime.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.copy_runs import DAY, DESTINATION, copying
 

@@ -18,8 +18,8 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.runtime.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, open_table
 from tests.support.event_runs import ALIAS, NOW_MS, SOURCE, TARGET, event, part
 

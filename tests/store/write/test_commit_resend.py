@@ -14,7 +14,7 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 from fll_hbase.tables import Put, Table, open_table
 from tests.support.copy_runs import copying
 from tests.support.passing_table import Through

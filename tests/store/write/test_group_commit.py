@@ -11,9 +11,9 @@ import pytest
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write import group_commit
 from fll_hbase.store.write.group_commit import GROUP_RUNS_MAX, GroupCommit
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import open_table
 from tests.support.copy_runs import DAY, DESTINATION, copying
 from tests.support.waiting import eventually

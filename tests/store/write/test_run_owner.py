@@ -17,7 +17,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import RunIdConflict
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.results import CommitResult
 from fll_hbase.tables import Batch, Row, Sync, Table, open_table
 from fll_hbase.tables.base import Columns
 

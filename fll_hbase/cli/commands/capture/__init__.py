@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli.commands.capture import check, hook, run, send
 from fll_hbase.cli.groups import CommandGroup
 
 
 @click.group(
     cls=CommandGroup,
     name="capture",
+    modules={name: f"{__name__}.{name}" for name in ("check", "hook", "run", "send")},
     epilog="""\b
 Examples:
   fll capture run --server http://lineage:8080 --namespace shop job.py 2026-11-01
@@ -23,7 +23,3 @@ def capture() -> None:
 
     Needs PySpark, which is the extra `spark`, in the Python of the jobs. See docs/capture.md.
     """
-
-
-for _command in (run.run, send.send, check.check, hook.hook):
-    capture.add_command(_command)

@@ -13,9 +13,8 @@ from fll_hbase.capture.capture_settings import default_spool
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_delivery import PlanDelivery
 from fll_hbase.capture.plan_spool import open_plan_spool
-from fll_hbase.cli.error_output import FAILURE
+from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import RECORD_TIMEOUT_SECONDS
-from fll_hbase.cli.render.console import print_err
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import LineageError

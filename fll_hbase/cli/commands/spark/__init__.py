@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli.commands.spark import check, export, load, retention, stream
 from fll_hbase.cli.groups import CommandGroup
 
 
 @click.group(
     cls=CommandGroup,
     name="spark",
+    modules={name: f"{__name__}.{name}" for name in ("check", "export", "load", "retention", "stream")},
     epilog="""\b
 Examples:
   fll spark load 'history/*.ndjson.gz' --rejects rejected
@@ -23,13 +23,3 @@ def spark() -> None:
 
     They need PySpark, which is the extra `spark`, and a JDK.
     """
-
-
-for _command in (
-    load.load,
-    stream.stream,
-    retention.retention,
-    check.check,
-    export.export,
-):
-    spark.add_command(_command)

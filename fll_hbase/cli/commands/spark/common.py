@@ -14,9 +14,10 @@ import click
 
 from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
 from fll_hbase.cli.commands.spark.job_errors import find_cause, jvm_end, report_trace
-from fll_hbase.cli.options import STORE_HELP, Command
-from fll_hbase.cli.render.console import print_err
+from fll_hbase.cli.error_output import print_err
+from fll_hbase.cli.options import Command
 from fll_hbase.cli.summary_file import SummaryFile, write_summary
+from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.runtime.retry import RetryPolicy

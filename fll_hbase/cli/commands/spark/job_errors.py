@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fll_hbase.cli.render.console import print_err
+from fll_hbase.cli.error_output import print_err
 from fll_hbase.runtime.escape import escape_control
 
 if TYPE_CHECKING:

@@ -29,18 +29,6 @@ _BY_NAME = {facts.name: facts for facts in _FACTS}
 SUGGESTED = tuple(_BY_NAME)
 """Dialects in the order in which an error names them."""
 
-DIALECTS = (SPARK.name, *sorted(_BY_NAME.keys() - {SPARK.name}))
-"""Supported dialects, each with golden cases; the first is the default, `ansi` is standard SQL."""
-
-DIALECT_ALIASES = {
-    "mariadb": "mysql",
-    "mssql": "tsql",
-    "postgresql": "postgres",
-    "presto": "trino",
-    "sparksql": "spark",
-}
-"""Other names of dialects, by which clients know them."""
-
 STANDARD_SQL = ""
 """The parser's own dialect, for `ansi` and for an engine that has none."""
 

@@ -59,7 +59,7 @@ def load_command(tmp_path: Path) -> list[str]:
 
 def test_help_lists_every_job() -> None:
     message = printed("spark", "--help")
-    for name in main.commands["spark"].commands:  # type: ignore[attr-defined]
+    for name in main.all_commands()["spark"].all_commands():  # type: ignore[attr-defined]
         assert f"\n  {name} " in message
         assert printed("spark", name, "--help").startswith(f"Usage: fll spark {name} ")
 

@@ -20,8 +20,8 @@ from fll_hbase.queries.run_details import RunOfNamespace
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, Runs
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.former_runs import move_former_rows
+from fll_hbase.store.results import CommitResult
 from fll_hbase.store.rows import calendar_mark
-from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.store.write.sealing import DaySealer, SealRequest
 from fll_hbase.tables import Batch, CellKey, Put, Sync, Table, open_table
 from tests.support.audit_runner import findings

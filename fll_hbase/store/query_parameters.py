@@ -1,0 +1,79 @@
+"""Parameters of queries of the store: a dataset in a window, the field to start at, runs to list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import State
+from fll_hbase.model.tags import AgePolicy
+from fll_hbase.model.window import Direction, Window
+
+BATCH_FIELDS = 500
+"""Fields whose tags are read in one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowQuery:
+    """One dataset in one direction over one window; with `failed` failed and aborted runs count, too."""
+
+    direction: Direction
+    dataset: Dataset
+    window: Window
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReachQuery:
+    """The field to start at, and what counts.
+
+    `level` is the number of hops, None for as many as the settings allow. With `causal` an edge counts only
+    if its run started no later than some run that read the value on the way to the field (backward), or no
+    earlier than some run that wrote it (forward). Without `counts` the answer has no counts of runs.
+    """
+
+    field: DatasetField
+    window: Window
+    direction: Direction = Direction.BACKWARD
+    level: int | None = None
+    causal: bool = False
+    indirect: bool = True
+    failed: bool = False
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunsQuery:
+    """Runs of the programs of a namespace, "" for all, that start in a window.
+
+    With `program` only runs of programs of that name count, with `state` only those in that state.
+    """
+
+    namespace: str
+    window: Window
+    program: str = ""
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionQuery:
+    """A policy, the window of its report, which ends at the cut-off at the latest, and what counts.
+
+    `full_window` is the window that was asked for: fields that are derived in it belong to the policy, too.
+    """
+
+    policy: AgePolicy
+    window: Window
+    full_window: Window
+    indirect: bool
+    failed: bool
+
+
+def expired_query(
+    policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool, failed: bool
+) -> RetentionQuery:
+    """Return the query for that part of a window in which data is older than a policy allows."""
+    cutoff_ms = policy.max_age.before_ms(now_ms)
+    # Empty where the whole window is younger than the policy allows.
+    expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
+    return RetentionQuery(policy, expired, window, indirect, failed)
