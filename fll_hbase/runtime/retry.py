@@ -34,12 +34,15 @@ class RetryPolicy:
     wait_first_seconds: float = 0.25
     wait_seconds_max: float = 10.0
 
-    def retrying(self, *errors: type[Exception]) -> Retrying:
+    def retrying(
+        self, *errors: type[Exception], before_wait: Callable[[RetryCallState], None] | None = None
+    ) -> Retrying:
         """Return a callable `retrying(operation, *args)` that retries on `errors` and raises the last one.
 
-        After an error with an attribute `retry_after_seconds` it waits at least that long.
+        After an error with an attribute `retry_after_seconds` it waits at least that long; no wait begins
+        that would end after `retry_seconds_max` of the error. `before_wait` is called before each wait.
         """
-        limits: list[stop_base] = [_StopAtDeadline()]
+        limits: list[stop_base] = [_StopAtDeadline(), _StopAfterError()]
         if self.attempts_max is not None:
             limits.append(stop_after_attempt(self.attempts_max))
         if self.timeout_seconds is not None:
@@ -47,7 +50,11 @@ class RetryPolicy:
             limits.append(stop_before_delay(self.timeout_seconds))
         # With `reraise` callers see the error itself, not tenacity's RetryError around it.
         return Retrying(
-            retry=retry_if_exception_type(errors), stop=stop_any(*limits), wait=self._wait(), reraise=True
+            retry=retry_if_exception_type(errors),
+            stop=stop_any(*limits),
+            wait=self._wait(),
+            before_sleep=before_wait,
+            reraise=True,
         )
 
     def _wait(self) -> Callable[[RetryCallState], float]:
@@ -71,3 +78,14 @@ class _StopAtDeadline(stop_base):
         """Return whether the next wait, if longer than 0, would end after the deadline of the request."""
         # Without a wait the next attempt finds out itself, and raises DeadlineExceeded, which says why.
         return retry_state.upcoming_sleep > 0 and deadline.is_over(in_seconds=retry_state.upcoming_sleep)
+
+
+class _StopAfterError(stop_base):
+    """Stops before a wait that would end after what the last error allows in all."""
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        """Return whether the attempts and the next wait would take longer than the last error allows."""
+        error = retry_state.outcome.exception() if retry_state.outcome else None
+        seconds_max = getattr(error, "retry_seconds_max", None)
+        seconds = (retry_state.seconds_since_start or 0.0) + retry_state.upcoming_sleep
+        return seconds_max is not None and seconds > seconds_max

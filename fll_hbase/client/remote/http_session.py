@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
@@ -11,11 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import partial
+from ipaddress import ip_address
+from threading import Timer
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import requests
-from urllib3.exceptions import LocationParseError
+from tenacity import RetryCallState
+from urllib3.exceptions import ConnectTimeoutError, LocationParseError, NewConnectionError
 
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.problems import Unanswered
@@ -24,7 +28,19 @@ from fll_hbase.runtime.errors import BatchStopped, ConfigurationError, LineageEr
 from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.runtime.threads import call_bounded
 
-CONNECT_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 3.0
+UNCONNECTED_SECONDS = 3.0
+"""How long connections to a server are tried that cannot be made, if it has not answered before. On this
+machine a refused one is an answer: it is not tried again."""
+
+_UNCONNECTED = (NewConnectionError, ConnectTimeoutError)
+"""Errors before a connection exists: it is refused, the name is unknown, no network leads there."""
+
+SILENT_SECONDS = 3.0
+"""A longer wait for an answer, or for the next attempt, is reported while it lasts."""
+
 SLACK_SECONDS = 5.0
 """How much longer a client waits than a server may work on a request: for the network, and a busy server."""
 
@@ -66,6 +82,7 @@ class HttpSession:
         self._policy = RetryPolicy(timeout_seconds=timeout_seconds)
         self._read_seconds = read_seconds
         self._limit_seconds: float | None = None
+        self._has_answered = self._is_wait_reported = False
         self._session = requests.Session()
         if token:
             self._session.auth = _BearerToken(token)
@@ -191,7 +208,8 @@ class HttpSession:
         """Send a request with retries; return a response below 300. Raises Unanswered or its error."""
         # By default quote() keeps `/`: the name `a/b` would become two segments (docs/decisions/0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
-        retrying = self._policy.retrying(Unanswered)
+        self._is_wait_reported = False
+        retrying = self._policy.retrying(Unanswered, before_wait=self._report_wait)
         try:
             response = retrying(self._attempt, requests.Request(method, url, **members), line_count)
         except Unanswered as error:
@@ -200,6 +218,7 @@ class HttpSession:
             raise Unanswered(
                 f"{self._displayed_url()} {error}{count}; is it running? Trying again is safe",
                 error.retry_after_seconds,
+                retry_seconds_max=error.retry_seconds_max,
             ) from error
         if response.status_code >= 300:
             raise problems.error_from_response(response)
@@ -226,7 +245,12 @@ class HttpSession:
             seconds = f"{self._wait_seconds():g} s"
             raise Unanswered(f"accepts connections, but does not answer within {seconds}") from error
         except requests.RequestException as error:
-            raise Unanswered(f"does not answer: {_innermost_cause(error)}") from error
+            causes = _causes(error)
+            reason = str(causes[-1]) or type(causes[-1]).__name__
+            raise Unanswered(
+                f"does not answer: {reason}", retry_seconds_max=self._retry_seconds_max(causes)
+            ) from error
+        self._has_answered = True
         if response.status_code in BUSY:
             reason = f"is busy: {response.status_code} {response.reason}"
             raise Unanswered(reason, _retry_after_seconds(response))
@@ -250,7 +274,9 @@ class HttpSession:
         # Following a 301 or 302, requests repeats a POST as a GET without its body: redirects are errors.
         send = partial(self._session.send, prepared, timeout=timeout, allow_redirects=False, **settings)
         if limit is None:
-            return send()
+            # With a limit the caller reports: a job must not start a thread more for each of its runs.
+            with self._report_silence():
+                return send()
         try:
             # The timeouts bound single steps: not the resolver, nor an answer that comes byte by byte.
             return call_bounded(send, limit)
@@ -258,6 +284,42 @@ class HttpSession:
             reason = str(error)
         # Outside the clause: the text of the innermost cause is the one that is reported.
         raise requests.Timeout(reason)
+
+    def _retry_seconds_max(self, causes: Sequence[BaseException]) -> float | None:
+        """Return how long to try again after a fault of a connection; None as long as the caller likes."""
+        # A server that has answered is being restarted, which a job has to survive.
+        if self._has_answered or not any(isinstance(cause, _UNCONNECTED) for cause in causes):
+            return None
+        is_answer = isinstance(causes[-1], ConnectionRefusedError)
+        return 0.0 if is_answer and _is_loopback(urlsplit(self._url).hostname or "") else UNCONNECTED_SECONDS
+
+    def _report_wait(self, state: RetryCallState) -> None:
+        """Log once for a request that its attempts take long, and for how long it is tried."""
+        seconds = (state.seconds_since_start or 0.0) + state.upcoming_sleep
+        if seconds > SILENT_SECONDS and state.outcome and not self._is_wait_reported:
+            self._is_wait_reported = True
+            _log.warning(
+                "%s %s; trying again for up to %g s",
+                self._displayed_url(),
+                state.outcome.exception(),
+                self._policy.timeout_seconds or 0.0,
+            )
+
+    @contextmanager
+    def _report_silence(self) -> Iterator[None]:
+        """Return a context in which an answer that takes longer than SILENT_SECONDS is logged."""
+        text = "%s has not answered for %g s; waiting for up to %g s"
+        timer = Timer(
+            SILENT_SECONDS,
+            _log.warning,
+            (text, self._displayed_url(), SILENT_SECONDS, self._wait_seconds()),
+        )
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _wait_seconds(self) -> float:
         """Return how many seconds an attempt waits for data: the lesser of `read_seconds` and the limit."""
@@ -326,10 +388,18 @@ def _retry_after_seconds(response: requests.Response) -> float:
         return 0.0
 
 
-def _innermost_cause(error: requests.RequestException) -> str:
-    """Return the text of the innermost cause, which is usually the message of the operating system."""
+def _is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, by a name or an address that only it has."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error and its causes; the text of the innermost is usually that of the operating system."""
     # requests wraps errors of urllib3, which wrap those of sockets, each with the text of the one below.
-    cause: BaseException = error
-    while cause.__cause__ or cause.__context__:
-        cause = cause.__cause__ or cause.__context__ or cause
-    return str(cause) or type(cause).__name__
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    return causes

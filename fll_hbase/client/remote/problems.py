@@ -28,10 +28,16 @@ class Refused(LineageError):
 
 
 class Unanswered(StoreUnavailable):
-    """A server that does not answer, or is busy: another attempt may succeed after `retry_after_seconds`."""
+    """A server that does not answer, or is busy: another attempt may succeed after `retry_after_seconds`.
 
-    def __init__(self, text: str, retry_after_seconds: float = 0.0) -> None:
+    After `retry_seconds_max` of attempts it will not: None for as long as the caller likes to wait.
+    """
+
+    def __init__(
+        self, text: str, retry_after_seconds: float = 0.0, *, retry_seconds_max: float | None = None
+    ) -> None:
         self.retry_after_seconds = retry_after_seconds
+        self.retry_seconds_max = retry_seconds_max
         super().__init__(text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from email.utils import formatdate
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from fll_hbase.client.remote import http_session
 from fll_hbase.client.remote.http_session import HttpSession
-from fll_hbase.client.remote.problems import Refused
+from fll_hbase.client.remote.problems import Refused, Unanswered
 from fll_hbase.runtime.errors import (
     BatchStopped,
     ChecksumConflict,
@@ -107,6 +109,72 @@ def test_no_server_is_reported_with_its_address_and_never_its_password() -> None
         ) as raised:
             record(f"http://user:secret@127.0.0.1:{port}", timeout_seconds=0.3)
     assert "secret" not in str(raised.value)
+
+
+def counted_attempts(host: str) -> tuple[int, str]:
+    """Return how often a connection to a port without a server is tried, and the error."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        with pytest.raises(Unanswered) as raised:
+            record(f"http://{host}:{free.getsockname()[1]}")
+    attempts = re.search(r"[(](\d+) attempts[)]", str(raised.value))
+    return int(attempts[1]) if attempts else 1, str(raised.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_of_this_machine_without_a_server_is_tried_once(
+    host: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempts, text = counted_attempts(host)
+    assert attempts == 1
+    assert "Connection refused; is it running?" in text
+    assert not caplog.records
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    # Addresses that this machine refuses although they are not its loopback ones, and a name that is none.
+    ("host", "reason"),
+    [("[::ffff:127.0.0.1]", "refused"), ("no-such-server.invalid", "resol|known|answer from")],
+)
+def test_another_machine_is_tried_for_seconds_and_not_for_a_minute(host: str, reason: str) -> None:
+    with patience():
+        attempts, text = counted_attempts(host)
+    # Waits of 0.25, 0.5 and 1 s and a random part of each; the fourth would end after 3 s.
+    assert 2 <= attempts <= 4
+    assert re.search(reason, text)
+
+
+@pytest.mark.slow
+def test_a_server_that_has_answered_is_waited_for() -> None:
+    # On a busy machine the time may be over after the first attempt.
+    seconds, text = 0.5, ""
+    while "attempts" not in text:
+        seconds *= 2
+        with serving(GOOD) as server:
+            session = HttpSession(server.url, timeout_seconds=seconds)
+            session.post("first", body=b"{}")
+        with patience(), pytest.raises(Unanswered, match="refused") as raised:
+            session.post("second", body=b"{}")
+        text = str(raised.value)
+
+
+def test_a_long_wait_is_reported_while_it_lasts(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_session, "SILENT_SECONDS", 0.2)
+    with serving(Reply(503), Reply(503), GOOD) as server:
+        record(server.url)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(Unanswered):
+            record(url, timeout_seconds=0.0, read_seconds=0.5)
+    assert caplog.messages == [
+        f"{server.url} is busy: 503 Service Unavailable; trying again for up to 120 s",
+        f"{url} has not answered for 0.2 s; waiting for up to 0.5 s",
+    ]
 
 
 def test_a_silent_server_is_given_up() -> None:
