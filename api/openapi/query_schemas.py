@@ -18,7 +18,7 @@ from fll_hbase.queries.query import Query
 from fll_hbase.runtime.errors import InvalidQuery
 from fll_hbase.runtime.json_types import Json
 
-from ..wire.query_params import CountParam, FlagParam, NoParams, now_ms
+from ..wire.query_params import CountParam, FixedSchema, FlagParam, NoParams, now_ms
 
 
 class _QueryParams(NoParams):
@@ -112,7 +112,7 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
     members = {f"member_{item.encode_name}": _member_field(item) for item in msgspec.structs.fields(body)}
     meta = type("Meta", (), {"unknown": getattr(body, "other_members", ma.RAISE)})
     listed = {name: item for name, item in members.items() if item}
-    return type(f"{schema_name(body)}Schema", (ma.Schema,), {"Meta": meta, **listed})
+    return type(f"{schema_name(body)}Schema", (FixedSchema,), {"Meta": meta, **listed})
 
 
 def schema_name(body: type[msgspec.Struct]) -> str:

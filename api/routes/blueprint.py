@@ -57,6 +57,7 @@ _PROBLEMS = {
 }
 
 
+_PROBLEM = body_schema(Problem)()
 _STATUSES_OF_ALL = (401, 421, 429)
 
 
@@ -74,7 +75,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
                     status,
-                    schema=body_schema(Problem),
+                    schema=_PROBLEM,
                     content_type=MEDIA_TYPE,
                     description=_PROBLEMS[status],
                 )(view)

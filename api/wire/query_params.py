@@ -56,7 +56,18 @@ class FlagParam(ma.fields.Boolean):
         return bool(value == "true")
 
 
-class NoParams(ma.Schema):
+class FixedSchema(ma.Schema):
+    """A schema that nobody changes, and that is not copied therefore.
+
+    flask-smorest copies the documentation of a route, with all of its schemas, for each of its decorators:
+    most of the start of a server.
+    """
+
+    def __deepcopy__(self, memo: object) -> FixedSchema:
+        return self
+
+
+class NoParams(FixedSchema):
     """No parameters at all."""
 
     class Meta:
