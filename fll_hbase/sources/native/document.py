@@ -70,7 +70,8 @@ class Reading:
     @property
     def warnings(self) -> tuple[FieldError, ...]:
         """All warnings, those about the head first."""
-        return tuple(ErrorList((*self.head_warnings, *self.operations.warnings)))
+        warnings = (*self.head_warnings, *self.operations.warnings)
+        return tuple(ErrorList(warnings)) if warnings else ()
 
 
 def read(document: object, *, namespace: str | None, operations: ReadOperations | None = None) -> Reading:

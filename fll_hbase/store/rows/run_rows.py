@@ -10,7 +10,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import SEPARATOR, check_key_length, escape, parse_hex, unescape
+from fll_hbase.keys.codec import (
+    CACHED_CHARACTERS_MAX,
+    SEPARATOR,
+    check_key_length,
+    escape,
+    parse_hex,
+    unescape,
+)
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
 from fll_hbase.model.runs import ProgramRun, RunKey, State
@@ -64,9 +71,9 @@ def encode_head(head: CommittedHead) -> bytes:
 def encode_run(committed: CommittedRun) -> bytes:
     """Encode the value of a document cell and of its commit record. Raises TooLarge."""
     run = committed.run
-    names = (run.namespace, run.application, run.version, run.type, run.program)
+    head = encode_head(CommittedHead(committed.checksum, run.start_ms, run.state))
     details = (run.details.encode(),) if run.details else ()
-    value = SEPARATOR.join((encode_head(head_of(committed)), *map(escape, names), *details))
+    value = SEPARATOR.join((head, escape(run.namespace), encode_program(run), *details))
     if len(value) > CELL_BYTES_MAX:
         raise TooLarge(
             f"run {run.run!r}: names and details of the run are {len(value)} bytes long; shorten them"
@@ -254,7 +261,16 @@ def reference_column(checksum: str, *, failed: bool) -> bytes:
 
 def encode_program(run: ProgramRun) -> bytes:
     """Return application, version, type and program of a run, escaped and joined: the value of references."""
-    return SEPARATOR.join(map(escape, (run.application, run.version, run.type, run.program)))
+    names = run.application, run.version, run.type, run.program
+    # The runs of a program repeat them; those that clients send may be long, and many.
+    is_short = sum(map(len, names)) <= CACHED_CHARACTERS_MAX
+    return _joined_names(names) if is_short else SEPARATOR.join(map(escape, names))
+
+
+@lru_cache(maxsize=65_536)
+def _joined_names(names: tuple[str, ...]) -> bytes:
+    """Return names, escaped and joined; cached."""
+    return SEPARATOR.join(map(escape, names))
 
 
 def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:

@@ -89,8 +89,9 @@ def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
     document of that run is between them.
     """
     # Order matters within a run only, and among its documents only: a merge of events does not depend on it.
-    sequences = _document_sequences(inputs)
-    for groups in _rounds(inputs):
+    keys = [run_key_of(run_input) for run_input in inputs]
+    sequences = _document_sequences(inputs, keys)
+    for groups in _rounds(inputs, keys):
         yield [
             RunBatch(
                 run, positions, [inputs[position] for position in positions], sequences.get(positions[0])
@@ -107,12 +108,11 @@ def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Seq
     return [batches[start : start + runs] for start in range(0, len(batches), runs)]
 
 
-def _rounds(inputs: Sequence[RunInput]) -> list[dict[RunKey, list[int]]]:
+def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[RunKey, list[int]]]:
     """Return rounds of positions by run; each input is in the earliest round that keeps its run's order."""
     rounds: list[dict[RunKey, list[int]]] = []
     last_round: dict[RunKey, int] = {}
-    for position, run_input in enumerate(inputs):
-        run = run_key_of(run_input)
+    for position, (run_input, run) in enumerate(zip(inputs, keys, strict=True)):
         number = last_round.get(run, -1)
         positions = rounds[number][run] if number >= 0 else []
         if (
@@ -130,14 +130,16 @@ def _rounds(inputs: Sequence[RunInput]) -> list[dict[RunKey, list[int]]]:
     return rounds
 
 
-def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequence]:
+def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> Mapping[int, DocumentSequence]:
     """Return by position each document's place among several of its run in this call."""
+    if len(set(keys)) == len(keys):
+        return {}
     documents: dict[tuple[RunKey, ProgramId | None], list[tuple[int, RecordedRun]]] = {}
-    for position, run_input in enumerate(inputs):
+    for position, (run_input, run) in enumerate(zip(inputs, keys, strict=True)):
         if isinstance(run_input, RecordedRun):
             # Documents of another program are refused, so a row has none of them between its own.
             program = None if run_input.replaces_others else run_input.run.program_id
-            documents.setdefault((run_key_of(run_input), program), []).append((position, run_input))
+            documents.setdefault((run, program), []).append((position, run_input))
     sequences: dict[int, DocumentSequence] = {}
     for numbered in documents.values():
         if len(numbered) > 1:

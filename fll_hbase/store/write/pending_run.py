@@ -22,7 +22,7 @@ from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.write import run_owner
-from fll_hbase.store.write.batching import DocumentSequence, RunBatch, run_key_of
+from fll_hbase.store.write.batching import DocumentSequence, RunBatch
 from fll_hbase.tables import Put, Row
 
 Rejections: TypeAlias = dict[RunKey, LineageError]
@@ -348,27 +348,26 @@ def pending_run(batch: RunBatch) -> PendingRun:
     """Return the inputs of a batch as a run in flight. Raises TooLarge if a cell or key exceeds its limit."""
     first = batch.inputs[0]
     if isinstance(first, RecordedRun):
-        return _pending_document(first, batch.sequence)
-    return _pending_events([event for event in batch.inputs if isinstance(event, IncomingEvent)])
+        return _pending_document(first, batch)
+    return _pending_events(batch.run, [event for event in batch.inputs if isinstance(event, IncomingEvent)])
 
 
-def _pending_document(recorded: RecordedRun, sequence: DocumentSequence | None) -> PendingDocument:
+def _pending_document(recorded: RecordedRun, batch: RunBatch) -> PendingDocument:
     """Return a document to be committed. Raises TooLarge if its cells exceed the limit."""
-    document = CommittedRun(recorded.info.checksum, recorded.run, run_key_of(recorded))
+    document = CommittedRun(recorded.info.checksum, recorded.run, batch.run)
     value = _check_size(recorded.info, document)
     return PendingDocument(
         run=document.key,
         info=recorded.info,
         document=document,
         value=value,
-        sequence=sequence or DocumentSequence((value,), 0),
+        sequence=batch.sequence or DocumentSequence((value,), 0),
         replaces_others=recorded.replaces_others,
     )
 
 
-def _pending_events(incoming: Sequence[IncomingEvent]) -> PendingEvents:
+def _pending_events(run: RunKey, incoming: Sequence[IncomingEvent]) -> PendingEvents:
     """Return events of one run to be committed. Raises TooLarge for a body that one cell cannot hold."""
-    run = run_key_of(incoming[0])
     bodies = {digest: body for event in incoming for digest, body in event.bodies.items()}
     for digest, body in bodies.items():
         run_rows.event_body_put(digest, body)  # raises TooLarge
