@@ -22,6 +22,7 @@ from bench import (
     spark_export,
     spark_rejects,
     spark_repair,
+    starts,
     views,
     wide,
     year,
@@ -49,6 +50,7 @@ ENGINES = {
     "spark-export": spark_export.bench,
     "spark-rejects": spark_rejects.bench,
     "spark-repair": spark_repair.bench,
+    "starts": starts.bench,
 }
 
 

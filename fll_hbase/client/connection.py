@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MethodType
 from typing import Any, Generic, ParamSpec, get_type_hints
 
+from fll_hbase import queries
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.client.lineage_client import (
     LIMIT_REACHED,
@@ -17,33 +18,9 @@ from fll_hbase.client.lineage_client import (
 )
 from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.window import Window
-from fll_hbase.queries import query as queries
-from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
-from fll_hbase.queries.contents import Content
-from fll_hbase.queries.derivations import Derivations
-from fll_hbase.queries.diff import DatasetDiff, Diff
-from fll_hbase.queries.field_details import FieldDetails
-from fll_hbase.queries.field_lineage import FieldLineage
-from fll_hbase.queries.history import History
-from fll_hbase.queries.lineage import Lineage
-from fll_hbase.queries.openlineage_events import (
-    AllOpenLineageEvents,
-    NamespaceOpenLineageEvents,
-    OpenLineageEvents,
-)
 from fll_hbase.queries.pages import Paged
-from fll_hbase.queries.policies import Policies
-from fll_hbase.queries.programs import Programs
 from fll_hbase.queries.query import Answer, BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
-from fll_hbase.queries.reach import Reach
-from fll_hbase.queries.reports.field_report import Consumption, Provenance
-from fll_hbase.queries.retention import Retention
-from fll_hbase.queries.run_details import Run, RunOfNamespace
-from fll_hbase.queries.runs import AllRuns, NamespaceRuns, RunCounts, Runs
-from fll_hbase.queries.search import Search
-from fll_hbase.queries.server_events import Events
-from fll_hbase.queries.tags import DatasetTags, FieldTags, TaggedFields, Tags
 from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
@@ -56,12 +33,11 @@ LIMIT = DEFAULTS.list_limit
 class _Asks(Generic[P, BodyT]):
     """The method of a query: its parameters are those of the query, its answer that of the store or server.
 
-    It is made when it is used: to read the types of all queries would take a third of the time of an import.
+    It is made when it is used: to import all queries would be half of the start of a client.
     """
 
-    def __init__(self, query: Callable[P, Query[BodyT]]) -> None:
+    def __init__(self, query: Callable[[], Callable[P, Query[BodyT]]]) -> None:
         self._query = query
-        self.__doc__ = query.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._owner, self._name = owner, name
@@ -74,7 +50,7 @@ class _Asks(Generic[P, BodyT]):
     @cached_property
     def _method(self) -> Any:
         """The method as `help` and tracebacks show it."""
-        query = self._query
+        query = self._query()
 
         def ask(self: Connection, /, *args: P.args, **kwargs: P.kwargs) -> TableAnswer[BodyT]:
             return self.ask(query(*args, **kwargs))
@@ -112,7 +88,7 @@ class Connection(TagConnection, LineageClient):
 
         Raises InvalidQuery for every parameter that is not valid, and for a query without pages.
 
-        >>> from fll_hbase.queries.runs import AllRuns
+        >>> from fll_hbase.queries import AllRuns
         >>> next(client.items(AllRuns(program="print"))).namespace
         'bank'
         """
@@ -138,7 +114,7 @@ class Connection(TagConnection, LineageClient):
         joined = _table_answer(query, replace(answer, body=body, truncated_by=truncated_by))
         return replace(joined, incomplete=LIMIT_REACHED) if answer.cursor else joined
 
-    def _pages(self, page: Any, limit: int | None) -> Iterator[queries.Answer[Any]]:
+    def _pages(self, page: Any, limit: int | None) -> Iterator[Answer[Any]]:
         """Yield pages until they have `limit` items, all of them for None."""
         while True:
             # A page has fewer items than its limit where FLL_LIST_LIMIT_MAX or a bounded search is less.
@@ -149,45 +125,45 @@ class Connection(TagConnection, LineageClient):
                 return
             page = replace(page, cursor=answer.cursor, **_bounds(answer.window))
 
-    lineage = _Asks(Lineage)
-    field_lineage = _Asks(FieldLineage)
-    derivations = _Asks(Derivations)
-    reach = _Asks(Reach)
+    lineage = _Asks(lambda: queries.Lineage)
+    field_lineage = _Asks(lambda: queries.FieldLineage)
+    derivations = _Asks(lambda: queries.Derivations)
+    reach = _Asks(lambda: queries.Reach)
 
-    history = _Asks(History)
-    diff = _Asks(Diff)
-    dataset_diff = _Asks(DatasetDiff)
+    history = _Asks(lambda: queries.History)
+    diff = _Asks(lambda: queries.Diff)
+    dataset_diff = _Asks(lambda: queries.DatasetDiff)
 
-    consumption = _Asks(Consumption)
-    provenance = _Asks(Provenance)
+    consumption = _Asks(lambda: queries.Consumption)
+    provenance = _Asks(lambda: queries.Provenance)
 
-    runs = _Asks(Runs)
-    namespace_runs = _Asks(NamespaceRuns)
-    all_runs = _Asks(AllRuns)
-    run_counts = _Asks(RunCounts)
-    programs = _Asks(Programs)
-    run = _Asks(Run)
-    namespace_run = _Asks(RunOfNamespace)
-    content = _Asks(Content)
-    openlineage_events = _Asks(OpenLineageEvents)
-    namespace_openlineage_events = _Asks(NamespaceOpenLineageEvents)
-    all_openlineage_events = _Asks(AllOpenLineageEvents)
+    runs = _Asks(lambda: queries.Runs)
+    namespace_runs = _Asks(lambda: queries.NamespaceRuns)
+    all_runs = _Asks(lambda: queries.AllRuns)
+    run_counts = _Asks(lambda: queries.RunCounts)
+    programs = _Asks(lambda: queries.Programs)
+    run = _Asks(lambda: queries.Run)
+    namespace_run = _Asks(lambda: queries.RunOfNamespace)
+    content = _Asks(lambda: queries.Content)
+    openlineage_events = _Asks(lambda: queries.OpenLineageEvents)
+    namespace_openlineage_events = _Asks(lambda: queries.NamespaceOpenLineageEvents)
+    all_openlineage_events = _Asks(lambda: queries.AllOpenLineageEvents)
 
-    events = _Asks(Events)
+    events = _Asks(lambda: queries.Events)
 
-    search = _Asks(Search)
-    namespaces = _Asks(Namespaces)
-    datasets = _Asks(Datasets)
-    dataset = _Asks(DatasetDetails)
-    fields = _Asks(Fields)
-    field = _Asks(FieldDetails)
+    search = _Asks(lambda: queries.Search)
+    namespaces = _Asks(lambda: queries.Namespaces)
+    datasets = _Asks(lambda: queries.Datasets)
+    dataset = _Asks(lambda: queries.DatasetDetails)
+    fields = _Asks(lambda: queries.Fields)
+    field = _Asks(lambda: queries.FieldDetails)
 
-    field_tags = _Asks(FieldTags)
-    dataset_tags = _Asks(DatasetTags)
-    tags = _Asks(Tags)
-    tagged_fields = _Asks(TaggedFields)
-    policies = _Asks(Policies)
-    retention_report = _Asks(Retention)
+    field_tags = _Asks(lambda: queries.FieldTags)
+    dataset_tags = _Asks(lambda: queries.DatasetTags)
+    tags = _Asks(lambda: queries.Tags)
+    tagged_fields = _Asks(lambda: queries.TaggedFields)
+    policies = _Asks(lambda: queries.Policies)
+    retention_report = _Asks(lambda: queries.Retention)
 
     def batch(self, *queries: str | Mapping[str, str]) -> TypedAnswer[BatchAnswer]:
         """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.

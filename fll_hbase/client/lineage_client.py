@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from fll_hbase.queries import query as queries
-from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.queries.query import BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.runtime.damage import DAMAGED
@@ -16,6 +15,7 @@ from fll_hbase.runtime.errors import LineageError
 if TYPE_CHECKING:
     from fll_hbase.ingest.document_batches import LocatedDocument
     from fll_hbase.ingest.outcomes import RecordResult
+    from fll_hbase.queries.acknowledgements import DocumentPreview
 
 LIMIT_REACHED = "a greater limit shows more"
 

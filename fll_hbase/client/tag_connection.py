@@ -1,17 +1,19 @@
-"""Changes of tags and policies in Python."""
+"""Changes of tags and policies in Python; their queries are imported with the first change."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fll_hbase.client.answers import TypedAnswer
-from fll_hbase.queries.policies import Policy, PolicyBody, PolicyByName, PolicyField, UncheckedPolicy
 from fll_hbase.queries.query import BodyT, Changeable
-from fll_hbase.queries.tags import Tag, TagBody, TagOfField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery, UnreadableDocument
+
+if TYPE_CHECKING:
+    from fll_hbase.queries.policies import Policy, PolicyBody
+    from fll_hbase.queries.tags import Tag, TagBody
 
 FieldName = tuple[str, str, str]
 """Namespace, dataset and field."""
@@ -36,6 +38,8 @@ class TagConnection(ABC):
         >>> client.put_tag("bank", "DailyTransactions", "UID", "PII", by="ana").body.tag
         'PII'
         """
+        from fll_hbase.queries.tags import TagBody, TagOfField
+
         query = TagOfField(namespace, name, field, tag)
         query.check()
         with _invalid_query():
@@ -48,6 +52,8 @@ class TagConnection(ABC):
         'phone'
         >>> client.remove_tag("bank", "Customers", "phone", "PII")
         """
+        from fll_hbase.queries.tags import TagOfField
+
         query = TagOfField(namespace, name, field, tag)
         query.check()
         self.delete(query)
@@ -70,6 +76,8 @@ class TagConnection(ABC):
         >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.max_age
         '90d'
         """
+        from fll_hbase.queries.policies import PolicyBody, PolicyByName, PolicyField, UncheckedPolicy
+
         query = UncheckedPolicy(policy) if allow_unknown else PolicyByName(policy)
         query.check()
         if bool(tag) is (field is not None):
@@ -89,6 +97,8 @@ class TagConnection(ABC):
         'old'
         >>> client.remove_policy("old")
         """
+        from fll_hbase.queries.policies import PolicyByName
+
         query = PolicyByName(policy, namespace=namespace)
         query.check()
         self.delete(query)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.runtime.errors import FieldError
-from fll_hbase.store.results import CommitResult
 
 if TYPE_CHECKING:
+    from fll_hbase.store.results import CommitResult
     from fll_hbase.store.write.batching import RunInput
 
 

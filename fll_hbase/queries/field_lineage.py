@@ -30,10 +30,10 @@ from fll_hbase.queries.query import (
 )
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.results import FieldLineageResult
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.results import FieldLineageResult
 
 OperationType: TypeAlias = Literal["READ", "TRANSFORM", "WRITE"]
 

@@ -12,9 +12,9 @@ from fll_hbase.queries.names import RUN_NAMESPACE
 from fll_hbase.queries.parameters import About
 from fll_hbase.queries.query import INDIRECT_HELP, Answer, Body, FieldQuery, WindowBody, WindowedWithFailed
 from fll_hbase.queries.tables import CSV, TableShape, member_rows
-from fll_hbase.store import results
 
 if TYPE_CHECKING:
+    from fll_hbase.store import results
     from fll_hbase.store.lineage_store import LineageStore
 
 

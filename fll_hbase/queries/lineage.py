@@ -26,9 +26,9 @@ from fll_hbase.queries.query import (
 )
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store import results
 
 if TYPE_CHECKING:
+    from fll_hbase.store import results
     from fll_hbase.store.lineage_store import LineageStore
 
 

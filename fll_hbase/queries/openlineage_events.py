@@ -11,10 +11,10 @@ from fll_hbase.queries.parameters import RunState
 from fll_hbase.queries.query import Answer, Body
 from fll_hbase.queries.runs import DatasetRuns, ProgramRuns, next_cursor
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store.results import RunsPage
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.results import RunsPage
 
 
 class OpenLineageRun(Body, frozen=True, kw_only=True):

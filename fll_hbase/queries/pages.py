@@ -14,7 +14,7 @@ import msgspec
 from fll_hbase.keys import layout
 from fll_hbase.queries.parameters import About
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery
-from fll_hbase.store.results import HIDDEN_AFTER
+from fll_hbase.store.query_parameters import HIDDEN_AFTER
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore

@@ -24,9 +24,9 @@ from fll_hbase.queries.query import (
     flow_word,
 )
 from fll_hbase.queries.tables import TableShape, member_rows
-from fll_hbase.store import results
 
 if TYPE_CHECKING:
+    from fll_hbase.store import results
     from fll_hbase.store.lineage_store import LineageStore
 
 

@@ -41,10 +41,10 @@ from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.store import results
 from fll_hbase.store.query_parameters import expired_query
 
 if TYPE_CHECKING:
+    from fll_hbase.store import results
     from fll_hbase.store.lineage_store import LineageStore
 
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")

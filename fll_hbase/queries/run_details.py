@@ -14,9 +14,9 @@ from fll_hbase.queries.contents import DatasetOfContent, RecordedOperation, data
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.runs import RunHead, head_members, run_facts
 from fll_hbase.runtime.errors import NotFound
-from fll_hbase.store import results
 
 if TYPE_CHECKING:
+    from fll_hbase.store import results
     from fll_hbase.store.lineage_store import LineageStore
     from fll_hbase.store.read.content_cache import Content
 

@@ -30,11 +30,11 @@ from fll_hbase.queries.tables import TableShape, member_rows
 from fll_hbase.queries.time_window import short_seconds
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.query_parameters import RunsQuery
-from fll_hbase.store.results import ListedRun as StoredRun
-from fll_hbase.store.results import RunsPage
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.results import ListedRun as StoredRun
+    from fll_hbase.store.results import RunsPage
 
 # A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
 SILENT_MS = DAY_MS

@@ -12,6 +12,9 @@ from fll_hbase.model.window import Direction, Window
 BATCH_FIELDS = 500
 """Fields whose tags are read in one call."""
 
+HIDDEN_AFTER = b"|#"
+"""In a `start_after` of a view: between a position and the number of hidden runs that follow it."""
+
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:

@@ -245,10 +245,6 @@ class ListedRun:
     directions: frozenset[Direction]
 
 
-HIDDEN_AFTER = b"|#"
-"""In a `start_after` of a view: between a position and the number of hidden runs that follow it."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunsPage:
     """Runs newest first, and their keys; `next_after` is the `start_after` of the next page, if there is one.

@@ -171,9 +171,14 @@ def test_the_examples_of_docstrings(sampled: str, tmp_path: Path) -> None:
     shutil.copy(sampled.removeprefix("sqlite:///"), tmp_path / "copy.db")
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     with open_client(url, settings=Settings(store=url), clock=lambda: END_MS) as client:
-        examples = doctest.DocTestFinder().find(
-            Connection, module=connection_module, globs={"client": client}
-        )
+        examples = [
+            example
+            for name in dir(Connection)
+            if inspect.isfunction(method := getattr(Connection, name))
+            for example in doctest.DocTestFinder().find(
+                method, name, module=connection_module, globs={"client": client}
+            )
+        ]
         ran = [runner.run(example) for example in examples if example.examples]
     assert len(ran) >= 12
     assert runner.failures == 0

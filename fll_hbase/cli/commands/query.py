@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -22,14 +22,16 @@ from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, prin
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import mermaid, result_tables, tree
 from fll_hbase.cli.word_choice import WordChoice
-from fll_hbase.client.answers import TableAnswer
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
-from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
 from fll_hbase.queries.time_window import WindowText
+
+if TYPE_CHECKING:
+    from fll_hbase.client.answers import TableAnswer
+    from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
 
 STATES = tuple(state.value for state in State)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import to_builtins
@@ -15,23 +15,23 @@ from fll_hbase.client.remote.remote_answers import (
     decode,
     decode_body,
 )
-from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.ingest.outcomes import RecordResult
-from fll_hbase.ingest.registry import FORMATS
 from fll_hbase.queries import query as queries
-from fll_hbase.queries.acknowledgements import DocumentPreview, document_preview
-from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query import BodyT, Changeable, Query
 from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, BatchedAnswer
-from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
-from fll_hbase.store.results import CommitResult
+
+if TYPE_CHECKING:
+    from fll_hbase.ingest.document_batches import LocatedDocument
+    from fll_hbase.queries.acknowledgements import DocumentPreview
+    from fll_hbase.queries.policies import PolicyBody
+    from fll_hbase.queries.tags import TagBody
 
 ResultT = TypeVar("ResultT")
 
-BATCH_FORMAT = FORMATS[0]
-"""The only format with a second route for many documents, `/batch`."""
+BATCH_FORMAT = "lineage"
+"""The route and name of the only format with a second route for many documents, `/batch`."""
 
 _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "openlineage": (("api", "v1", "lineage"), {}),
@@ -93,7 +93,7 @@ class HttpClient(Connection):
                 results[indexes[0]] = self._send_one(documents[indexes[0]], params, read)
                 continue
             # The namespace is part of the path, so a request has the documents of one only.
-            path = ("v3", "namespaces", namespace, BATCH_FORMAT.route, "batch")
+            path = ("v3", "namespaces", namespace, BATCH_FORMAT, "batch")
             lines = [documents[index].line.raw for index in indexes]
             answers = self._session.post_lines(*path, lines=lines, params=params)
             read_lines = (_read_line(answer, read) for answer in answers)
@@ -157,7 +157,7 @@ def _can_be_line(document: LocatedDocument) -> bool:
     """Return whether a document can be one line of a batch request: of its format, without a line feed."""
     return (
         document.line.error is None
-        and document.head.format is BATCH_FORMAT
+        and document.head.format.name == BATCH_FORMAT
         and bool(document.namespace)
         and b"\n" not in document.line.raw.rstrip()
     )
@@ -190,6 +190,9 @@ def _read_line(
 
 def _preview(answer: Mapping[str, Any]) -> DocumentPreview:
     """Return the preview that the answer to a dry run has: of one run, or of `runs`. Raises Refused."""
+    # Imported here: only a dry run is previewed.
+    from fll_hbase.queries.acknowledgements import document_preview
+
     warnings = problems.field_errors(answer.get("warnings", ()))
     try:
         return document_preview(answer.get("runs", [answer]), warnings)
@@ -199,6 +202,9 @@ def _preview(answer: Mapping[str, Any]) -> DocumentPreview:
 
 def _result(answer: Mapping[str, Any]) -> RecordResult:
     """Return the result that an acknowledgement reports: of one run, of `runs`, or of those of `entities`."""
+    # Imported here, as what else recording needs: those who only ask do not.
+    from fll_hbase.store.results import CommitResult
+
     if "entities" in answer:
         runs = [run for entity in answer["entities"] for run in entity["runs"]]
     else:

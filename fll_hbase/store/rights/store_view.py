@@ -21,7 +21,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.query_parameters import BATCH_FIELDS, ReachQuery, RetentionQuery, RunsQuery
+from fll_hbase.store.query_parameters import BATCH_FIELDS, HIDDEN_AFTER, ReachQuery, RetentionQuery, RunsQuery
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
@@ -34,7 +34,6 @@ from fll_hbase.store.read.field_summaries import (
 from fll_hbase.store.read.reach import edge_key
 from fll_hbase.store.read.run_reader import program_order
 from fll_hbase.store.results import (
-    HIDDEN_AFTER,
     CommitResult,
     DatasetDiff,
     DatasetLineageResult,
