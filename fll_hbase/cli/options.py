@@ -328,7 +328,6 @@ def resolve_option(name: str, text: str) -> str:
 
 def query_read_seconds(settings: config.Settings) -> float:
     """Return how long a query waits for a server's answer: the time of a request, and some more."""
-    # Imported here and below: help and completion need no client, which is most of a start.
     from fll_hbase.client.remote.http_session import SLACK_SECONDS
 
     return settings.request_seconds + SLACK_SECONDS
@@ -354,6 +353,17 @@ class Target:
         # A password may have any character, also a slash.
         return config.without_credentials(server or settings.store).replace("://***@", "://")
 
+    def _server_of(self, settings: config.Settings) -> str | None:
+        """Return the URL of the server, None for a store. Raises ConfigurationError for one of FLL_SERVER."""
+        if self.server is not None or self.store is not None or not settings.server:
+            return self.server
+        if not settings.server.startswith(config.SERVER_SCHEMES):
+            shown = config.without_credentials(settings.server)
+            raise ConfigurationError(
+                f"FLL_SERVER={shown!r} is not the URL of a server; one looks like http://host:port"
+            )
+        return settings.server
+
     @contextmanager
     def open(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Connection]:
         """Open the client, and close it at the end.
@@ -361,42 +371,44 @@ class Target:
         A SQLite file must exist unless `create`; with `dry_run` none is made, and one that does not exist is
         an empty store. Raises ConfigurationError or StoreUnavailable.
         """
-        from fll_hbase.client.opening import SERVER_SCHEMES
-        from fll_hbase.client.remote.remote_client import HttpClient
-
         settings = config.from_environment(store=self.store)
-        server = self.server
-        if self.store is None and server is None and settings.server:
-            server = settings.server
-            if not server.startswith(SERVER_SCHEMES):
-                shown = config.without_credentials(server)
-                raise ConfigurationError(
-                    f"FLL_SERVER={shown!r} is not the URL of a server; one looks like http://host:port"
-                )
-        if server is not None:
-            # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
-            timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
-            read_seconds = RECORD_TIMEOUT_SECONDS if create else query_read_seconds(settings)
-            client: Connection = HttpClient(
-                server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
-            )
+        server = self._server_of(settings)
+        if server is None:
+            client = _open_local(settings, create=create, dry_run=dry_run)
         else:
-            # Imported here: to ask a server needs no store.
-            from fll_hbase.client.local.local_client import LocalClient
-            from fll_hbase.store.factory import open_store
-            from fll_hbase.tables.factory import MEMORY_URL, store_exists
-
-            # One `now` for all windows of a command; with a server `now` is that of the server.
-            now = now_ms()
-            if dry_run and not store_exists(settings.store):
-                settings = replace(settings, store=MEMORY_URL)
-            opened = open_store(settings, create=create and not dry_run)
-            client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
+            client = _open_remote(server, settings, is_recording=create)
         with client:
             try:
                 yield client
             except NotFound as error:
                 raise NotFound(f"{error}{_suggestion(client)}") from error
+
+
+def _open_remote(server: str, settings: config.Settings, *, is_recording: bool) -> Connection:
+    """Return the client of a server. Raises ConfigurationError."""
+    # Imported here and below: help and completion need no client, a question to a server no store.
+    from fll_hbase.client.remote.remote_client import HttpClient
+
+    # Giving up early would leave the rest of a recorded file unrecorded.
+    timeout_seconds = RECORD_TIMEOUT_SECONDS if is_recording else QUERY_TIMEOUT_SECONDS
+    read_seconds = RECORD_TIMEOUT_SECONDS if is_recording else query_read_seconds(settings)
+    return HttpClient(
+        server, timeout_seconds=timeout_seconds, read_seconds=read_seconds, token=settings.token
+    )
+
+
+def _open_local(settings: config.Settings, *, create: bool, dry_run: bool) -> Connection:
+    """Return the client of a store, as `Target.open`. Raises ConfigurationError or StoreUnavailable."""
+    from fll_hbase.client.local.local_client import LocalClient
+    from fll_hbase.store.factory import open_store
+    from fll_hbase.tables.factory import MEMORY_URL, store_exists
+
+    # One `now` for all windows of a command; with a server `now` is that of the server.
+    now = now_ms()
+    if dry_run and not store_exists(settings.store):
+        settings = replace(settings, store=MEMORY_URL)
+    opened = open_store(settings, create=create and not dry_run)
+    return LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
 
 
 def target_options(command: Command) -> Command:

@@ -15,8 +15,6 @@ from fll_hbase.runtime.config import Settings
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
-SERVER_SCHEMES = ("http://", "https://")
-
 
 def open_client(
     store_or_url: LineageStore | str,
@@ -34,7 +32,7 @@ def open_client(
     missing file, StoreUnavailable.
     """
     # An open store belongs to the caller and stays open when the client is closed; one opened here does not.
-    if isinstance(store_or_url, str) and store_or_url.startswith(SERVER_SCHEMES):
+    if isinstance(store_or_url, str) and store_or_url.startswith(config.SERVER_SCHEMES):
         token = (settings or config.from_environment()).token
         return HttpClient(store_or_url, timeout_seconds=timeout_seconds, token=token)
     # Imported here: the client of a server needs no store.

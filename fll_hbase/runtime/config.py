@@ -17,6 +17,9 @@ _PARAMETER = re.compile(r"([?&;]([^?=&;]*)=)[^&;]*")
 _SECRET_NAME = re.compile("token|passw|secret|key|sig", re.IGNORECASE)
 """In the name of a parameter of a URL: its value is secret."""
 
+SERVER_SCHEMES = ("http://", "https://")
+"""How the URL of a server begins; that of a store begins otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

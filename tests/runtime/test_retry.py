@@ -13,8 +13,9 @@ from tests.support.waiting import patience
 class Unavailable(Exception):
     """A failure that is worth another attempt."""
 
-    def __init__(self, retry_after_seconds: float = 0.0) -> None:
+    def __init__(self, retry_after_seconds: float = 0.0, retry_seconds_max: float | None = None) -> None:
         self.retry_after_seconds = retry_after_seconds
+        self.retry_seconds_max = retry_seconds_max
 
 
 class Flaky:
@@ -62,3 +63,19 @@ def test_no_wait_begins_that_would_exceed_the_timeout() -> None:
     with patience(), pytest.raises(Unavailable):
         RetryPolicy(timeout_seconds=2.0).retrying(Unavailable)(operation)
     assert operation.attempts == 1
+
+
+def test_an_error_may_allow_less_time_than_the_policy() -> None:
+    operation = Flaky(Unavailable(), Unavailable(retry_seconds_max=0.0), Unavailable())
+    with patience(), pytest.raises(Unavailable):
+        RetryPolicy(timeout_seconds=3600.0, wait_first_seconds=0.01).retrying(Unavailable)(operation)
+    assert operation.attempts == 2
+
+
+def test_each_wait_can_be_reported() -> None:
+    waits: list[int] = []
+    retrying = RetryPolicy(wait_first_seconds=0.0).retrying(
+        Unavailable, before_wait=lambda state: waits.append(state.attempt_number)
+    )
+    assert retrying(Flaky(Unavailable(), Unavailable())) == "result"
+    assert waits == [1, 2]
