@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -28,6 +30,27 @@ def read(store: LineageStore, document: object) -> ParsedDocument:
     raw = encode(document)
     reader = DocumentReader(columns=store.catalogue.field_names)
     return reader.read(raw, detect(raw), namespace="shop", now_ms=NOW_MS)
+
+
+_READS_ALL = """
+import json, sys
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import detect, import_sources
+import_sources()
+modules = set(sys.modules)
+reader = DocumentReader(columns=lambda _: None)
+for line in sys.stdin.buffer:
+    reader.read(line, detect(line), namespace="shop", now_ms=1_700_000_000_000)
+print(*sorted(name for name in set(sys.modules) - modules if name.startswith("fll_hbase")))
+"""
+
+
+def test_a_server_imports_all_that_reads_documents() -> None:
+    documents = b"\n".join(map(encode, DOCUMENTS.values()))
+    done = subprocess.run(
+        [sys.executable, "-c", _READS_ALL], input=documents, capture_output=True, check=True
+    )
+    assert done.stdout.split() == []
 
 
 def test_every_format_has_a_document_here() -> None:
