@@ -34,7 +34,7 @@ COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-un
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
-# Stages of the tests run side by side, the longest in two processes: each waits a third of its time.
+# Stages of the tests run side by side, `python` in two processes: each waits a third of its time.
 STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
 STAGES := python spark hbase capture uncovered page spark35 lint servers

@@ -57,7 +57,7 @@ class FlagParam(ma.fields.Boolean):
 
 
 class FixedSchema(ma.Schema):
-    """A schema that nobody changes, and that is not copied therefore.
+    """A schema that is never changed, so that a copy of it is itself.
 
     flask-smorest copies the documentation of a route, with all of its schemas, for each of its decorators:
     most of the start of a server.

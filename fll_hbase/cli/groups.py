@@ -82,7 +82,7 @@ class CommandGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that begin so, with the summaries of the sections, which import nothing."""
         summaries = {name: text for section in self._sections.values() for name, text in section.items()}
-        if not summaries or (not incomplete.isidentifier() and incomplete):
+        if not summaries or incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [CompletionItem(name, help=summaries[name]) for name in names]
