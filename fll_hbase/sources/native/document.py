@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Field
@@ -40,6 +42,29 @@ _STATES = [state.value for state in State]
 
 MILLISECONDS_MIN = 10**11
 """A start before this, in March 1973, is most likely in seconds, of which it is the year 5138."""
+
+
+# A character has four bytes at most.
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_BYTES_MAX // 4)]
+_Id = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_BYTES_MAX // 4)]
+
+
+class _PlainRun(msgspec.Struct, forbid_unknown_fields=True, rename={"start_ms": "startTime"}):
+    """The run of a document without any fault, but for its start, which may have more than 64 bits."""
+
+    application: _Name
+    type: _Name
+    program: _Name
+    run: _Id
+    start_ms: int
+    version: Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX // 4)] = ""
+    state: State = State.COMPLETE
+
+
+class _PlainDocument(msgspec.Struct, forbid_unknown_fields=True):
+    run: _PlainRun
+    operations: Any
+    namespace: str | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -81,6 +106,8 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     if they are already parsed. Raises UnreadableDocument with every error of shape, else InvalidLineage with
     every error of lineage, else TooLarge.
     """
+    if operations and (run := _read_plain_run(document, namespace)):
+        return Reading(run, operations, ())
     top, namespace = read_head(document, namespace, "run", "operations", "namespace", "destination")
     validator = top.validator
     run = read_run(top, namespace)
@@ -89,6 +116,29 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
         errors = _find_shape_errors(top.members, namespace) if operations is None else ()
         raise UnreadableDocument(chain(validator.errors, errors))
     return Reading(run, operations or read_operations(top.members, namespace), tuple(validator.warnings))
+
+
+def _read_plain_run(document: object, namespace: str | None) -> ProgramRun | None:
+    """Return the run of a document whose head has no fault and no odd part; None to look at it closely.
+
+    A program's documents differ in run and time only, and the closer look takes most of their reading.
+    """
+    try:
+        plain = msgspec.convert(document, _PlainDocument)
+    except msgspec.ValidationError:
+        return None
+    run = plain.run
+    is_plain = (
+        namespace
+        and len(namespace) <= ID_BYTES_MAX // 4
+        and plain.namespace in (msgspec.UNSET, namespace)
+        and MILLISECONDS_MIN <= run.start_ms < START_LIMIT_MS
+    )
+    if not is_plain or namespace is None:
+        return None
+    return ProgramRun(
+        namespace, run.application, run.version, run.type, run.program, run.run, run.start_ms, run.state
+    )
 
 
 def read_operations(
