@@ -10,7 +10,7 @@ import re
 from base64 import b64decode, b64encode
 from functools import lru_cache
 
-from fll_hbase.keys.codec import CACHED_CHARACTERS_MAX, escape, unescape
+from fll_hbase.keys.codec import CACHED_CHARACTERS_MAX, escape, escape_bytes, unescape
 from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow
 
@@ -28,8 +28,16 @@ _TO_ORDERED, _FROM_ORDERED = bytes.maketrans(_BASE64, _ORDERED), bytes.maketrans
 
 def run_segment(run: str, namespace: str = "") -> bytes:
     """Return the last segment of the keys of a run, given by its `RunKey`."""
+    # A commit needs it for each kind of row of the run.
+    is_short = len(run) + len(namespace) <= CACHED_CHARACTERS_MAX
+    return _segment(run, namespace) if is_short else _segment.__wrapped__(run, namespace)
+
+
+@lru_cache(maxsize=65_536)
+def _segment(run: str, namespace: str) -> bytes:
     # The id first: the runs of one id in all namespaces are neighbours.
-    return escape(run) + _MARK + escape(namespace) if namespace else escape(run)
+    segment = escape_bytes(run.encode())
+    return segment + _MARK + escape(namespace) if namespace else segment
 
 
 def parse_run_segment(segment: bytes) -> RunKey:

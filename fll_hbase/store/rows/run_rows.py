@@ -166,13 +166,12 @@ def input_count(row: Row) -> int:
     return len(input_columns(row))
 
 
-def commit_count(row: Row, value: bytes) -> int:
+def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
     """Return the count under which `value` becomes the valid commit record of a run row.
 
-    That is the number of inputs. If a record has that count or a greater one, it is the greatest count of all
-    records, or one more if a record of that count has another value.
+    That is the number of `inputs` of the row. If a record has that count or a greater one, it is the greatest
+    count of all records, or one more if a record of that count has another value.
     """
-    inputs = input_count(row)
     counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
     # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
     # would hide every later one (decision 15, found by simulation).

@@ -108,7 +108,7 @@ class PendingRun(ABC):
     def _count(self, row: Row) -> None:
         """Set `input_count` to that of the run row, and `commit_count` to the one for `commit_value`."""
         self.input_count = run_rows.input_count(row)
-        self.commit_count = run_rows.commit_count(row, self.commit_value)
+        self.commit_count = run_rows.commit_count(row, self.commit_value, inputs=self.input_count)
 
     @abstractmethod
     def put_again(self) -> None:

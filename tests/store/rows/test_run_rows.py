@@ -234,7 +234,7 @@ def test_the_commit_record_of_the_greatest_count_counts() -> None:
 @pytest.mark.parametrize("column", [b"d:z|0000000x|0", b"d:z|", b"d:z|0x000001|0"])
 def test_a_commit_column_without_a_count_is_corrupt(column: bytes) -> None:
     with pytest.raises(CorruptRow):
-        run_rows.commit_count({column: Cell(b"", 0)}, b"")
+        run_rows.commit_count({column: Cell(b"", 0)}, b"", inputs=0)
 
 
 def test_a_document_column_without_a_number_is_corrupt() -> None:
