@@ -33,6 +33,9 @@ SIZE = "size"
 
 KEY, START_MS = "key", "start_ms"
 
+FIRST_LINES = 1_000
+"""Lines that are looked at before all are."""
+
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read text files as lines: any path, glob and directory, with those below it, however compressed."""
@@ -68,11 +71,40 @@ def drop_blank(lines: DataFrame) -> DataFrame:
     return lines.where(document | f.col(VALUE).cast("string").rlike(_NOT_BLANK))
 
 
+def has_repeated_runs(lines: DataFrame) -> bool:
+    """Return whether more than one line may be of one run. Reads all lines, unless the first ones repeat."""
+    keys = _with_run(lines).select(KEY)
+    # Most events repeat the run of one shortly before.
+    first = keys.limit(FIRST_LINES).collect()
+    if len(set(first)) < len(first):
+        return True
+    return not keys.groupBy(KEY).count().where(f.col("count") > 1).isEmpty()
+
+
+def spread(lines: DataFrame, *, partitions: int) -> DataFrame:
+    """Return lines of which each is of another run in at least so many partitions, else as they were read."""
+    is_enough = lines.rdd.getNumPartitions() >= partitions
+    return lines if is_enough else lines.repartition(partitions, FILE, BLOCK, POSITION)
+
+
 def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
     """Repartition lines so that those of one run are adjacent and in file order; adds KEY and START_MS.
 
     Partitions have about equally many runs, sorted by the first start of each.
     """
+    # One start for all lines of a run, since sorting by their own times would separate them.
+    first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
+    # By time, as references are: runs recorded together are then on few pages of a SQLite file.
+    return (
+        _with_run(lines)
+        .repartition(partitions, KEY)
+        .withColumn(START_MS, first_ms)
+        .sortWithinPartitions(START_MS, KEY, FILE, BLOCK, POSITION)
+    )
+
+
+def _with_run(lines: DataFrame) -> DataFrame:
+    """Add KEY, which lines of one run share, and START_MS, null where that is unknown."""
     # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (docs/decisions/0014).
     parsed = _with_members(lines)
     # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
@@ -80,15 +112,7 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
     # Without `try_`, an invalid time in one line would fail the job instead of rejecting the line.
     event_ms = f.unix_millis(f.try_to_timestamp("members.eventTime"))
     start_ms = f.coalesce("members.run.startTime", "head.run.startTime", event_ms)
-    keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("head", "members")
-    # One start for all lines of a run, since sorting by their own times would separate them.
-    first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
-    # By time, as references are: runs recorded together are then on few pages of a SQLite file.
-    return (
-        keyed.repartition(partitions, KEY)
-        .withColumn(START_MS, first_ms)
-        .sortWithinPartitions(START_MS, KEY, FILE, BLOCK, POSITION)
-    )
+    return parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("head", "members")
 
 
 def _with_members(lines: DataFrame) -> DataFrame:

@@ -22,7 +22,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable, TooLarge, TooManyRejects
 from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.sources import name_rules
-from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE, batch_by_run
+from fll_hbase.spark.lines.line_frames import BLOCK, FILE, KEY, POSITION, TIME_MS, VALUE, batch_by_run
 from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.factory import open_store
@@ -76,12 +76,14 @@ class Target:
 
 
 def ingest_lines(lines: DataFrame, target: Target, *, counts_faults: bool = False) -> DataFrame:
-    """Return a lazy frame of OUTCOMES of the lines of `group_by_run`, which are recorded when it is computed.
+    """Return a lazy frame of OUTCOMES of lines, which are recorded when it is computed.
 
-    Persist it: each time that it is computed, the lines are recorded again. With `counts_faults`, for lines
-    that can be read again, many with equal errors are one row, as `counted_faults` makes it.
+    They are grouped by `group_by_run`, unless each is of another run. Persist the frame: each time that it
+    is computed, the lines are recorded again. With `counts_faults`, for lines that can be read again, many
+    with equal errors are one row, as `counted_faults` makes it.
     """
-    work = partial(_ingest_runs, target=target, counts_faults=counts_faults)
+    is_grouped = KEY in lines.columns
+    work = partial(_ingest_runs, target=target, is_grouped=is_grouped, counts_faults=counts_faults)
     return lines.mapInArrow(work, OUTCOMES)
 
 
@@ -117,11 +119,11 @@ def _worker(settings: Settings) -> _Worker:
 
 
 def _ingest_runs(
-    batches: Iterator[pa.RecordBatch], *, target: Target, counts_faults: bool
+    batches: Iterator[pa.RecordBatch], *, target: Target, is_grouped: bool, counts_faults: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Record, on a worker, batches of lines regrouped so that a run is in one call; yield OUTCOMES."""
+    """Record, on a worker, batches of lines, each run in one call if lines are grouped; yield OUTCOMES."""
     # The store recognises documents that are sent again by the documents of the same call: a run is one call.
-    outcomes = ingest_batches(batch_by_run(batches), target=target)
+    outcomes = ingest_batches(batch_by_run(batches) if is_grouped else batches, target=target)
     return counted_faults(outcomes) if counts_faults else outcomes
 
 

@@ -81,6 +81,20 @@ def test_a_history_makes_the_rows_of_one_call_and_none_the_second_time(
     assert loads.rows() == once
 
 
+@pytest.mark.parametrize("again", [0, 1])
+def test_runs_of_one_line_each_make_the_rows_of_one_call(
+    again: int, loads: Loads, tmp_path: Path, small_batches: None
+) -> None:
+    """Lines that need no order are recorded as they are read; one more of the first run, and all need it."""
+    lines = [*documents(0, 40), b'{"broken', *documents(0, again)]
+    file = tmp_path / "distinct.ndjson.gz"
+    file.write_bytes(gzip.compress(plain(lines)))
+    counts = loads.load(file).counts
+    assert (counts.read, counts.rejected) == (41 + again, 1)
+    assert [row["line"] for row in loads.rejected()] == [41]
+    assert loads.rows() == rows_of_one_call(documents(0, 40))
+
+
 def test_the_sample_makes_the_rows_of_a_real_server(loads: Loads, tmp_path: Path) -> None:
     lines = encode_lines([*islice(sample.documents(END_MS), 0, None, 12), *AWKWARD])
     write_files(tmp_path / "in", lines)

@@ -80,6 +80,37 @@ def test_runs_come_in_order_of_time_from_any_order_of_lines(spark: SparkSession)
     assert order == [b"00", b"50", *rest]
 
 
+@pytest.mark.parametrize("repeated", ["run-3", "run-40", "\\u0072un-3"])
+def test_a_run_of_two_lines_is_found(
+    repeated: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among the lines that are looked at before all are, behind them, and in another file."""
+    monkeypatch.setattr(line_frames, "FIRST_LINES", 10)
+    lines = [event(f"run-{number}", number) for number in range(50)]
+    assert not line_frames.has_repeated_runs(frame(spark, lines))
+    line = b'{"run":{"run":"%b"},"operations":[]}' % repeated.encode()
+    other = frame(spark, [line], file="e")
+    assert not line_frames.has_repeated_runs(other)
+    assert line_frames.has_repeated_runs(frame(spark, [*lines[:4], line, *lines[4:]]))
+    assert line_frames.has_repeated_runs(frame(spark, lines).unionByName(other))
+
+
+def test_lines_without_a_run_are_not_of_one(spark: SparkSession) -> None:
+    assert not line_frames.has_repeated_runs(frame(spark, [b'{"sql":"SELECT 1"}', b"{}", b"{", b"\xff"]))
+    assert line_frames.has_repeated_runs(frame(spark, [b"{}", b"[]", b"{}"]))
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 4])
+def test_lines_are_spread_only_over_more_partitions(partitions: int, spark: SparkSession) -> None:
+    lines = [event(f"run-{number}", 0) for number in range(200)]
+    read = frame(spark, lines).coalesce(1).repartition(3)
+    rows = line_frames.spread(read, partitions=partitions).withColumn("part", f.spark_partition_id())
+    parts = [row["part"] for row in rows.collect()]
+    assert sorted(bytes(row[VALUE]) for row in rows.collect()) == sorted(lines)
+    assert len(set(parts)) == max(partitions, 3)
+    assert KEY not in rows.columns
+
+
 def test_one_run_is_one_however_it_is_written(spark: SparkSession) -> None:
     lines = [
         b'{"run":{"run":"ab"}}',
