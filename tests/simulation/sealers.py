@@ -22,7 +22,7 @@ class OfferedDays:
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
         self._latest[query.direction, query.dataset] = contents
-        self._requests |= dict.fromkeys(requests_of(query, contents, self.sealer.is_old))
+        self._requests |= dict.fromkeys(requests_of(query, contents, self.sealer.old_ms()))
 
     def close(self) -> None:
         self._requests.clear()

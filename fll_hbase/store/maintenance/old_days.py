@@ -51,7 +51,7 @@ def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
         for column, cell in row.items():
             kind, day = calendars.parse_day_column(column, period)
             is_open = kind == calendars.TOKEN and calendar_rows.sealed_day(row, day) is None
-            if is_open and sealer.is_old(cell.stamp_ms):
+            if is_open and cell.stamp_ms < sealer.old_ms():
                 yield ContentDay(checksum, day)
 
 

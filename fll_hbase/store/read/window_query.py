@@ -171,7 +171,7 @@ class WindowReader:
         matches: set[str] = set()
         for day, listed in content_days.by_day(unsettled):
             wanted = listed - matches
-            page: Page | None = first_page(query, day)
+            page = first_page(query, day) if wanted else None
             while wanted and page is not None:
                 tails, page = yield from read_page(query, page, wanted)
                 matches |= yield from self._confirm(query, tails)

@@ -101,9 +101,9 @@ class DaySealer:
             for checksum, key in keys.items()
         }
 
-    def is_old(self, stamp_ms: int) -> bool:
-        """Return whether a token put at `stamp_ms` (ms since 1970) is older than GRACES grace periods."""
-        return self._clock() - stamp_ms > self._age_ms
+    def old_ms(self) -> int:
+        """Return GRACES grace periods ago, in ms since 1970: tokens that were put before are old."""
+        return self._clock() - self._age_ms
 
     def _old_tokens(self, request: SealRequest) -> dict[str, bytes]:
         """Return by checksum the tokens of requested days that are old enough, and not sealed with them."""
@@ -184,7 +184,7 @@ class BackgroundSealer:
         """Queue the unsealed days that are old enough, and return at once; drop them if the queue is full."""
         if time.monotonic() < self._paused_until:
             return
-        for request in requests_of(query, contents, self._sealer.is_old):
+        for request in requests_of(query, contents, self._sealer.old_ms()):
             with self._lock:
                 if request in self._waiting or self._closed.is_set():
                     continue
@@ -239,14 +239,12 @@ class BackgroundSealer:
         return None
 
 
-def requests_of(
-    query: WindowQuery, contents: DaysByContent, is_old: Callable[[int], bool]
-) -> Iterator[SealRequest]:
-    """Yield the unsealed days whose tokens are old enough, one request for each day."""
+def requests_of(query: WindowQuery, contents: DaysByContent, old_ms: int) -> Iterator[SealRequest]:
+    """Yield the unsealed days whose tokens were put before `old_ms`, one request for each day."""
     days: dict[int, set[str]] = {}
     for checksum, listed in contents.items():
         for day, token in listed.unsealed.items():
-            if is_old(token.stamp_ms):
+            if token.stamp_ms < old_ms:
                 days.setdefault(day, set()).add(checksum)
     for day, checksums in days.items():
         yield SealRequest(query.direction, query.dataset, day, frozenset(checksums))
