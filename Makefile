@@ -37,7 +37,7 @@ NPM := npm --prefix page
 # Stages of the tests run side by side, `python` in two processes: each waits a third of its time.
 STAGES_AT_ONCE := 2
 # The longest first: what is short fills the gaps.
-STAGES := python spark hbase capture uncovered page spark35 lint servers
+STAGES := spark uncovered hbase python page capture spark35 lint servers
 LONG_STAGES := $(STAGES) images
 # Each stage reads the tests as the first one compiled them: to compile them takes 10 s of a processor.
 unexport PYTHONDONTWRITEBYTECODE
