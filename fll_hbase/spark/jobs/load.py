@@ -45,12 +45,14 @@ def load(
     partitions = partition_count(spark, input_files.text_bytes(files, is_compressed=form == PARQUET))
     bytes_max = target.settings.document_bytes_max
     documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
-    if line_frames.has_repeated_runs(documents):
-        runs = line_frames.group_by_run(documents, partitions=partitions)
+    if line_frames.is_plain(lines, bytes_max=bytes_max):
+        outcomes = ingest_lines(
+            line_frames.spread(documents, partitions=partitions), target, counts_faults=True
+        )
     else:
-        runs = line_frames.spread(documents, partitions=partitions)
-    recorded = ingest_lines(runs, target, counts_faults=True)
-    outcomes = recorded.unionByName(long_lines(lines, bytes_max=bytes_max))
+        runs = line_frames.group_by_run(documents, partitions=partitions)
+        recorded = ingest_lines(runs, target, counts_faults=True)
+        outcomes = recorded.unionByName(long_lines(lines, bytes_max=bytes_max))
     # Persisted, because computing it again would record again: on disk, since rejects can be many.
     outcomes = outcomes.persist(StorageLevel.DISK_ONLY)
     try:

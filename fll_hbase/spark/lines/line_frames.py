@@ -66,23 +66,41 @@ def file_lines(files: DataFrame, *others: Column) -> DataFrame:
 
 def drop_blank(lines: DataFrame) -> DataFrame:
     """Return the frame without lines that are empty or have white space only."""
+    return lines.where(_has_text())
+
+
+def _has_text() -> Column:
     # The first byte of nearly every line decides; the regular expression is the slow way.
     document = f.substring(f.col(VALUE), 1, 1) == f.lit(b"{")
-    return lines.where(document | f.col(VALUE).cast("string").rlike(_NOT_BLANK))
+    return document | f.col(VALUE).cast("string").rlike(_NOT_BLANK)
 
 
-def has_repeated_runs(lines: DataFrame) -> bool:
-    """Return whether more than one line may be of one run. Reads all lines, unless the first ones repeat."""
-    keys = _with_run(lines).select(KEY)
+def is_long(bytes_max: int) -> Column:
+    """Return a column with whether a line of a frame with SIZE is longer than a document of `bytes_max`."""
+    # A carriage return at the end is not part of the document: the worker judges a line that may have one.
+    return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1
+
+
+def is_plain(lines: DataFrame, *, bytes_max: int) -> bool:
+    """Return whether each line of a frame with SIZE is of another run, and none is long.
+
+    Reads all lines that are not blank, unless the first ones repeat a run.
+    """
+    is_long_line = is_long(bytes_max)
+    texts = lines.where(is_long_line | _has_text())
+    # What is done with a long line copies it.
+    texts = texts.withColumn(VALUE, f.when(~is_long_line, f.col(VALUE)))
+    keys = _with_run(texts).select(KEY, is_long_line.alias("long"))
     # Most events repeat the run of one shortly before.
-    first = keys.limit(FIRST_LINES).collect()
+    first = [row[KEY] for row in keys.limit(FIRST_LINES).collect()]
     if len(set(first)) < len(first):
-        return True
-    return not keys.groupBy(KEY).count().where(f.col("count") > 1).isEmpty()
+        return False
+    runs = keys.groupBy(KEY).agg(f.count("*").alias("lines"), f.bool_or("long").alias("long"))
+    return runs.where((f.col("lines") > 1) | f.col("long")).isEmpty()
 
 
 def spread(lines: DataFrame, *, partitions: int) -> DataFrame:
-    """Return lines of which each is of another run in at least so many partitions, else as they were read."""
+    """Return lines that need no order in at least so many partitions, as they were read if that is enough."""
     is_enough = lines.rdd.getNumPartitions() >= partitions
     return lines if is_enough else lines.repartition(partitions, FILE, BLOCK, POSITION)
 

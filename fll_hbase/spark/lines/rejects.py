@@ -87,13 +87,13 @@ def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
 
 def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:
     """Drop lines of more than `bytes_max`, and the column SIZE."""
-    return lines.where(~_is_long(bytes_max)).drop(SIZE)
+    return lines.where(~line_frames.is_long(bytes_max)).drop(SIZE)
 
 
 def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
     """Return the lines that `drop_long` drops as OUTCOMES, rejected, and cut to FIRST_BYTES."""
     fault = f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX"
-    long = lines.where(_is_long(bytes_max))
+    long = lines.where(line_frames.is_long(bytes_max))
     return refused_outcomes(long, f.substring(VALUE, 1, FIRST_BYTES), f.format_string(fault, f.col(SIZE)))
 
 
@@ -108,8 +108,3 @@ def refused_outcomes(lines: DataFrame, value: Column, fault: Column) -> DataFram
         POSITION,
         f.array(fault).alias("faults"),
     )
-
-
-def _is_long(bytes_max: int) -> Column:
-    # A carriage return at the end is not part of the document: the worker judges a line that may have one.
-    return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1

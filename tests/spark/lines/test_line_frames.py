@@ -20,6 +20,7 @@ from fll_hbase.spark.lines import line_frames
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, KEY, POSITION, VALUE
 from tests.support.small_documents import document
 
+BYTES_MAX = 1_000
 COLUMNS = "value binary, file string, block bigint, position bigint, time_ms bigint"
 
 
@@ -32,6 +33,11 @@ def frame(spark: SparkSession, values: Sequence[bytes], *, file: str = "f") -> D
     """Lines of a file of three blocks."""
     rows = [(value, file, number % 3 * 100, number, 0) for number, value in enumerate(values)]
     return spark.createDataFrame(rows, COLUMNS)
+
+
+def is_plain(lines: DataFrame) -> bool:
+    sized = lines.withColumn(line_frames.SIZE, f.octet_length(VALUE))
+    return line_frames.is_plain(sized, bytes_max=BYTES_MAX)
 
 
 def test_lines_of_a_run_are_adjacent_in_the_order_of_the_file(spark: SparkSession) -> None:
@@ -87,17 +93,28 @@ def test_a_run_of_two_lines_is_found(
     """Among the lines that are looked at before all are, behind them, and in another file."""
     monkeypatch.setattr(line_frames, "FIRST_LINES", 10)
     lines = [event(f"run-{number}", number) for number in range(50)]
-    assert not line_frames.has_repeated_runs(frame(spark, lines))
+    assert is_plain(frame(spark, lines))
     line = b'{"run":{"run":"%b"},"operations":[]}' % repeated.encode()
     other = frame(spark, [line], file="e")
-    assert not line_frames.has_repeated_runs(other)
-    assert line_frames.has_repeated_runs(frame(spark, [*lines[:4], line, *lines[4:]]))
-    assert line_frames.has_repeated_runs(frame(spark, lines).unionByName(other))
+    assert is_plain(other)
+    assert not is_plain(frame(spark, [*lines[:4], line, *lines[4:]]))
+    assert not is_plain(frame(spark, lines).unionByName(other))
 
 
 def test_lines_without_a_run_are_not_of_one(spark: SparkSession) -> None:
-    assert not line_frames.has_repeated_runs(frame(spark, [b'{"sql":"SELECT 1"}', b"{}", b"{", b"\xff"]))
-    assert line_frames.has_repeated_runs(frame(spark, [b"{}", b"[]", b"{}"]))
+    assert is_plain(frame(spark, [b'{"sql":"SELECT 1"}', b"{}", b"{", b"\xff", b"", b" ", b""]))
+    assert not is_plain(frame(spark, [b"{}", b"[]", b"{}"]))
+
+
+@pytest.mark.parametrize("first_lines", [1, 10])
+def test_a_long_line_is_not_plain(
+    first_lines: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line_frames, "FIRST_LINES", first_lines)
+    long = b" " * (BYTES_MAX + 2)
+    assert is_plain(frame(spark, [b"{}", long[:-1]]))
+    assert not is_plain(frame(spark, [b"{}", long]))
+    assert not is_plain(frame(spark, [b"{}", long, long]))
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 4])
