@@ -152,7 +152,11 @@ def _record_files(store: LineageStore, files: Sequence[Path]) -> float:
     for file in files:
         with file.open("rb") as lines:
             while chunk := list(islice(lines, CALL_RUNS)):
-                store.record([reader.read(line, namespace=NAMESPACE).recorded for line in chunk])
+                readings = [reader.read(line, namespace=NAMESPACE) for line in chunk]
+                store.record([reading.recorded for reading in readings])
+                for reading in readings:
+                    if reading.on_recorded:
+                        reading.on_recorded()
     return time.perf_counter() - started
 
 
