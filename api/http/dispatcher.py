@@ -305,6 +305,8 @@ class Dispatcher:
 
     def _first_client(self, lane: Lane, now: float) -> Client | None:
         """Return the client of the request of a lane that begins next, None if none may begin."""
+        if not lane.waiting:
+            return None
         # By whether a client runs some of the kind; not for each, since a thousand may wait.
         has_room = {True: self._has_room(lane, 0), False: self._has_room(lane, self._spare)}
         may_begin = (
