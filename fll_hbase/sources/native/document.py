@@ -62,6 +62,8 @@ class _PlainRun(msgspec.Struct, forbid_unknown_fields=True, rename={"start_ms": 
 
 
 class _PlainDocument(msgspec.Struct, forbid_unknown_fields=True):
+    """A document with such a run, whose operations are known."""
+
     run: _PlainRun
     operations: Any
     namespace: str | msgspec.UnsetType = msgspec.UNSET
@@ -128,13 +130,11 @@ def _read_plain_run(document: object, namespace: str | None) -> ProgramRun | Non
     except msgspec.ValidationError:
         return None
     run = plain.run
-    is_plain = (
-        namespace
-        and len(namespace) <= ID_BYTES_MAX // 4
-        and plain.namespace in (msgspec.UNSET, namespace)
-        and MILLISECONDS_MIN <= run.start_ms < START_LIMIT_MS
-    )
-    if not is_plain or namespace is None:
+    if namespace is None or not 0 < len(namespace) <= ID_BYTES_MAX // 4:
+        return None
+    if plain.namespace not in (msgspec.UNSET, namespace):
+        return None
+    if not MILLISECONDS_MIN <= run.start_ms < START_LIMIT_MS:
         return None
     return ProgramRun(
         namespace, run.application, run.version, run.type, run.program, run.run, run.start_ms, run.state

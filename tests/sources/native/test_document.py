@@ -59,5 +59,5 @@ def test_both_ways_are_one(head: Any, namespace: str | None) -> None:
 @pytest.mark.parametrize("head", [{}, {"namespace": NAMESPACE}])
 def test_usual_heads_are_read_at_once(head: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(document, "read_run")
-    run_id, operations, warnings = outcome({**head, "run": run("id"), "operations": 0}, NAMESPACE)
-    assert (run_id.run, operations, warnings) == ("id", OPERATIONS, [])
+    head_run, operations, warnings = outcome({**head, "run": run("id"), "operations": 0}, NAMESPACE)
+    assert (head_run.run, operations, warnings) == ("id", OPERATIONS, [])
