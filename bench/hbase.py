@@ -8,12 +8,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import happybase
 from thriftpy2.thrift import TClient
@@ -23,15 +23,25 @@ from bench.documents import NAMESPACE
 from bench.queries import DATASET, WINDOW
 from bench.report import print_figure
 from bench.server import Server
+from fll_hbase.keys import layout
 from fll_hbase.model.window import Direction
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Batch, Put, Sync, hbase_schema, hbase_url, open_table
+from fll_hbase.store.maintenance.old_days import seal_old_days
+from fll_hbase.tables import Batch, Row, Sync, hbase_schema, hbase_url, open_table
+from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable
 
 LAUNCHER = Path(__file__).resolve().parents[1] / "docker" / "hbase" / "bin" / "hbase-local"
-PUT_RUNS, PUT_CELLS = 100_000, 2_000
-QUERIES = 20
+PUT_RUNS, PUT_CELLS, CALL_RUNS = 100_000, 2_000, 2_500
+
+ThriftCall: TypeAlias = tuple[str, dict[str, Any]]
+"""Name and arguments of a call of the gateway."""
+
+Calls: TypeAlias = list[tuple[list[bytes], list[Batch]]]
+"""Calls of a table in their order: the keys of rows that are read, or the batches that are written."""
 
 
 def bench(sizes: Sequence[int]) -> None:
@@ -58,6 +68,7 @@ def bench(sizes: Sequence[int]) -> None:
                 queries.measure_store(table)
             for size, server in servers.items():
                 _measure_calls(server.store, size)
+            _measure_sealed(servers)
             with closing(open_table(hbase.create_table("hops"))) as table:
                 hops.measure(table)
             recording.measure_singles(servers[sizes[0]], count=500)
@@ -107,27 +118,35 @@ def running(data: Path) -> Iterator[Hbase]:
 
 
 def _compare_with_puts(hbase: Hbase) -> None:
-    """Compare recording over HTTP with clients that only put the same cells, without reads or barriers."""
+    """Compare recording over HTTP with clients that only put the same cells, and with such that also read."""
     server = Server(hbase.create_table("over_http"))
     try:
         http_rate = recording.measure_batches(server, PUT_RUNS)
     finally:
         server.stop()
     for clients in (1, recording.BATCH_CLIENTS):
-        cells, rate = _measure_puts(hbase.create_table(f"puts_{clients}"), clients)
+        cells, rate = _measure_clients(hbase.create_table(f"puts_{clients}"), clients, _put_cells)
         print_figure(
             f"puts of the same {cells / PUT_RUNS:.2f} cells per run, clients: {clients}", rate, "runs/s"
         )
+        put_rate = rate
         label = f"ingest, {recording.BATCH_CLIENTS} clients / puts, clients: {clients}"
         print_figure(label, http_rate / rate, "x", target="at least 0.5" if clients == 1 else "")
+    clients = recording.BATCH_CLIENTS
+    _, rate = _measure_clients(hbase.create_table("calls"), clients, _make_calls)
+    print_figure(f"the same reads and puts in the same order, bare clients: {clients}", rate, "runs/s")
+    print_figure(f"ingest, {clients} clients / these", http_rate / rate, "x")
+    print_figure("these / puts alone, the limit of recording here", rate / put_rate, "x")
 
 
-def _measure_puts(url: str, clients: int) -> tuple[int, float]:
-    """Put the cells of PUT_RUNS runs; returns their number, and runs per second."""
+def _measure_clients(
+    url: str, clients: int, send: Callable[[happybase.Table, Calls], None]
+) -> tuple[int, float]:
+    """Send the calls that record PUT_RUNS runs; returns the number of cells, and runs per second."""
     barrier = multiprocessing.Barrier(clients)
     with multiprocessing.Pool(clients, initializer=_share, initargs=(barrier,)) as pool:
-        shares = [(url, client, clients) for client in range(clients)]
-        results = pool.starmap(_put_share, shares, chunksize=1)
+        shares = [(url, client, clients, send) for client in range(clients)]
+        results = pool.starmap(_send_share, shares, chunksize=1)
     return sum(cells for cells, _ in results), PUT_RUNS / max(seconds for _, seconds in results)
 
 
@@ -135,73 +154,128 @@ def _share(barrier: Any) -> None:
     globals()["_barrier"] = barrier
 
 
-def _put_share(url: str, client: int, clients: int) -> tuple[int, float]:
-    """Put the share of one client, computed before the clock starts; returns cells and seconds."""
+def _send_share(
+    url: str, client: int, clients: int, send: Callable[[happybase.Table, Calls], None]
+) -> tuple[int, float]:
+    """Send the share of one client, computed before the clock starts; returns cells and seconds."""
     lines = islice(
         documents.generate(PUT_RUNS), client * PUT_RUNS // clients, (client + 1) * PUT_RUNS // clients
     )
-    puts = _compute_puts(lines)
+    calls = _compute_calls(lines)
     target = hbase_url.parse_url(url)
     with closing(happybase.Connection(*target.gateways[0])) as connection:
         globals()["_barrier"].wait()
         started = time.perf_counter()
-        with connection.table(target.table).batch(batch_size=PUT_CELLS) as batch:
-            for put in puts:
+        send(connection.table(target.table), calls)
+        seconds = time.perf_counter() - started
+    return sum(len(batch) for _, batches in calls for batch in batches), seconds
+
+
+def _put_cells(table: happybase.Table, calls: Calls) -> None:
+    """Put all cells, without reads or barriers."""
+    with table.batch(batch_size=PUT_CELLS) as batch:
+        for _, batches in calls:
+            for put in (put for puts in batches for put in puts):
                 batch.put(put.row, {put.column: put.value})
-        return len(puts), time.perf_counter() - started
 
 
-def _compute_puts(lines: Iterator[bytes]) -> list[Put]:
-    """The cells that recording these documents puts."""
-    reader, table = CachedDocumentReader(), _PutRecorder()
+def _make_calls(table: happybase.Table, calls: Calls) -> None:
+    """Read and put what recording does, in its order: each batch is stored before the next one is put."""
+    for keys, batches in calls:
+        if keys:
+            table.rows(keys, columns=[layout.LIGHT[:-1]])
+        for puts in batches:
+            with table.batch(batch_size=PUT_CELLS) as batch:
+                for put in puts:
+                    batch.put(put.row, {put.column: put.value})
+
+
+def _compute_calls(lines: Iterator[bytes]) -> Calls:
+    """What recording these documents reads and puts."""
+    reader, table = CachedDocumentReader(), _CallRecorder()
     store = LineageStore(table)
-    while runs := [reader.read(line, namespace=NAMESPACE).recorded for line in islice(lines, 2_000)]:
-        store.record(runs)
-    return table.puts
+    while readings := [reader.read(line, namespace=NAMESPACE) for line in islice(lines, CALL_RUNS)]:
+        store.record([reading.recorded for reading in readings])
+        for reading in readings:
+            if reading.on_recorded:
+                reading.on_recorded()
+    return table.calls
 
 
-class _PutRecorder(SqliteTable):
-    """A table in memory that also lists all puts."""
+class _CallRecorder(SqliteTable):
+    """A table in memory that also lists what is read and put."""
 
     def __init__(self) -> None:
         super().__init__(":memory:")
-        self.puts: list[Put] = []
+        self.calls: Calls = []
+        # Passes are as large as those on HBase.
+        self.parallel_calls = 2
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        """Read the rows, and list their keys."""
+        self.calls.append((list(keys), []))
+        return super().rows(keys, columns=columns)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Write the batches, and append their puts to the list."""
+        """Write the batches, and list them."""
         batches = list(batches)
-        self.puts += [put for batch in batches for put in batch]
+        self.calls.append(([], batches))
         super().write(batches, sync=sync)
 
 
-def _measure_calls(url: str, size: int) -> None:
-    """Count the gateway calls of a query whose contents are in the cache."""
-    with closing(open_table(url)) as table:
+def _measure_sealed(servers: Mapping[int, Server]) -> None:
+    """Measure the query again when its days are sealed, as retention and earlier questions leave them."""
+    for server in servers.values():
+        with closing(open_table(server.store)) as table:
+            seal_old_days(table, clock=lambda: now_ms() + 3 * DEFAULTS.grace_ms, grace_ms=DEFAULTS.grace_ms)
+    queries.measure_window(servers, "30-day query, days sealed", WINDOW, ratio_target="at most 1.3")
+    for size, server in servers.items():
+        _measure_calls(server.store, size, days="days sealed, ")
+
+
+def _measure_calls(url: str, size: int, *, days: str = "") -> None:
+    """Count the gateway calls of a query whose contents are in the cache, and time them without the query."""
+    target = hbase_url.parse_url(url)
+    with closing(open_table(url)) as table, closing(happybase.Connection(*target.gateways[0])) as connection:
         store = LineageStore(table)
         store.lineage(DATASET, WINDOW, directions=(Direction.BACKWARD,))
-        with _count_calls() as calls:
-            for _ in range(QUERIES):
-                store.lineage(DATASET, WINDOW, directions=(Direction.BACKWARD,))
-    scans = calls["scannerOpenWithScan"] / QUERIES
-    print_figure(f"scans of the 30-day query, {size:,} runs", scans, "scans")
-    print_figure(f"gateway calls of the 30-day query, {size:,} runs", calls.total() / QUERIES, "calls")
+        with _record_calls() as calls:
+            store.lineage(DATASET, WINDOW, directions=(Direction.BACKWARD,))
+        scans = sum(name == "scannerOpenWithScan" for name, _ in calls)
+        print_figure(f"scans of the 30-day query, {days}{size:,} runs", scans, "scans")
+        print_figure(f"gateway calls of the 30-day query, {days}{size:,} runs", len(calls), "calls")
+        median = queries.median_ms(lambda: _repeat_calls(connection.client, calls))
+        print_figure(f"these calls by a bare client, one by one, {days}{size:,} runs, p50", median, "ms")
 
 
 @contextmanager
-def _count_calls() -> Iterator[Counter[str]]:
-    """Count the Thrift calls of this process by name."""
-    calls: Counter[str] = Counter()
+def _record_calls() -> Iterator[list[ThriftCall]]:
+    """List the Thrift calls of this process."""
+    calls: list[ThriftCall] = []
     send = TClient._send
 
-    def count(self: TClient, api: str, **arguments: Any) -> None:
-        calls[api] += 1
+    def record(self: TClient, api: str, **arguments: Any) -> None:
+        calls.append((api, arguments))
         send(self, api, **arguments)
 
-    TClient._send = count  # type: ignore[method-assign, assignment]
+    TClient._send = record  # type: ignore[method-assign, assignment]
     try:
         yield calls
     finally:
         TClient._send = send  # type: ignore[method-assign]
+
+
+def _repeat_calls(client: Any, calls: Sequence[ThriftCall]) -> None:
+    """Make the calls again; new scanners are read and closed in the order of their opening."""
+    scanners: deque[int] = deque()
+    for name, arguments in calls:
+        if "id" in arguments:
+            arguments = {**arguments, "id": scanners[0]}
+        answer = getattr(client, name)(**arguments)
+        if name == "scannerOpenWithScan":
+            scanners.append(answer)
+        elif name == "scannerClose":
+            scanners.popleft()
 
 
 def _free_ports(count: int) -> list[int]:
