@@ -191,7 +191,7 @@ def _make_calls(table: happybase.Table, calls: Calls) -> None:
 
 
 def _compute_calls(lines: Iterator[bytes]) -> Calls:
-    """What recording these documents reads and puts."""
+    """The calls that recording these documents makes."""
     reader, table = CachedDocumentReader(), _CallRecorder()
     store = LineageStore(table)
     while readings := [reader.read(line, namespace=NAMESPACE) for line in islice(lines, CALL_RUNS)]:
