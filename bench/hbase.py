@@ -19,7 +19,6 @@ import happybase
 from thriftpy2.thrift import TClient
 
 from bench import documents, hops, queries, recording
-from bench.documents import NAMESPACE
 from bench.queries import DATASET, WINDOW
 from bench.report import print_figure
 from bench.server import Server
@@ -27,7 +26,6 @@ from fll_hbase.keys import layout
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.tables import Batch, Row, Sync, hbase_schema, hbase_url, open_table
@@ -125,13 +123,12 @@ def _compare_with_puts(hbase: Hbase) -> None:
     finally:
         server.stop()
     for clients in (1, recording.BATCH_CLIENTS):
-        cells, rate = _measure_clients(hbase.create_table(f"puts_{clients}"), clients, _put_cells)
+        cells, put_rate = _measure_clients(hbase.create_table(f"puts_{clients}"), clients, _put_cells)
         print_figure(
-            f"puts of the same {cells / PUT_RUNS:.2f} cells per run, clients: {clients}", rate, "runs/s"
+            f"puts of the same {cells / PUT_RUNS:.2f} cells per run, clients: {clients}", put_rate, "runs/s"
         )
-        put_rate = rate
         label = f"ingest, {recording.BATCH_CLIENTS} clients / puts, clients: {clients}"
-        print_figure(label, http_rate / rate, "x", target="at least 0.5" if clients == 1 else "")
+        print_figure(label, http_rate / put_rate, "x", target="at least 0.5" if clients == 1 else "")
     clients = recording.BATCH_CLIENTS
     _, rate = _measure_clients(hbase.create_table("calls"), clients, _make_calls)
     print_figure(f"the same reads and puts in the same order, bare clients: {clients}", rate, "runs/s")
@@ -192,13 +189,8 @@ def _make_calls(table: happybase.Table, calls: Calls) -> None:
 
 def _compute_calls(lines: Iterator[bytes]) -> Calls:
     """The calls that recording these documents makes."""
-    reader, table = CachedDocumentReader(), _CallRecorder()
-    store = LineageStore(table)
-    while readings := [reader.read(line, namespace=NAMESPACE) for line in islice(lines, CALL_RUNS)]:
-        store.record([reading.recorded for reading in readings])
-        for reading in readings:
-            if reading.on_recorded:
-                reading.on_recorded()
+    table = _CallRecorder()
+    recording.record_lines(LineageStore(table), lines, call_runs=CALL_RUNS)
     return table.calls
 
 

@@ -12,6 +12,11 @@ from bench import documents
 from bench.documents import FIRST_DAY_MS, NAMESPACE
 from bench.report import print_figure
 from bench.server import Server, call, connect
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import detect
+from fll_hbase.runtime.errors import LineageError
+from fll_hbase.store.lineage_store import LineageStore
 
 BATCH_RUNS = 5_000
 SEGMENT_RUNS = 100_000
@@ -54,6 +59,16 @@ def _send_batch(server: Server, body: bytes) -> int:
     status, answer = call(connection, "POST", f"/v3/namespaces/{NAMESPACE}/lineage/batch", body)
     connection.close()
     return answer.count(b'"status":201') if status == 200 else 0
+
+
+def record_lines(store: LineageStore, lines: Iterator[bytes], *, call_runs: int) -> None:
+    """Record documents in this process, so many in a call, on the path that the API and jobs share."""
+    reader = DocumentReader(columns=lambda _: None)
+    while chunk := list(islice(lines, call_runs)):
+        parsed = [reader.read(line, detect(line), namespace=NAMESPACE, now_ms=FIRST_DAY_MS) for line in chunk]
+        for result in ingest(store, parsed):
+            if isinstance(result, LineageError):
+                raise result
 
 
 def measure_singles(server: Server, *, count: int = 1_000, targets: tuple[str, str] = ("", "")) -> None:

@@ -11,10 +11,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
@@ -27,7 +27,6 @@ from bench.report import print_figure
 from bench.server import Server
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.config import Settings
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.jobs import check, retention
 from fll_hbase.spark.jobs.load import partition_count
@@ -91,10 +90,13 @@ def _measure_load(folder: Path, size: int) -> None:
     finally:
         server.stop()
     source = _write_files(folder / "runs", documents.generate(size), size=size)
+    grouped = _write_files(folder / "grouped", _with_repeated_run(size), size=size)
     tenth = _write_files(folder / "tenth", documents.generate(size // 10), size=size // 10)
     small = _run_load(tenth, f"sqlite:///{folder}/tenth.db")
     startup_seconds = _startup_seconds(CORES)
     load = _run_load(source, f"sqlite:///{folder}/load.db")
+    grouped_load = _run_load(grouped, f"sqlite:///{folder}/grouped.db")
+    grouped_rate = size / (grouped_load.seconds - startup_seconds)
     steady_rate = size / (load.seconds - startup_seconds)
     print_figure(f"API, batches, {size:,} runs", http_rate, "runs/s")
     print_figure(f"load with {CORES} cores, {size:,} runs", size / load.seconds, "runs/s")
@@ -103,6 +105,9 @@ def _measure_load(folder: Path, size: int) -> None:
     print_figure("load / API, without start-up", steady_rate / http_rate, "x", target="at least 1")
     print_figure("CPU of the load: JVM", 1e6 * load.jvm_seconds / size, "us/run")
     print_figure("CPU of the load: Python workers", 1e6 * load.worker_seconds / size, "us/run")
+    print_figure("load / API, lines grouped by run", grouped_rate / http_rate, "x")
+    print_figure("CPU of this load: JVM", 1e6 * grouped_load.jvm_seconds / size, "us/run")
+    print_figure("CPU of this load: Python workers", 1e6 * grouped_load.worker_seconds / size, "us/run")
     bare_rate = size / _record_without_spark(source, f"sqlite:///{folder}/bare.db")
     print_figure(f"{CORES} processes that only read and record", bare_rate, "runs/s")
     print_figure("these / API, the limit of a load on these cores", bare_rate / http_rate, "x")
@@ -110,6 +115,13 @@ def _measure_load(folder: Path, size: int) -> None:
     print_figure("largest worker memory, all runs", load.worker_bytes / 2**20, "MiB")
     for step, seconds in _load_steps(source).items():
         print_figure(f"of a load of {load.seconds:.0f} s: {step}", seconds, "s")
+
+
+def _with_repeated_run(size: int) -> Iterator[bytes]:
+    """Documents of which the first comes twice, so that a load has to group all lines by run."""
+    first, *_ = documents.generate(1)
+    yield first
+    yield from islice(documents.generate(size), size - 1)
 
 
 def _startup_seconds(cores: int) -> float:
@@ -147,16 +159,10 @@ def _record_share(url: str, files: Sequence[Path]) -> float:
 
 def _record_files(store: LineageStore, files: Sequence[Path]) -> float:
     """Record the lines of the files, CALL_RUNS in a call; returns seconds."""
-    reader = CachedDocumentReader()
     started = time.perf_counter()
-    for file in files:
-        with file.open("rb") as lines:
-            while chunk := list(islice(lines, CALL_RUNS)):
-                readings = [reader.read(line, namespace=NAMESPACE) for line in chunk]
-                store.record([reading.recorded for reading in readings])
-                for reading in readings:
-                    if reading.on_recorded:
-                        reading.on_recorded()
+    with ExitStack() as opened:
+        lines = chain.from_iterable(opened.enter_context(file.open("rb")) for file in files)
+        recording.record_lines(store, lines, call_runs=CALL_RUNS)
     return time.perf_counter() - started
 
 

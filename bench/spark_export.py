@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from bench import documents
-from bench.documents import NAMESPACE
+from bench import documents, recording
 from bench.report import print_figure
 from fll_hbase.runtime.config import Settings
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.exports.export_files import Format
 from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
 from fll_hbase.spark.session import session
@@ -40,12 +39,10 @@ def bench(sizes: Sequence[int]) -> None:
 def _record_day(folder: Path, count: int) -> str:
     """Record runs that start on one day; returns the URL of their store."""
     url = f"sqlite:///{folder}/day{count}.db"
-    store, reader = open_store(Settings(store=url)), CachedDocumentReader()
     # The first of DAYS days of as many times the documents.
     lines = islice(documents.generate(count * documents.DAYS), count)
-    while chunk := list(islice(lines, CALL_RUNS)):
-        store.record([reader.read(line, namespace=NAMESPACE).recorded for line in chunk])
-    store.close()
+    with closing(open_store(Settings(store=url))) as store:
+        recording.record_lines(store, lines, call_runs=CALL_RUNS)
     return url
 
 

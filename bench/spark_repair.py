@@ -7,14 +7,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
-from bench import documents
-from bench.documents import NAMESPACE
+from bench import documents, recording
 from bench.report import print_figure
 from fll_hbase.runtime.config import Settings
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.jobs import check
 from fll_hbase.spark.session import session
 from fll_hbase.store.factory import open_store
@@ -45,10 +42,8 @@ def bench(sizes: Sequence[int]) -> None:
 
 
 def _record(path: Path, size: int) -> None:
-    reader, lines = CachedDocumentReader(), documents.generate(size)
     with closing(open_store(Settings(store=f"sqlite:///{path}"))) as store:
-        while chunk := list(islice(lines, CALL_RUNS)):
-            store.record([reader.read(line, namespace=NAMESPACE).recorded for line in chunk])
+        recording.record_lines(store, documents.generate(size), call_runs=CALL_RUNS)
 
 
 def _delete_references(path: Path) -> int:
