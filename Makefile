@@ -11,6 +11,8 @@ KAFKA := tests/support/kafka/target/fetched
 GENERATOR := tests/openapi_generator/target/fetched
 # The oldest Spark that the jobs support, in an environment of its own.
 SPARK35 := .venv-spark35
+# What builds the site of docs/, in an environment of its own.
+DOCS := .venv-docs
 LAKE := tests/support/lake/target/fetched
 # Classes of Spark, loaded and linked once for all JVMs of the tests.
 CLASSES := build/jvm/spark.jsa
@@ -44,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
 	quick lint format ruff types imports house $(addprefix tests-,$(LONG_STAGES)) $(addprefix stage-,$(LONG_STAGES)) images \
-	system system-tests system-java system-node system-page system-images system-servers system-postgres capture-matrix clients faults bench lock clean
+	system system-tests system-java system-node system-page system-images system-servers system-postgres capture-matrix clients faults bench docs docs-serve lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -64,7 +66,8 @@ help:
 	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
 	@echo 'make clients       records what Airflow, dbt and Flink send, anew (tests/clients/README.md); CLIENTS selects'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
-	@echo 'make lock          the three lock files anew from setup.cfg'
+	@echo 'make docs          the site of docs/ in build/site; docs-serve serves it at http://$(HOST):8000, with reload'
+	@echo 'make lock          the four lock files anew from setup.cfg'
 
 setup: $(INSTALLED)
 
@@ -256,6 +259,20 @@ $(SPARK35)/installed: requirements-spark35.lock
 	@$(SPARK35)/bin/pip check
 	@touch $@
 
+$(DOCS)/installed: requirements-docs.lock
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install $(LOCKED) -r requirements-docs.lock
+	@$(DOCS)/bin/pip check
+	@touch $@
+
+# Fails on a link or an anchor that leads nowhere, and on a page that is in no part of the navigation.
+docs: $(DOCS)/installed
+	$(DOCS)/bin/zensical build --strict --clean
+	@echo 'Open build/site/index.html'
+
+docs-serve: $(DOCS)/installed
+	$(DOCS)/bin/zensical serve --dev-addr $(HOST):8000
+
 hbase-jars:
 	@$(HBASE) build
 
@@ -288,6 +305,7 @@ lock:
 	$(COMPILE) --extra server --extra hbase --build-deps-for editable --constraint requirements.lock \
 		--output-file requirements-run.lock setup.cfg
 	$(COMPILE) --extra hbase --output-file requirements-spark35.lock setup.cfg requirements-spark35.in
+	$(COMPILE) --output-file requirements-docs.lock requirements-docs.in
 
 clean:
-	rm -rf $(VENV) $(SPARK35) .venv-capture-* build page/node_modules *.egg-info
+	rm -rf $(VENV) $(SPARK35) $(DOCS) .venv-capture-* build page/node_modules *.egg-info

@@ -1,1 +1,1 @@
-"""Tests, each named as the module that it tests: docs/contributing.md."""
+"""Tests, each named as the module that it tests: docs/develop/contributing.md."""

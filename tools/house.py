@@ -4,7 +4,7 @@
     python tools/house.py --list             also print each violation as file:line
     python tools/house.py --list PATH ...    only those below paths such as fll_hbase/store
 
-`docs/contributing.md` says what the rules are for.
+`docs/develop/contributing.md` says what the rules are for.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class SqlDocument(RunDocument, kw_only=True):
 
 
 class DbtDocument(Document, kw_only=True):
-    """The artifacts of one dbt invocation, as dbt writes them; docs/sources/dbt.md."""
+    """The artifacts of one dbt invocation, as dbt writes them; docs/record/dbt.md."""
 
     namespace: _OwnNamespace = ""
     dataset_namespace: Annotated[

@@ -48,7 +48,7 @@ from ..wire import notes, problems, responses
 from ..wire.query_params import NoParams, now_ms
 from .blueprint import Blueprint, body, store
 
-blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
+blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/record/datahub.md")
 
 _log = logging.getLogger(__name__)
 
@@ -211,7 +211,7 @@ def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]
         raise result
     # After recording: a message that failed is sent again, and would be counted twice.
     _count(message.counted)
-    # The program of a run from DataHub is the urn of its entity (docs/sources/datahub.md).
+    # The program of a run from DataHub is the urn of its entity (docs/record/datahub.md).
     heads = (item if isinstance(item, IncomingEvent) else item.run for item in message.runs)
     urn_of_run = {head.run: head.program for head in heads}
     entities = _entities(message.counted)

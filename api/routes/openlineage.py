@@ -81,7 +81,7 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
     (result,) = notes.ingest_documents(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result
-    # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/sources/openlineage.md).
+    # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/record/openlineage.md).
     if result.runs:
         return responses.json_response(acknowledgements.recorded_run(result.runs[0], result.warnings), 201)
     return responses.json_response(acknowledgements.recorded_metadata(result.metadata, result.warnings), 201)

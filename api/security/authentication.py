@@ -236,7 +236,7 @@ def require_authentication(settings: Settings) -> None:
     if is_open_to_all and not settings.allow_unauthenticated:
         raise ConfigurationError(
             f"anyone who reaches {settings.address} could read and change everything: turn on authentication"
-            " with FLL_AUTH (docs/security.md), or allow it with --allow-unauthenticated or"
+            " with FLL_AUTH (docs/operate/security.md), or allow it with --allow-unauthenticated or"
             " FLL_ALLOW_UNAUTHENTICATED=1"
         )
     is_scraped_by_all = settings.metrics_host and not settings.metrics_token

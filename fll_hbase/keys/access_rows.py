@@ -1,6 +1,6 @@
 """Keys and columns of rows of access: tokens, and the grants of users and groups.
 
-docs/row-keys.md specifies the format; its vectors are tested against this module.
+docs/reference/row-keys.md specifies the format; its vectors are tested against this module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keys of ways and calendars: the contents of a dataset in a period of 32 days, and the days of a content.
 
-docs/row-keys.md specifies the format.
+docs/reference/row-keys.md specifies the format.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Order-preserving encodings of names, times and days in row keys.
 
-docs/row-keys.md specifies the format.
+docs/reference/row-keys.md specifies the format.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def parse_inverted_start(segment: bytes) -> int:
 
 def day_of(start_ms: int) -> int:
     """Return the day since 1970 of a start in milliseconds; DAY_MAX for all later days."""
-    # Shared, not refused: starts may be up to day 106,751,991,167 (docs/decisions/0007).
+    # Shared, not refused: starts may be up to day 106,751,991,167 (docs/develop/decisions/0007).
     return min(start_ms // DAY_MS, DAY_MAX)
 
 

@@ -1,6 +1,6 @@
 """Row keys, key ranges and column names of the table.
 
-The start of a range is included, the stop excluded. docs/row-keys.md specifies the format; its vectors are
+The start of a range is included, the stop excluded. docs/reference/row-keys.md specifies the format; its vectors are
 tested against this module.
 """
 

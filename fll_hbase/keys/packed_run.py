@@ -1,6 +1,6 @@
 """Run keys as the last segment of row keys, and packed: in the run index a UUID needs 23 bytes instead of 36.
 
-docs/row-keys.md specifies the format.
+docs/reference/row-keys.md specifies the format.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The row of retention: which runs queries show no more, and which ones purges deleted.
 
-docs/row-keys.md specifies the format.
+docs/reference/row-keys.md specifies the format.
 """
 
 from __future__ import annotations

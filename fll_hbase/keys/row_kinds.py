@@ -31,7 +31,7 @@ _NAMES = {
     layout.RUNS: "runs",
     layout.PROPERTIES: "properties",
 }
-"""In the order of the commit protocol (docs/row-keys.md): what a row relies on stands before it.
+"""In the order of the commit protocol (docs/reference/row-keys.md): what a row relies on stands before it.
 
 Run rows decide what is visible, so they come after everything that they lead to. That calendars are complete
 is stated last.
@@ -112,6 +112,6 @@ def is_known(key: bytes, column: bytes) -> bool:
 
     Readers, the audit and garbage collection ignore a column that this release does not know.
     """
-    # Every key begins with the letter of its kind of row and a separator (docs/row-keys.md, Rows).
+    # Every key begins with the letter of its kind of row and a separator (docs/reference/row-keys.md, Rows).
     columns = _BY_ROW.get(key[:2])
     return columns is not None and (column in columns.names or column.startswith(columns.prefixes))

@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 
 PREFIX = "fll_"
-"""Secret scanners find tokens by it; docs/security.md has the regular expression."""
+"""Secret scanners find tokens by it; docs/operate/security.md has the regular expression."""
 
 TOKEN = re.compile(r"fll_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{8})", re.ASCII)
 

@@ -138,7 +138,7 @@ def _output_operations(
         outputs = (Field(column.name, types.get(column.name, "")),)
         yield Transform(name, _describe(column.inputs), _input_fields(column.inputs, origins), outputs)
         inputs.append(InputField(name, column.name))
-    # Agents type some of these DIRECT, but they influence all rows (docs/sources/openlineage.md, Facets).
+    # Agents type some of these DIRECT, but they influence all rows (docs/record/openlineage.md, Facets).
     dataset_inputs = (msgspec.structs.replace(item, direct=False) for item in mention.dataset_inputs)
     inputs += _input_fields(dataset_inputs, origins)
     name = names.assign(f"write {dataset[1]}")

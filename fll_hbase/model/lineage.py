@@ -46,7 +46,7 @@ def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) 
     # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
     if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
-    # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).
+    # Graph cells contain positions in the sorted operation names (docs/reference/row-keys.md, column `o:n`).
     deadline.check_reading()
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
     field_map = build_field_map(ordered)

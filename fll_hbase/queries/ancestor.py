@@ -1,6 +1,6 @@
 """The lineage queries of CDAP, in its words: `incoming` and `outgoing`, over our results.
 
-The shapes are those of CDAP's lineage API; docs/ancestor-cases.md lists what differs.
+The shapes are those of CDAP's lineage API; docs/reference/cdap.md lists what differs.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fll_hbase.store.results import ListedRun as StoredRun
     from fll_hbase.store.results import RunsPage
 
-# A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
+# A third of the runs that the Spark agent reports never end (docs/record/openlineage.md).
 SILENT_MS = DAY_MS
 """Time after its last event at which a run that has not ended is returned without a state."""
 

@@ -23,7 +23,7 @@ SERVER_SCHEMES = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings with their defaults; docs/configuration.md describes each.
+    """All settings with their defaults; docs/reference/configuration.md describes each.
 
     Sizes are in bytes, times in the unit that a name ends with; `_max` is the largest accepted value.
     """
@@ -59,9 +59,9 @@ class Settings:
     tls_key: str = ""
     # How many proxies stand before the server, whose X-Forwarded headers count.
     proxies: int = 0
-    # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operations.md).
+    # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operate/hbase.md).
     allowed_hosts: str = ""
-    # More than the 7 s of a gateway (docs/operations.md), so that its error with the reason arrives first.
+    # More than the 7 s of a gateway (docs/operate/hbase.md), so that its error with the reason arrives first.
     store_timeout_ms: int = 10_000
     # At least `threads`: each thread uses one connection at a time.
     store_connections_max: int = 16
@@ -86,7 +86,7 @@ class Settings:
     list_limit_max: int = 10_000
     search_end_points_max: int = 20_000
     cache_bytes: int = 256 * 2**20
-    # A commit may take half of it (step 5 in docs/row-keys.md), and clocks differ: an hour at least.
+    # A commit may take half of it (step 5 in docs/reference/row-keys.md), and clocks differ: an hour at least.
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
@@ -101,7 +101,7 @@ class Settings:
     # Files, too: a directory of very many is slow to list.
     spool_files_max: int = 10_000
     spool_bytes_max: int = 256 * 2**20
-    # Capture of Spark jobs; `spark.fll.capture.*` of a job override them (docs/capture.md).
+    # Capture of Spark jobs; `spark.fll.capture.*` of a job override them (docs/record/spark.md).
     capture_url: str = ""
     capture_namespace: str = "default"
     capture_spool: str = ""

@@ -189,7 +189,7 @@ class NotFound(LineageError):
 class ChecksumConflict(LineageError):
     """Two different contents have the same checksum. Nothing was stored; report it."""
 
-    # Compared operation by operation when content is written (docs/row-keys.md): merging would mix lineage.
+    # Compared operation by operation when content is written (docs/reference/row-keys.md): merging would mix lineage.
 
     slug, title, status = "checksum-conflict", "Checksum conflict", HTTPStatus.CONFLICT
 
@@ -212,7 +212,7 @@ class StoreUnavailable(LineageError):
 
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
     client_text: str | None = "the store does not answer or is busy, the server's log says why; try again"
-    # Every commit can be repeated: recording twice equals recording once (docs/row-keys.md).
+    # Every commit can be repeated: recording twice equals recording once (docs/reference/row-keys.md).
 
 
 class DeadlineExceeded(StoreUnavailable):

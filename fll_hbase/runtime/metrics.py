@@ -1,7 +1,7 @@
 """Metrics of the store: counters, gauges and histograms, which cost a call and do nothing until exported.
 
 The package needs no library for them: `export` connects them to one, as `fll serve` does with that of
-Prometheus (api/observability/exporter.py). docs/monitoring.md describes each metric.
+Prometheus (api/observability/exporter.py). docs/operate/monitoring.md describes each metric.
 """
 
 from __future__ import annotations

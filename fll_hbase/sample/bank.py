@@ -217,7 +217,7 @@ _AUDIENCE = [
     ),
 ]
 
-# Always aborted: in answers only with failed runs, as docs/tour.md shows.
+# Always aborted: in answers only with failed runs, as docs/ask/tour.md shows.
 _EXPORT = [
     read("read_all", "all transactions", TRANSACTIONS, "UID:string account:string"),
     write(

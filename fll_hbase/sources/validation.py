@@ -13,7 +13,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.deadline import ITEMS_PER_LOOK
 from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 
-# Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
+# Names and ids are parts of row keys; docs/record/openlineage.md states both limits.
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 

@@ -1,6 +1,6 @@
 """Tokens, and grants of users and groups: created, listed, revoked and removed.
 
-Only hashes of tokens are stored. docs/row-keys.md defines the format.
+Only hashes of tokens are stored. docs/reference/row-keys.md defines the format.
 """
 
 from __future__ import annotations

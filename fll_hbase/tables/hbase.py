@@ -1,6 +1,6 @@
 """HBase engine: one table, accessed through HBase's Thrift gateways.
 
-Every call is safe to repeat: a cell is either written once or a hint (docs/row-keys.md). HBase stamps the
+Every call is safe to repeat: a cell is either written once or a hint (docs/reference/row-keys.md). HBase stamps the
 cells; a put is durable when the gateway answers, so `sync` makes no difference.
 """
 

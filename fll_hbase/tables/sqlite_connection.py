@@ -1,7 +1,7 @@
 """Connections to a SQLite file, with the settings that all of them have.
 
 SQLite compares nothing that it reads. Its extension cksumvfs puts a checksum at the end of each page of
-a file that reserves room for it, and compares each page that is read from the disk: docs/decisions/0106.
+a file that reserves room for it, and compares each page that is read from the disk: docs/develop/decisions/0106.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def damage(error: Exception, path: object) -> CorruptRow | None:
     code = getattr(error, "extendedresult", 0)
     if code != apsw.SQLITE_IOERR_DATA and code & 0xFF != apsw.SQLITE_CORRUPT:
         return None
-    return CorruptRow(f"{path}: a page is damaged ({error}); see docs/operations.md, Damaged files")
+    return CorruptRow(f"{path}: a page is damaged ({error}); see docs/operate/hbase.md, Damaged files")
 
 
 @cache

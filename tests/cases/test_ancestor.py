@@ -23,7 +23,7 @@ from tests.cases.ancestor import ALL, DROPPED, case_id, cases, end_point_of, gen
 
 Summary: TypeAlias = dict[str, set[str]]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "ancestor-cases.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cdap.md"
 LITERAL_MEMBERS = {
     *("info", "info_generated", "topology", "store", "time", "stage_validate", "flatten"),
     *("api_fields", "api_field_summary", "api_dataset_summary", "api_operations"),

@@ -12,7 +12,7 @@ from tests.cases import spark_sql
 from tests.cases.spark_sql import ALL, PLAIN, Kinds, case_id, direct, expected, indirect
 from tests.support.capture.expected_cases import ARRAYS, CONDITIONS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "sql.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record" / "sql.md").read_text(encoding="utf-8")
 
 EXACT = 70
 DIFFERENT = {"r03_update"}

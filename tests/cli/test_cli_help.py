@@ -139,7 +139,7 @@ def test_help_is_a_command(typed: tuple[str, ...], meant: tuple[str, ...]) -> No
 
 
 def test_shells_complete_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docs/command-line.md says: the script of a shell asks `fll` with the words typed so far."""
+    """As docs/ask/command-line.md says: the script of a shell asks `fll` with the words typed so far."""
     monkeypatch.setenv("_FLL_COMPLETE", "bash_source")
     assert "complete -o nosort -F _fll_completion fll" in _completion()
     monkeypatch.setenv("_FLL_COMPLETE", "bash_complete")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "spark"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "operate" / "jobs"
 PAGE = (PAGES / "platform.md").read_text(encoding="utf-8")
 SHARED = frozenset(re.findall(r"^\| `(--[a-z-]+)`(?:, `-v`)? \|", PAGE, re.MULTILINE))
 """The options of every job."""

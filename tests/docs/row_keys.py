@@ -1,4 +1,4 @@
-"""The vectors and the worked example of docs/row-keys.md as values."""
+"""The vectors and the worked example of docs/reference/row-keys.md as values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "row-keys.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "row-keys.md"
 
 
 class Vector(NamedTuple):

@@ -1,4 +1,4 @@
-"""docs/sources/datahub.md cannot rot: its names are mapped as it says, its example runs."""
+"""docs/record/datahub.md cannot rot: its names are mapped as it says, its example runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fll_hbase.tables import open_table
 from tests.support import datahub_client
 from tests.support.server_process import Server
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "datahub.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "record" / "datahub.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""docs/sources/dbt.md cannot rot: members, versions and adapters are those of the code."""
+"""docs/record/dbt.md cannot rot: members, versions and adapters are those of the code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, Artif
 from fll_hbase.sources.dbt.document import FIXED_NAMESPACES, MEMBERS
 from fll_hbase.sources.sql.dialects.schemes import ENGINES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "dbt.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "record" / "dbt.md").read_text(encoding="utf-8")
 
 
 def rows(header: str) -> list[list[str]]:

@@ -79,6 +79,9 @@ def test_other_commands_are_refused(line: str) -> None:
 
 
 def test_examples_are_linked() -> None:
-    page = (EXAMPLES.parent / "docs" / "operations.md").read_text(encoding="utf-8")
+    pages = [
+        page.read_text(encoding="utf-8") for page in (EXAMPLES.parent / "docs" / "operate").rglob("*.md")
+    ]
     for file in (DAG, CRON_JOB):
-        assert f"../{file.relative_to(EXAMPLES.parent)}" in page
+        target = f"/blob/main/{file.relative_to(EXAMPLES.parent)})"
+        assert any(target in page for page in pages), file

@@ -1,4 +1,4 @@
-"""docs/monitoring.md and docs/deploy.md describe what there is: metrics, members of logs, alerts, files."""
+"""docs/operate/monitoring.md and docs/operate/deploy.md describe what there is: metrics, members of logs, alerts, files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from api.observability import exporter, observer
 from tests.support.declared_metrics import declared_metrics
 from tests.support.repository import DOCKER, ROOT
 
-PAGE = (ROOT / "docs" / "monitoring.md").read_text()
-DEPLOY = (ROOT / "docs" / "deploy.md").read_text()
+PAGE = (ROOT / "docs" / "operate" / "monitoring.md").read_text()
+DEPLOY = (ROOT / "docs" / "operate" / "deploy.md").read_text()
 ROWS = re.findall(r"^\| `(fll_\w+)` \| (\w+) \|([^|]*)\|", PAGE, re.MULTILINE)
 LOGS = PAGE[PAGE.index("## Logs") : PAGE.index("## Access log")]
 
@@ -58,7 +58,7 @@ def test_every_alert() -> None:
 
 
 def test_figures_are_those_of_the_benchmarks() -> None:
-    benchmarks = (ROOT / "docs" / "benchmarks.md").read_text()
+    benchmarks = (ROOT / "docs" / "develop" / "benchmarks.md").read_text()
     figures = re.search(r"bench --engine monitoring`, CPU.*?```\n(.*?)```", PAGE, re.DOTALL)
     assert figures
     assert figures[1] in benchmarks

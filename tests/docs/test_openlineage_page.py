@@ -1,4 +1,4 @@
-"""docs/sources/openlineage.md cannot rot: its settings are those tested, its examples run."""
+"""docs/record/openlineage.md cannot rot: its settings are those tested, its examples run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.commands import serving
 from tests.support.recorded_events import datasets, events
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "sources" / "openlineage.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "record" / "openlineage.md").read_text(encoding="utf-8")
 
 
 def block(kind: str) -> str:

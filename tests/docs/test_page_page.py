@@ -1,4 +1,4 @@
-"""docs/page.md names tests and parameters that exist, and each of the 28 complaints once."""
+"""docs/ask/page.md names tests and parameters that exist, and each of the 28 complaints once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "page.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "ask" / "page.md").read_text(encoding="utf-8")
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "page").glob("test_*.py"))
 STATE = (ROOT / "page" / "src" / "state" / "page-state.ts").read_text(encoding="utf-8")
 

@@ -35,7 +35,7 @@ NEEDS_MORE = re.compile(
 )
 """Commands and programs that need Spark, HBase, another machine or another tool, and those of the server."""
 
-DBT_PAGE = "docs/sources/dbt.md"
+DBT_PAGE = "docs/record/dbt.md"
 """Its `target` is from a build of dbt, which is not installed here: the runs started at that time."""
 
 COMPARED = {item.source for item in shown() if item.source.startswith("fll ") and " shop " not in item.source}
@@ -179,7 +179,7 @@ def test_pages_of_each_kind_run() -> None:
         page for page, listed in RUNNING.items() if any(_RECORDS.search(item.source) for item in listed)
     }
     sources = {f"docs/sources/{name}.md" for name in ("datahub", "dbt", "openlineage", "pipelines", "sql")}
-    assert recording == {"README.md", "docs/recorder.md", "docs/tour.md", *sources}
+    assert recording == {"README.md", "docs/record/python.md", "docs/ask/tour.md", *sources}
 
 
 def test_no_two_pages_name_one_folder_of_a_job_or_one_run() -> None:

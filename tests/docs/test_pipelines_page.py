@@ -1,4 +1,4 @@
-"""docs/sources/pipelines.md shows the recorded operations, and code that records."""
+"""docs/record/pipelines.md shows the recorded operations, and code that records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fll_hbase.queries import acknowledgements
 from fll_hbase.recorder import LineageRecorder, Recorded, Run
 from fll_hbase.sources import cdap
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "pipelines.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record" / "pipelines.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 

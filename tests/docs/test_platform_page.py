@@ -1,4 +1,4 @@
-"""docs/spark/platform.md documents the options of every job, and its configuration file is one."""
+"""docs/operate/jobs/platform.md documents the options of every job, and its configuration file is one."""
 
 from __future__ import annotations
 

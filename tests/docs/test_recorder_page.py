@@ -1,4 +1,4 @@
-"""docs/recorder.md shows code that records, and output of a replay."""
+"""docs/record/python.md shows code that records, and output of a replay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fll_hbase.recorder.circuit import PROBE_SECONDS
 from fll_hbase.runtime.config import DEFAULTS
 from tests.support.commands import fll, printed
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "recorder.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record" / "python.md").read_text(encoding="utf-8")
 CODE = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]  # type: ignore[index]
 
 

@@ -1,4 +1,4 @@
-"""docs/row-keys.md agrees with the code."""
+"""docs/reference/row-keys.md agrees with the code."""
 
 from __future__ import annotations
 

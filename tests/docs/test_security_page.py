@@ -1,4 +1,4 @@
-"""docs/security.md names settings and paths of the code, and the list of attacks tests that are there."""
+"""docs/operate/security.md names settings and paths of the code, and the list of attacks tests that are there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from api.security.authentication import OPEN_PATHS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text()
+PAGE = (ROOT / "docs" / "operate" / "security.md").read_text()
 ATTACKS = (ROOT / "tests" / "attacks" / "README.md").read_text()
-CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
+CONFIGURATION = (ROOT / "docs" / "reference" / "configuration.md").read_text()
 
 
 def test_the_test_of_each_attack_is_there() -> None:

@@ -1,4 +1,4 @@
-"""docs/spark/stream.md documents every option of the command, and only those."""
+"""docs/operate/jobs/stream.md documents every option of the command, and only those."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from fll_hbase.cli.commands.spark.stream import stream
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
 from tests.docs.option_tables import SHARED, option_names
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark" / "stream.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operate" / "jobs" / "stream.md").read_text(
+    encoding="utf-8"
+)
 
 
 def test_every_option_is_documented() -> None:

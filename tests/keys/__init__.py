@@ -1,1 +1,1 @@
-"""Keys: bytes sort as values do, parse in one way only, and match docs/row-keys.md."""
+"""Keys: bytes sort as values do, parse in one way only, and match docs/reference/row-keys.md."""

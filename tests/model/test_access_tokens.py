@@ -16,7 +16,7 @@ HEX = "0123456789abcdef"
 tokens = st.builds(
     AccessToken, st.text(HEX, min_size=16, max_size=16), st.text(HEX, min_size=64, max_size=64)
 )
-SECURITY = Path(__file__).resolve().parents[2] / "docs" / "security.md"
+SECURITY = Path(__file__).resolve().parents[2] / "docs" / "operate" / "security.md"
 
 
 @given(tokens)

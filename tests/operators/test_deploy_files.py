@@ -41,7 +41,7 @@ MANIFESTS = {
 (SERVICE_OF_PODS,) = [manifest for manifest in ALL_MANIFESTS if manifest not in MANIFESTS.values()]
 SCRAPE_OF_PODS = yaml.safe_load((DOCKER / "prometheus" / "kubernetes.yml").read_text())
 KUBERNETES_VERSIONS = ("1.29", "1.34")
-"""Versions whose schemas the manifests are checked against, as docs/deploy.md says."""
+"""Versions whose schemas the manifests are checked against, as docs/operate/deploy.md says."""
 SETTINGS = {PREFIX + field.name.upper() for field in fields(Settings)}
 SERVER_ARGUMENTS = ("FLL_STORE", "FLL_HOST", "FLL_PORT", "FLL_WORKERS")
 """Settings that a server under test gets as arguments."""

@@ -10,4 +10,4 @@ AGENT = {
     "spark.openlineage.transport.transports.server.compression": "gzip",
     "spark.openlineage.transport.transports.copy.type": "file",
 }
-"""As docs/sources/openlineage.md has it; a file also gets every event, to compare."""
+"""As docs/record/openlineage.md has it; a file also gets every event, to compare."""

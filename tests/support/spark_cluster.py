@@ -105,7 +105,7 @@ class StandaloneCluster:
 
 
 def write_archive(path: Path, *, package: bool = True) -> Path:
-    """Write what workers need to a compressed tar file, as the commands of docs/spark/load.md do.
+    """Write what workers need to a compressed tar file, as the commands of docs/operate/jobs/load.md do.
 
     Without `package` it has the dependencies alone.
     """

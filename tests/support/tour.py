@@ -1,4 +1,4 @@
-"""Commands and programs of docs/tour.md, with the output that the page shows."""
+"""Commands and programs of docs/ask/tour.md, with the output that the page shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).parents[2] / "docs" / "tour.md"
+PAGE = Path(__file__).parents[2] / "docs" / "ask" / "tour.md"
 END_MS = 1_760_000_000_000
 """Where the clock of the tour stands."""
 
@@ -39,7 +39,7 @@ def shown() -> list[Shown]:
 
 
 def shown_requests() -> list[tuple[str, str]]:
-    """URLs of docs/rest.md with a window, and the JSON of the answers below them.
+    """URLs of docs/reference/rest.md with a window, and the JSON of the answers below them.
 
     The others are about the last 30 days (tests/api/openapi/test_examples.py).
     """

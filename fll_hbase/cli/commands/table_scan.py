@@ -55,7 +55,7 @@ Examples:
 @zone_option
 @format_options(TABLE, JSON)
 def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format: str) -> None:
-    """Print the rows of a store whose keys begin with PREFIX, as docs/row-keys.md writes them.
+    """Print the rows of a store whose keys begin with PREFIX, as docs/reference/row-keys.md writes them.
 
     Each row is its key, its kind and what the key names, and a line for each of its first cells: when it was
     put, its column, and its value, decoded and cut. What cannot be read is printed as it is, and marked.

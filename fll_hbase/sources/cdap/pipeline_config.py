@@ -18,7 +18,7 @@ from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operati
 from fll_hbase.sources.native.shared_members import read_dataset
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, readable
 
-# These plugins have no schema of their own: fields pass through them (docs/sources/pipelines.md).
+# These plugins have no schema of their own: fields pass through them (docs/record/pipelines.md).
 _PASSING_TYPES = ("action", "condition", "windower")
 
 

@@ -44,7 +44,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 TYPE = "DATAHUB"
 LOOKED_UP_MAX = 1_000
-"""Datasets of a message whose fields are looked up; docs/sources/datahub.md states it."""
+"""Datasets of a message whose fields are looked up; docs/record/datahub.md states it."""
 _DATASET = "urn:li:dataset:"
 
 

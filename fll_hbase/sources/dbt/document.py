@@ -1,6 +1,6 @@
 """dbt documents: manifest, catalog and run results in one object, as the runs of one invocation.
 
-docs/sources/dbt.md describes the document and its mapping to runs.
+docs/record/dbt.md describes the document and its mapping to runs.
 """
 
 from __future__ import annotations

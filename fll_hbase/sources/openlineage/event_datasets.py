@@ -18,10 +18,10 @@ from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
-# Bounds the recursion over a schema that a client sends; docs/sources/openlineage.md states it.
+# Bounds the recursion over a schema that a client sends; docs/record/openlineage.md states it.
 DEPTH_MAX = 50
 PRODUCER_MAX = 1_000
-"""Characters of a producer that a tag names; docs/sources/openlineage.md states it."""
+"""Characters of a producer that a tag names; docs/record/openlineage.md states it."""
 
 JOB = "JOB"
 SPARK = "/integration/spark"

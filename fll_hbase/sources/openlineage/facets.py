@@ -30,7 +30,7 @@ CATALOGUE = "fll_catalogue"
 
 # The Spark agent has a facet of its own for errors, beside the `errorMessage` of the spec.
 SPARK_EXCEPTION = "spark.exception"
-# Bounds what each failed run stores; docs/sources/openlineage.md states it.
+# Bounds what each failed run stores; docs/record/openlineage.md states it.
 ERROR_CHARACTERS_MAX = 2_000
 
 

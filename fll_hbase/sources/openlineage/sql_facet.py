@@ -23,7 +23,7 @@ from fll_hbase.sources import sql
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 SQL_CHARACTERS_MAX = 100_000
-"""Length of a statement that is read; docs/sources/openlineage.md states it."""
+"""Length of a statement that is read; docs/record/openlineage.md states it."""
 _RESULTS_BYTES_MAX = 16 * 2**20
 """Memory of the statements whose lineage stays; the events of a run repeat theirs."""
 _BYTES_PER_CHARACTER, _BYTES_PER_NAME, _BYTES_PER_INPUT = 4, 100, 200

@@ -123,7 +123,7 @@ def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
         target=spec.target,
         since_ms=last.until_ms if last else 0,
         # A commit record that this scan does not see is put later than this: a commit takes at most half the
-        # grace period, and clocks differ by less than the rest (docs/row-keys.md).
+        # grace period, and clocks differ by less than the rest (docs/reference/row-keys.md).
         until_ms=max(time_ms - spec.settings.grace_ms, last.until_ms if last else 0),
         rows={},
         files={},

@@ -1,7 +1,7 @@
 """Copy of a whole store: passes over all rows, kind by kind, until one finds both sides equal.
 
 Puts go in the order of the commit protocol, deletes in the opposite one, so that a reader of the target finds
-the content of every run that it sees, at any moment (docs/row-keys.md, "How rows are written").
+the content of every run that it sees, at any moment (docs/reference/row-keys.md, "How rows are written").
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Touched days of jobs that change which runs exist: a purge deletes run rows, a copy puts and deletes them.
 
-As for a commit, no seal of such a day holds any longer (docs/row-keys.md, "Days and seals").
+As for a commit, no seal of such a day holds any longer (docs/reference/row-keys.md, "Days and seals").
 """
 
 from __future__ import annotations

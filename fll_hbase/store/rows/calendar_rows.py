@@ -1,7 +1,7 @@
 """Cells of ways and calendars, encoded and decoded by pure functions.
 
 A calendar says on which days a content ran. The token of a day is replaced by whoever is about to change
-its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/row-keys.md
+its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/reference/row-keys.md
 defines the format, and why a seal is right.
 """
 

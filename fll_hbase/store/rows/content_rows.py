@@ -1,6 +1,6 @@
 """Cells of contents: content rows and their catalogue entries, encoded and decoded by pure functions.
 
-docs/row-keys.md defines the format.
+docs/reference/row-keys.md defines the format.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The field map of a content row, `d:m`, encoded and decoded by pure functions.
 
-docs/row-keys.md defines the form, and form 1, which earlier releases wrote.
+docs/reference/row-keys.md defines the form, and form 1, which earlier releases wrote.
 """
 
 from __future__ import annotations

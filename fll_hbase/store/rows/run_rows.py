@@ -1,6 +1,6 @@
 """Cells of a run: its run row, references and row of the run index, encoded and decoded by pure functions.
 
-docs/row-keys.md defines the format. Contents are in `content_rows`.
+docs/reference/row-keys.md defines the format. Contents are in `content_rows`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cells of tags: those of the tags of a field, and the index that lists fields by tag.
 
-docs/row-keys.md defines the format.
+docs/reference/row-keys.md defines the format.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Writing: the commit protocol of docs/row-keys.md, "How rows are written"."""
+"""Writing: the commit protocol of docs/reference/row-keys.md, "How rows are written"."""

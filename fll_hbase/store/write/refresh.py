@@ -60,7 +60,7 @@ class FreshnessCache(Generic[K]):
 
 
 class ContentRefresher:
-    """Step 2 of docs/row-keys.md, "How rows are written". Threads may share it.
+    """Step 2 of docs/reference/row-keys.md, "How rows are written". Threads may share it.
 
     Garbage collection deletes content that no run needs and that is older than the grace period. So a pass
     relies only on content younger than `lifetime_ms`, half of that period, and puts older content again.

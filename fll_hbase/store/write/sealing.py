@@ -3,7 +3,7 @@
 A seal is put with the token that the day had before its references were read. It is right as long as the day
 keeps this token: who changes the runs of a day draws a new one first. A pass that touched the day before the
 token was read has ended if the token is older than twice the grace period, so that its run is counted
-(docs/row-keys.md, "Days and seals").
+(docs/reference/row-keys.md, "Days and seals").
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
-PAGE = Path(__file__).parents[3] / "docs" / "rest.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rest.md"
 SECTIONS = ("Batch questions", "The ancestor's routes")
 ALWAYS_404 = {"post /"}
 """It names the paths to use instead."""

@@ -65,7 +65,7 @@ def test_every_case_is_recorded(version: str) -> None:
 
 def test_the_page_has_their_number() -> None:
     old, new = (len(recorded(f"more-cases-{version}.ndjson")) - 1 for version in VERSIONS)
-    page = (ROOT / "docs" / "spark" / "captured-lineage.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "record" / "captured-lineage.md").read_text(encoding="utf-8")
     assert f"all {new} on Spark 4.3, and the {old} that Spark 3.5 can run" in page
 
 

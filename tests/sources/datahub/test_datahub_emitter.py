@@ -359,7 +359,7 @@ class TestOthers:
 
     @pytest.mark.slow
     def test_the_command_with_a_recipe(self, url: str, db: str, tmp_path: Path) -> None:
-        """`datahub ingest -c recipe.yml` as docs/sources/datahub.md has it, in a process of its own."""
+        """`datahub ingest -c recipe.yml` as docs/record/datahub.md has it, in a process of its own."""
         source, target = dataset(f"{db}.s"), dataset(f"{db}.t")
         proposals = [
             Proposal(entityUrn=target, aspect=lineage(source, target)),

@@ -20,7 +20,7 @@ from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "spark"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "operate" / "jobs"
 PAGE = (DOCS / "datasource.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

@@ -15,7 +15,7 @@ from tests.support.stream_process import documents, rows
 
 pytestmark = pytest.mark.java
 
-PAGE = (Path(__file__).parents[3] / "docs" / "spark" / "load.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "operate" / "jobs" / "load.md").read_text(encoding="utf-8")
 
 ARCHIVE_BYTES_MAX = 60_000_000
 

@@ -21,5 +21,5 @@ Examples:
 def capture() -> None:
     """Record the field lineage of PySpark jobs, without a change of their code.
 
-    Needs PySpark, which is the extra `spark`, in the Python of the jobs. See docs/capture.md.
+    Needs PySpark, which is the extra `spark`, in the Python of the jobs. See docs/record/spark.md.
     """
