@@ -143,7 +143,7 @@ hbase-stop:
 	@$(HBASE) stop
 
 # What a stage of the tests installs or builds first, so that its seconds are those of the tests.
-PREPARED := $(AGENT) $(KAFKA) $(GENERATOR) $(LAKE) $(SPARK35)/installed page/node_modules hbase-jars $(CLASSES)
+PREPARED := $(AGENT) $(KAFKA) $(GENERATOR) $(LAKE) $(SPARK35)/installed $(DOCS)/installed page/node_modules hbase-jars $(CLASSES)
 
 # Compiled once: where Python writes no bytecode, each program that a test starts would compile all modules again.
 test test-long: system-tests setup
@@ -229,7 +229,7 @@ tests-capture: system-java setup $(CLASSES) $(AGENT) $(KAFKA)
 	$(PYTEST) --durations=30 -m java tests/capture
 
 # What is served must be what the sources build: a difference is a forgotten `make page`.
-tests-page: system-page setup page/node_modules
+tests-page: system-page setup page/node_modules docs
 	$(NPM) run check
 	$(NPM) run test
 	$(NPM) run build -- --outDir ../build/page

@@ -1,4 +1,4 @@
-"""docs/operate/monitoring.md and docs/operate/deploy.md describe what there is: metrics, members of logs, alerts, files."""
+"""The pages on monitoring and deployment list the metrics, members of logs, alerts and files that exist."""
 
 from __future__ import annotations
 

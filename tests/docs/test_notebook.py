@@ -46,7 +46,7 @@ def test_every_cell_prints_what_the_notebook_shows(tmp_path: Path) -> None:
 
 
 def test_every_question_is_on_the_page() -> None:
-    page = (NOTEBOOK.parent / "python.md").read_text(encoding="utf-8")
+    page = (NOTEBOOK.parent / "ask" / "python.md").read_text(encoding="utf-8")
     questions = [name for name in vars(Connection) if not name.startswith("_")]
     assert len(questions) >= 12
     assert [name for name in questions if f"`{name}(" not in page] == []

@@ -1,4 +1,4 @@
-"""docs/operate/security.md names settings and paths of the code, and the list of attacks tests that are there."""
+"""The page on security names settings and paths of the code, and the list of attacks names tests."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@
 or a write of the table or directory `target`; the result of a query is written, with `stream` as a stream.
 `tables` are statements before it; `{home}` in SQL, and HOME in Python, is a directory for files. `fields`
 are the inputs of each column, `rows` those of all rows, as `table.field KIND`, with `masked` if the value is
-hidden. They are worked out by hand from docs/record/captured-lineage.md. Cases of rows that the program brings
-are first: after any that collects rows, these have an unknown source.
+hidden. They are worked out by hand from docs/record/captured-lineage.md. Cases of rows that the program
+brings are first: after any that collects rows, these have an unknown source.
 """
 
 from __future__ import annotations
