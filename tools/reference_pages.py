@@ -56,8 +56,8 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
         lines = [line.strip() for line in examples.splitlines()]
         yield "```sh\n" + "\n".join(line for line in lines if line) + "\n```\n"
     if isinstance(command, click.Group):
-        for child, found in command.all_commands().items():  # type: ignore[attr-defined]
-            yield from _command(found, child, context)
+        for child, subcommand in command.all_commands().items():  # type: ignore[attr-defined]
+            yield from _command(subcommand, child, context)
 
 
 def _routes_page() -> Iterator[str]:
@@ -170,7 +170,7 @@ def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str
 def _plain(text: str) -> str:
     """Return text as one line in which no cell of a table ends; angle brackets and pipes are escaped."""
     line = " ".join(text.split())
-    return re.sub(r"`[^`]*`|[<>|]", lambda found: _escaped(found[0]), line)
+    return re.sub(r"`[^`]*`|[<>|]", lambda match: _escaped(match[0]), line)
 
 
 def _escaped(text: str) -> str:
