@@ -34,11 +34,14 @@ from fll_hbase.queries.query import (
 )
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.diff_document import (
+    DATASET_TABLE,
+    FIELD_TABLE,
     Comparison,
     dataset_diff_document,
     field_diff_document,
 )
 from fll_hbase.queries.reports.report_document import Document, Stamp
+from fll_hbase.queries.tables import TableShape
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.query_parameters import WindowQuery
@@ -246,6 +249,7 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff"
     result: ClassVar[str] = "Parts by name"
+    table: ClassVar[TableShape] = FIELD_TABLE
     example: ClassVar[DiffAnswer] = DiffAnswer(gained=_GAINED, lost=_NO_PARTS, common=19, truncated=False)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DiffAnswer]:
@@ -277,6 +281,7 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/diff"
     result: ClassVar[str] = "Changed fields by name"
+    table: ClassVar[TableShape] = DATASET_TABLE
     example: ClassVar[DatasetDiffAnswer] = DatasetDiffAnswer(
         fields=(ChangedField(field="patient_medical_score", gained=_GAINED, lost=_NO_PARTS, common=19),),
         truncated=False,

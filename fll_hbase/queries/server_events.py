@@ -11,7 +11,9 @@ import msgspec
 from fll_hbase.queries import time_window
 from fll_hbase.queries.parameters import About, Time, time_text
 from fll_hbase.queries.query import Answer, Body, Query
+from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.json_types import Json
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
@@ -47,6 +49,20 @@ class EventsAnswer(Body, frozen=True, kw_only=True):
     truncated: Annotated[bool, msgspec.Meta(description="Whether `limit` left any out")]
 
 
+def _rows(body: Json) -> list[Row]:
+    return [{"warnings": 0, **item, "reasons": "; ".join(item.get("reasons", ()))} for item in body["events"]]
+
+
+_TABLE = TableShape(
+    (
+        *("time", "outcome", "route", "sender", "client"),
+        *("namespace", "program", "run", "warnings", "reasons"),
+    ),
+    _rows,
+    times=("time",),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Events(Query[EventsAnswer]):
     """List the documents that arrived lately: from whom, accepted, with warnings, or refused and why.
@@ -58,6 +74,7 @@ class Events(Query[EventsAnswer]):
     path: ClassVar[str] = "/v3/events"
     result: ClassVar[str] = "Newest first"
     statuses: ClassVar[tuple[int, ...]] = (400,)
+    table: ClassVar[TableShape] = _TABLE
 
     since: Annotated[Time, About("Epoch seconds, ISO 8601 or `now-5m`; default `now-1h`")] = "now-1h"
     outcome: Annotated[

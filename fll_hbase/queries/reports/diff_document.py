@@ -17,6 +17,7 @@ from fll_hbase.queries.reports.report_document import (
     count_text,
     warnings,
 )
+from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
 
 _ID_CHARACTERS = 8
@@ -99,6 +100,24 @@ def dataset_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> D
         annex=[_digests((field["field"], field) for field in fields)] if fields else [],
         legend=LEGEND,
     )
+
+
+def _change_rows(diff: Json) -> list[Row]:
+    """Return a row for each part of a diff that one of its windows has alone; times are in UTC."""
+    rows: list[Row] = []
+    for kind in KINDS:
+        for change, part in diff_verdict.changes(diff, kind):
+            name, detail = _short_cells(part, kind, Stamp(0))
+            rows.append({"change": change, "part": kind.noun, "name": name, "detail": detail})
+    return rows
+
+
+def _changes_by_field(body: Json) -> list[Row]:
+    return [{"field": diff["field"], **row} for diff in body["fields"] for row in _change_rows(diff)]
+
+
+FIELD_TABLE = TableShape(("change", "part", "name", "detail"), _change_rows)
+DATASET_TABLE = TableShape(("field", *FIELD_TABLE.columns), _changes_by_field)
 
 
 def _window_text(window: Window, stamp: Stamp) -> str:

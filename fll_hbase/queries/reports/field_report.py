@@ -37,7 +37,7 @@ from fll_hbase.queries.reports.reached_fields import ReachedField, ReachedFields
 from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.verdicts import consumption_verdict, provenance_verdict
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
-from fll_hbase.queries.tables import CSV
+from fll_hbase.queries.tables import CSV, TableShape
 from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import FieldLineageResult, Reach
 
@@ -134,6 +134,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
 
     path: ClassVar[str] = "/v3/reports/consumption"
     result: ClassVar[str] = "Runs and programs newest first"
+    table: ClassVar[TableShape] = report_csv.field_table("derived")
     items: ClassVar[str] = "runs"
     reads_all: ClassVar[bool] = True
     write_document: ClassVar[Callable[..., Document]] = staticmethod(consumption_document)
@@ -240,6 +241,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
 
     path: ClassVar[str] = "/v3/reports/provenance"
     result: ClassVar[str] = "Derivations and stretches newest first"
+    table: ClassVar[TableShape] = report_csv.field_table("sources", "upstream")
     write_document: ClassVar[Callable[..., Document]] = staticmethod(provenance_document)
 
     part: Annotated[Literal["sources", "upstream", "programs", "stretches"], About(PART_HELP)] = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.queries import name_json
+from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.time_window import iso_text
 from fll_hbase.runtime import csv_text
 from fll_hbase.runtime.json_types import Json
@@ -65,6 +66,16 @@ _PARTS = {
     "runs": Part(_RUN_COLUMNS),
     "stretches": Part(_STRETCH_COLUMNS),
 }
+
+
+def field_table(*members: str) -> TableShape:
+    """Return the shape of a report as a table: the fields of these members, one below the other."""
+
+    def build(body: Json) -> list[Row]:
+        items = [item for member in members for item in body.get(member, ())]
+        return [{"dropped": False, **_reached(item), "inOrder": item.get("inOrder", True)} for item in items]
+
+    return TableShape(_UNORDERED_FIELDS.columns, build, times=("firstStart", "lastStart"))
 
 
 def to_csv(body: Json, member: str, *, causal: bool) -> str:
