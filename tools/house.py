@@ -50,8 +50,8 @@ NAMES = _words(
 EXTERNAL = _words("after before how nothing side")
 """Allowed as attributes and keyword arguments, since other libraries have them: `Join.side`, `how="left"`."""
 
-ESCAPED = _words("bool hash id list type").union(keyword.kwlist)
-"""What may have a trailing underscore."""
+ESCAPED = _words("bool hash id list repr_html repr_svg type").union(keyword.kwlist)
+"""What may have a trailing underscore: names of Python, and methods that notebooks call."""
 
 QUESTIONS = _words("Are Can Do Does Is What Which Who Whose Why")
 QUESTIONS_OF_MODULES = QUESTIONS | _words("How When Where Whether")

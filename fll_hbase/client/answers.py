@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fll_hbase.model.window import Window
 from fll_hbase.queries.tables import NO_TABLE, TableShape
-from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError, FieldError, InvalidQuery
 
 if TYPE_CHECKING:
     import pandas
+
+    from fll_hbase.client.notebook.picture import Picture
+    from fll_hbase.queries.query import Query
 
 BodyT = TypeVar("BodyT")
 
@@ -30,15 +33,16 @@ class TypedAnswer(Generic[BodyT]):
     next_page: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TableAnswer(TypedAnswer[BodyT]):
-    """An answer that is a table too: iterable, and a DataFrame by `to_pandas`.
+    """An answer that is a table too: iterable, a DataFrame by `to_pandas`; graphs are drawn by `plot`.
 
-    `window` is the one that it is about.
+    `window` is the one that it is about. A notebook shows the first rows.
     """
 
     shape: TableShape = NO_TABLE
     window: Window | None = None
+    query: Query[BodyT] | None = field(default=None, compare=False)
 
     @property
     def columns(self) -> Sequence[str]:
@@ -59,8 +63,12 @@ class TableAnswer(TypedAnswer[BodyT]):
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a DataFrame; starts are timestamps in UTC.
 
-        Raises ConfigurationError without pandas, which is the extra `pandas` of this package.
+        Raises InvalidQuery for an answer that is no table, and ConfigurationError without pandas, which is
+        the extra `pandas` of this package.
         """
+        if not self.columns:
+            kind = type(self.query).__name__
+            raise InvalidQuery([FieldError("query", f"{kind} has no table: use the body of the answer")])
         try:
             import pandas
         except ModuleNotFoundError as error:
@@ -72,3 +80,32 @@ class TableAnswer(TypedAnswer[BodyT]):
             # In milliseconds: nanoseconds, the default, end in 2262, and starts of runs may be later.
             frame[column] = frame[column].astype("datetime64[ms]").dt.tz_localize("UTC")
         return frame
+
+    def plot(self) -> Picture:
+        """Return the graph of the answer as a picture, which a notebook shows.
+
+        Answers of `lineage`, `field_lineage`, `reach`, `consumption` and `provenance` are graphs. Solid links
+        carry the value, dashed ones only decide which rows there are. At most 300 fields are drawn, the
+        nearest ones; the picture says what it leaves out. Raises InvalidQuery for other answers.
+
+        >>> client.reach("bank", "RiskScores", "risk_band").plot().save("risk_band.svg")
+        """
+        from fll_hbase.client.notebook import drawn_graph, html_summary, picture
+
+        graph = drawn_graph.draw(self)
+        title, facts = html_summary.title_of(self.query), html_summary.facts_of(self)
+        return picture.to_picture(graph, title, facts, html_summary.warnings_of(self))
+
+    def _repr_html_(self) -> str:
+        from fll_hbase.client.notebook import html_summary
+
+        return html_summary.to_html(self)
+
+    def __repr__(self) -> str:
+        """Return what was asked and the number of rows: a body may have hundreds of thousands."""
+        from fll_hbase.client.notebook.html_summary import title_of
+        from fll_hbase.queries.reports.report_document import count_text
+
+        rows = f", {count_text(len(self), 'row')}" if self.columns else ""
+        incomplete = f", not complete: {self.incomplete}" if self.incomplete else ""
+        return f"<{type(self).__name__}: {title_of(self.query)}{rows}{incomplete}>"

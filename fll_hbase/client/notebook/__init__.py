@@ -1,0 +1,1 @@
+"""Answers in a notebook: pictures of graphs, and tables in HTML."""

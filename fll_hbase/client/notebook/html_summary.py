@@ -1,0 +1,123 @@
+"""Answers in HTML: a table of their first rows, or their members where they are no table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from fll_hbase.client.answers import TableAnswer
+from fll_hbase.client.notebook.shown_text import markup
+from fll_hbase.queries import name_json
+from fll_hbase.queries.query import Query
+from fll_hbase.queries.reports.report_document import Stamp, count_text
+from fll_hbase.queries.tables import named_json
+
+ROWS_MAX = 60
+"""As many as pandas shows by default."""
+
+CELL_MAX = 120
+"""Characters of a cell; one that is cut has all of it as its title."""
+
+_BESIDE = frozenset({"start", "end", "cursor", "limit"})
+"""Parameters that an answer states otherwise: by its window, and by what limits it."""
+
+_TIMES = frozenset({"firstStart", "lastStart", "startTime", "endTime", "retainedFrom"})
+_SPAN = re.compile("(?<=[a-z])(?=[A-Z])")
+
+
+def title_of(query: Query[Any] | None) -> str:
+    """Return what a query asks and about what: `Field lineage of bank/RiskScores.risk_band`."""
+    if query is None:
+        return "Answer"
+    first, *others = _SPAN.sub(" ", type(query).__name__.replace("OpenL", "Openl")).split()
+    kind = " ".join([first, *map(str.lower, others)]).replace("penline", "penLine")
+    names = {item.name: str(getattr(query, item.name)) for item in fields(query) if _is_required(item)}  # type: ignore[arg-type]
+    field = f".{names.pop('field')}" if "field" in names else ""
+    return f"{kind} of {'/'.join(names.values())}{field}" if names else kind
+
+
+def facts_of(answer: TableAnswer[Any]) -> list[str]:
+    """Return the window of an answer, and the parameters of its query that are not the default."""
+    facts = []
+    if answer.window:
+        start, stop = map(_time, (answer.window.start_ms, answer.window.stop_ms))
+        facts.append(f"runs started {start} to {stop} UTC")
+    for item in fields(answer.query) if answer.query else ():  # type: ignore[arg-type]
+        value = getattr(answer.query, item.name)
+        if item.name not in _BESIDE and not _is_required(item) and value != item.default:
+            facts.append(f"{item.name}={value}")
+    return facts
+
+
+def warnings_of(answer: TableAnswer[Any]) -> list[str]:
+    """Return what limits an answer: what cut it, and from when on runs may have been deleted."""
+    warnings = [f"Not complete: {answer.incomplete}."] if answer.incomplete else []
+    if answer.retained_from_ms is not None:
+        warnings.append(f"Runs before {_time(answer.retained_from_ms)} UTC may have been deleted.")
+    return warnings
+
+
+def to_html(answer: TableAnswer[Any]) -> str:
+    """Return an answer as HTML without scripts or styles: names and texts are escaped."""
+    facts = facts_of(answer)
+    if answer.columns:
+        rows = answer.rows
+        count = count_text(len(rows), "row")
+        facts.append(count if len(rows) <= ROWS_MAX else f"the first {ROWS_MAX} of {count}")
+        shown = [
+            [_cell(value, is_time=name in answer.shape.times) for name, value in row.items()]
+            for row in rows[:ROWS_MAX]
+        ]
+        table = _table(shown, answer.columns)
+    else:
+        table = _table(list(_members(named_json(answer.body))))
+    verdict = getattr(answer.body, "verdict", None)
+    return "\n".join(
+        [
+            f"<div><p><strong>{markup(title_of(answer.query))}</strong><br>{markup(' · '.join(facts))}</p>",
+            *(f"<p>{markup(text)}</p>" for text in [verdict] if text),
+            *(f"<p><em>{markup(text)}</em></p>" for text in warnings_of(answer)),
+            *table,
+            "</div>",
+        ]
+    )
+
+
+def _is_required(item: Any) -> bool:
+    return item.default is MISSING and item.default_factory is MISSING
+
+
+def _members(body: Any) -> Iterator[list[str]]:
+    """Yield the members of an answer as rows: numbers in place of lists, names of objects."""
+    for name, value in (body if isinstance(body, Mapping) else {"answer": body}).items():
+        if isinstance(value, list | tuple):
+            value = count_text(len(value), "item")
+        elif isinstance(value, Mapping):
+            value = name_json.text(value) if "name" in value else ", ".join(value)
+        yield [f"<th>{markup(name)}</th>", _cell(value, is_time=name in _TIMES)]
+
+
+def _table(rows: Sequence[Sequence[str]], columns: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of a table."""
+    yield "<table>"
+    if columns:
+        yield f"<thead><tr>{''.join(f'<th>{markup(name)}</th>' for name in columns)}</tr></thead>"
+    yield "<tbody>"
+    yield from (f"<tr>{''.join(cells)}</tr>" for cells in rows)
+    yield "</tbody></table>"
+
+
+def _cell(value: Any, *, is_time: bool) -> str:
+    """Return a value as a cell: None as an empty one, a time as text."""
+    if value is None:
+        return "<td></td>"
+    text = _time(value) if is_time and isinstance(value, int) else str(value)
+    if len(text) <= CELL_MAX:
+        return f"<td>{markup(text)}</td>"
+    return f'<td title="{markup(text)}">{markup(text[: CELL_MAX - 1])}…</td>'
+
+
+def _time(milliseconds: int) -> str:
+    return Stamp(0).time(milliseconds)

@@ -1,0 +1,46 @@
+"""Names of any kind as text that a picture or a page can show."""
+
+from __future__ import annotations
+
+import unicodedata
+from html import escape
+from itertools import accumulate, islice, takewhile
+
+from fll_hbase.runtime.escape import escape_control
+
+WHOLE_MAX = 2_000
+"""Characters of a name in the title of what shows it shortened."""
+
+_TAIL = 10
+_NO_XML = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})
+
+
+def markup(text: str) -> str:
+    """Return a text, cut to WHOLE_MAX, for XML and HTML: what acts upon a reader is escaped as in Python."""
+    text = text if len(text) <= WHOLE_MAX else f"{text[: WHOLE_MAX - 1]}…"
+    return escape(escape_control(text).translate(_NO_XML))
+
+
+def width_of(text: str) -> float:
+    """Return the width of a text in mean characters, of its beginning if it is long."""
+    return sum(map(_width, islice(text, 200)))
+
+
+def fit(text: str, room: float) -> str:
+    """Return a text that fits into a width in mean characters, with `…` for its middle."""
+    text = escape_control(text if len(text) <= WHOLE_MAX else text[: WHOLE_MAX // 2] + text[-_TAIL:])
+    if width_of(text) <= room and len(text) <= 200:
+        return text
+    tail = text[-min(_TAIL, int(room / 3)) :]
+    ends = accumulate(map(_width, text))
+    head = takewhile(lambda pair: pair[1] <= room - 1 - width_of(tail), zip(text, ends, strict=True))
+    return f"{''.join(character for character, _ in head)}…{tail}"
+
+
+def _width(character: str) -> float:
+    """Return the width of a character: East Asian ones and emoji are two wide, capitals somewhat wider."""
+    if character.isascii():
+        return 1.25 if character.isupper() or character in "mw@%" else 1.0
+    if unicodedata.combining(character):
+        return 0.0
+    return 2.0 if unicodedata.east_asian_width(character) in "WF" else 1.15

@@ -1,0 +1,1 @@
+"""Tests of answers in a notebook: pictures and tables."""
