@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -15,6 +14,7 @@ from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query_batch import Batch
 from fll_hbase.queries.tags import TagBody
 from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.release import VERSION
 from fll_hbase.sources import name_rules
 from fll_hbase.sources.datahub import AspectCounters
 from fll_hbase.store.lineage_store import LineageStore
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
 Layer: TypeAlias = "Callable[[WSGIApplication], WSGIApplication]"
 """Wraps an app in another one; it returns the app itself where its settings turn it off."""
 
-_VERSION = version("fll-hbase")
 _CONVERTERS = {
     "namespace": NamespaceConverter,
     "name": NameConverter,
@@ -123,7 +122,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.url_map.converters |= _CONVERTERS
     app.config.update(
         API_TITLE="Field lineage",
-        API_VERSION=_VERSION,
+        API_VERSION=VERSION,
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fll_hbase.runtime import release
+
 if TYPE_CHECKING:
     from fll_hbase.client.opening import connect as connect
 
-__all__ = ["connect"]
+__all__ = ["__version__", "connect"]
+
+__version__ = release.VERSION
 
 
 def __getattr__(name: str) -> Any:

@@ -15,11 +15,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fll_hbase.runtime import metrics
+from fll_hbase.runtime.release import VERSION
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -95,7 +95,7 @@ def connect() -> CollectorRegistry:
         registry=registry,
         multiprocess_mode="livemax",
     )
-    build.labels(version("fll-hbase"), platform.python_version()).set(1)
+    build.labels(VERSION, platform.python_version()).set(1)
     return registry
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -17,7 +16,7 @@ from fll_hbase.model.access import Role
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.queries import acknowledgements
-from fll_hbase.runtime import deadline
+from fll_hbase.runtime import deadline, release
 from fll_hbase.runtime.errors import FieldError, LineageError, NotFound, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import datahub, strict_json
@@ -90,9 +89,7 @@ def config(query: dict[str, Any]) -> Response:
         "managedIngestion": {"enabled": False},
         "telemetry": {"enabledCli": False, "enabledIngestion": False},
         "datahub": {"serverType": "fll-hbase", "serverEnv": "core"},
-        "versions": {
-            "acryldata/datahub": {"version": VERSION, "commit": f"fll-hbase {version('fll-hbase')}"}
-        },
+        "versions": {"acryldata/datahub": {"version": VERSION, "commit": f"fll-hbase {release.VERSION}"}},
     }
     return responses.json_response(answer)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from flask import Response, request
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.queries.query import Answer, Changeable, Printed, Query
 from fll_hbase.queries.reports.report_document import Stamp
+from fll_hbase.runtime.release import VERSION
 
 from ..openapi.query_schemas import answer_schema, parameter_schema
 from ..wire import responses
@@ -25,7 +25,6 @@ _JSON = "application/json"
 # Private: an answer is for who asked, also where a proxy between would keep it for all.
 _IMMUTABLE = "private, max-age=31536000, immutable"
 _HTML = "text/html"
-_VERSION = version("fll-hbase")
 _HTML_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
@@ -106,7 +105,7 @@ def _stamp(zone: str) -> Stamp:
     """Return when the answer to the request is made, for whom, by which server, and the zone of its times."""
     principal: Principal | None = request.environ.get(PRINCIPAL)
     by = "" if principal is None else principal.name
-    return Stamp(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {_VERSION}", zone=zone)
+    return Stamp(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {VERSION}", zone=zone)
 
 
 def respond(query: Query[Any], answer: Answer[Any]) -> Response:

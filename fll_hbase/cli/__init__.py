@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.error_output import CliGroup, print_err
-from fll_hbase.runtime import config
+from fll_hbase.runtime import config, release
 
 _SECTIONS = {
     "Record": {
@@ -79,6 +79,13 @@ _MODULES = {
 }
 
 
+def _print_version(context: click.Context, _: click.Parameter, is_given: bool) -> None:
+    """Print `fll 0.1.0`, and the commit if it is known; then exit."""
+    if is_given and not context.resilient_parsing:
+        click.echo(f"fll {release.describe_release()}")
+        context.exit()
+
+
 @click.group(
     name="fll",
     cls=CliGroup,
@@ -96,7 +103,14 @@ Examples:
   fll serve                                          # the API and the page
 """,
 )
-@click.version_option(package_name="fll-hbase")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Field lineage: which runs produced each field, and from what, in exactly the window of the query.

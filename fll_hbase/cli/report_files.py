@@ -9,7 +9,6 @@ import io
 import os
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.report_document import Stamp
 from fll_hbase.queries.time_window import WindowText
+from fll_hbase.runtime.release import VERSION
 
 HTML = "html"
 
@@ -86,7 +86,7 @@ def _write(output: Path, command: Callable[[], None]) -> None:
 
 def report_stamp(target: Target, window: WindowText) -> Stamp:
     """Return when a report is made, by whom, from where, and the zone of its times."""
-    store = f"{target.url}, fll_hbase {version('fll-hbase')}"
+    store = f"{target.url}, fll_hbase {VERSION}"
     return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
 
 

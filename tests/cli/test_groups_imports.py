@@ -42,7 +42,7 @@ def imported(program: str) -> list[str]:
 @pytest.mark.parametrize(
     ("program", "libraries", "modules_max"),
     [
-        (command("--version"), [], 220),
+        (command("--version"), [], 150),
         (command("--help"), [], 180),
         (command("field", "--help"), ["rich"], 330),
         (command("report", "consumption", "--help"), ["rich"], 400),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
 
 from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as f
@@ -114,11 +113,3 @@ def _session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Itera
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, earlier)
-
-
-def package_version() -> str:
-    """Return the version; `unknown` where the package is shipped as an archive, without its metadata."""
-    try:
-        return version("fll-hbase")
-    except PackageNotFoundError:
-        return "unknown"

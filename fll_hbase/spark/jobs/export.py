@@ -15,6 +15,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.datasource.reader_options import ALWAYS, TableName
 from fll_hbase.spark.exports import output_directory
 from fll_hbase.spark.exports.edge_frames import EDGE_COLUMNS, RUN_COLUMNS, distinct_edges, run_edges
@@ -26,7 +27,6 @@ from fll_hbase.spark.exports.export_files import (
     RUNS,
     Format,
     count_files,
-    package_version,
     sort_by_start,
     write_files,
     write_settings,
@@ -135,4 +135,4 @@ def _manifest(spec: ExportSpec, form: Format, started_ms: int, rows: Mapping[str
     window = {"start_ms": spec.window.start_ms, "end_ms": spec.window.stop_ms, "namespace": spec.namespace}
     time_text = datetime.fromtimestamp(started_ms / 1000, UTC).isoformat(timespec="seconds")
     members = {"job": "export", "store": spec.settings.store, "format": form.value, **window}
-    return {**members, "started": time_text, "version": package_version(), "rows": dict(rows)}
+    return {**members, "started": time_text, "version": VERSION, "rows": dict(rows)}

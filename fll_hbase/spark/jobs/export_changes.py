@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.exports import changes
 from fll_hbase.spark.exports.edge_frames import run_edges
 from fll_hbase.spark.exports.export_files import (
@@ -24,7 +25,6 @@ from fll_hbase.spark.exports.export_files import (
     EDGES,
     FILE_BYTES,
     RUNS,
-    package_version,
     write_settings,
 )
 from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
@@ -127,7 +127,7 @@ def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
         until_ms=max(time_ms - spec.settings.grace_ms, last.until_ms if last else 0),
         rows={},
         files={},
-        version=package_version(),
+        version=VERSION,
         started=datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="seconds"),
     )
 

@@ -1,0 +1,73 @@
+"""The release that runs: its version, and the commit where that is known."""
+
+from __future__ import annotations
+
+import os
+import re
+
+VERSION = "0.1.0"
+"""The only place that states it: the build, the API, metrics and reports read it from here."""
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_TREE = os.path.dirname(_PACKAGE)
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_DIGITS = 12
+
+
+def describe_release() -> str:
+    """Return the version, with the commit behind it in brackets where it is known.
+
+    A build may have written the commit into the package. In a git tree of this project it is the one that is
+    checked out; changes that are not committed do not show.
+
+    >>> describe_release()  # doctest: +SKIP
+    '0.1.0 (abcdef123456)'
+    """
+    commit = find_commit(_PACKAGE, _TREE)
+    return f"{VERSION} ({commit[:_DIGITS]})" if commit else VERSION
+
+
+def find_commit(package: str, tree: str) -> str:
+    """Return the commit of a package, which is `tree/fll_hbase` in a git tree; empty where it is unknown.
+
+    Only reads files: git itself would take longer to start than the rest of `fll --version`. Whatever is odd
+    about these files, such as another format of references, makes the commit unknown and raises nothing.
+    """
+    written = _read(os.path.join(package, "commit"))
+    if _COMMIT.fullmatch(written):
+        return written
+    # A folder that merely contains a copy of the package has commits of its own.
+    if not os.path.isfile(os.path.join(tree, "api", "command.py")):
+        return ""
+    return _head_commit(_git_folder(tree))
+
+
+def _git_folder(tree: str) -> str:
+    """Return the folder with HEAD; in a further worktree the file `.git` names it."""
+    path = os.path.join(tree, ".git")
+    named = re.fullmatch(r"gitdir: (.+)", _read(path))
+    return os.path.join(tree, named[1]) if named else path
+
+
+def _head_commit(folder: str) -> str:
+    head = _read(os.path.join(folder, "HEAD"))
+    reference = re.fullmatch(r"ref: (refs/[^\0]+)", head)
+    if reference is None:
+        return head if _COMMIT.fullmatch(head) else ""
+    # A further worktree has its own HEAD, and shares branches with the first.
+    shared = os.path.join(folder, _read(os.path.join(folder, "commondir")))
+    commit = _read(os.path.join(shared, reference[1]))
+    if _COMMIT.fullmatch(commit):
+        return commit
+    packed = _read(os.path.join(shared, "packed-refs"))
+    line = re.search(rf"^([0-9a-f]+) {re.escape(reference[1])}$", packed, re.MULTILINE)
+    return line[1] if line and _COMMIT.fullmatch(line[1]) else ""
+
+
+def _read(path: str) -> str:
+    """Return the text of a file without blanks around it, empty where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return ""
