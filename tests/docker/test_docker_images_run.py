@@ -16,6 +16,7 @@ import pytest
 import requests
 import yaml
 
+from fll_hbase import __version__
 from tests.support.containers import Container, build_image, buildah, container
 from tests.support.ports import free_port
 from tests.support.repository import DOCKER
@@ -26,19 +27,23 @@ pytestmark = pytest.mark.images
 
 API, HBASE = "localhost/fll-test-api", "localhost/fll-test-hbase"
 USER = 10001
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]
-(CONFIG_MAP,) = [
-    manifest["data"]
-    for manifest in yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text())
-    if manifest["kind"] == "ConfigMap"
-]
+
+
+def rendered(release: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """The settings and the pod of the manifests that the Helm chart renders for a release."""
+    text = (DOCKER / "kubernetes" / f"{release}.yaml").read_text()
+    manifests = {manifest["kind"]: manifest for manifest in yaml.safe_load_all(text)}
+    return manifests["ConfigMap"]["data"], manifests["Deployment"]["spec"]["template"]["spec"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def images() -> None:
     """Both images, as `docker compose build` makes them."""
-    build_image(DOCKER / "api" / "Dockerfile", API)
-    build_image(DOCKER / "hbase" / "Dockerfile", HBASE)
+    arguments = ("--build-arg", f"VERSION={__version__}", "--build-arg", f"REVISION={COMMIT}")
+    build_image(DOCKER / "api" / "Dockerfile", API, *arguments)
+    build_image(DOCKER / "hbase" / "Dockerfile", HBASE, *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -138,12 +143,61 @@ def test_the_compose_file(gateway: tuple[Container, dict[str, str]]) -> None:
             assert len(runs(url, {})) == 2
 
 
-def test_kubernetes(gateway: tuple[Container, dict[str, str]]) -> None:
-    _, variables = gateway
-    store = {"FLL_STORE": f"hbase://127.0.0.1:{variables['THRIFT_PORT']}/field_level_lineage"}
-    environment = local(CONFIG_MAP, **store)
+@pytest.mark.parametrize("image", [API, HBASE])
+def test_labels_and_user_of_an_image(image: str) -> None:
+    config = json.loads(buildah("inspect", "--type", "image", image))["Docker"]["config"]
+    labels = {
+        name.rpartition(".")[2]: text for name, text in config["Labels"].items() if "opencontainers" in name
+    }
+    assert (labels["version"], labels["revision"]) == (__version__, COMMIT)
+    assert labels["licenses"] == "Apache-2.0"
+    assert config["User"] == str(USER)
+
+
+def test_the_image_prints_its_commit() -> None:
     with container(API) as running:
+        assert running.run(["fll", "--version"], {}) == f"fll {__version__} ({COMMIT[:12]})"
+
+
+def assert_runs_as_rendered(running: Container, settings: Mapping[str, str], pod: Mapping[str, Any]) -> None:
+    """Serve with a pod's settings and command; its probes answer, and it writes to its volumes alone."""
+    (api,) = pod["containers"]
+    assert pod["securityContext"]["runAsUser"] == USER
+    words = shlex.split("fll token create test --role admin --namespace *")
+    token = running.run(words, settings).split()[-1]
+    assert_loses_nothing(running, settings, {"Authorization": f"Bearer {token}"})
+    running.run(["touch", "/tmp/started"], settings)
+    running.start(["fll", *api["args"]], settings)
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        path = f"http://127.0.0.1:{settings['FLL_PORT']}{api[probe]['httpGet']['path']}"
+        eventually(lambda path=path: is_ok(path), f"{path} answers")  # type: ignore[misc]
+    volumes = [mount["mountPath"] for mount in api["volumeMounts"]]
+    others = [
+        word for volume in (*volumes, "/proc", "/sys", "/dev") for word in ("-path", volume, "-prune", "-o")
+    ]
+    find = ["find", "/", *others, "-newer", "/tmp/started", "-type", "f", "-print"]
+    assert running.run(find, settings) == ""
+    assert running.end(signal.SIGTERM) == 0
+
+
+def is_ok(url: str) -> bool:
+    try:
+        return requests.get(url, timeout=5).status_code == 200
+    except requests.ConnectionError:
+        return False
+
+
+def test_kubernetes_over_hbase(gateway: tuple[Container, dict[str, str]]) -> None:
+    _, variables = gateway
+    settings, pod = rendered("lineage")
+    store = {"FLL_STORE": f"hbase://127.0.0.1:{variables['THRIFT_PORT']}/field_level_lineage"}
+    with container(API) as running:
+        environment = local(settings, **store)
         running.run(["fll", "table", "create", "--if-missing"], environment)
-        words = shlex.split("fll token create test --role admin --namespace *")
-        token = running.run(words, environment).split()[-1]
-        assert_loses_nothing(running, environment, {"Authorization": f"Bearer {token}"})
+        assert_runs_as_rendered(running, environment, pod)
+
+
+def test_kubernetes_over_sqlite() -> None:
+    settings, pod = rendered("lineage-sqlite")
+    with container(API) as running:
+        assert_runs_as_rendered(running, local(settings), pod)

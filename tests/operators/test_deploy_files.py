@@ -33,12 +33,24 @@ DASHBOARD = json.loads((DOCKER / "grafana" / "lineage.json").read_text())
 ALERTS = yaml.safe_load((DOCKER / "prometheus" / "alerts.yml").read_text())
 SCRAPE = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())
 MONITORING = yaml.safe_load((DOCKER / "compose.monitoring.yaml").read_text())
-ALL_MANIFESTS = list(yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text()))
-MANIFESTS = {
-    manifest["kind"]: manifest for manifest in ALL_MANIFESTS if manifest["metadata"]["name"] == "lineage"
-}
-"""Those of the name `lineage`, by their kinds, which differ."""
-(SERVICE_OF_PODS,) = [manifest for manifest in ALL_MANIFESTS if manifest not in MANIFESTS.values()]
+
+
+def rendered(release: str) -> dict[str, Any]:
+    """The manifests that the chart renders for a release, by kind; the Service of its pods as `Pods`."""
+    manifests = list(yaml.safe_load_all((DOCKER / "kubernetes" / f"{release}.yaml").read_text()))
+    kinds = {
+        "Pods" if manifest["metadata"]["name"] == f"{release}-pods" else manifest["kind"]: manifest
+        for manifest in manifests
+    }
+    assert len(kinds) == len(manifests)
+    assert {manifest["metadata"]["name"] for kind, manifest in kinds.items() if kind != "Pods"} == {release}
+    return kinds
+
+
+RELEASES = {name: rendered(name) for name in ("lineage", "lineage-sqlite")}
+"""Over HBase and over SQLite."""
+
+every_release = pytest.mark.parametrize("manifests", RELEASES.values(), ids=RELEASES)
 SCRAPE_OF_PODS = yaml.safe_load((DOCKER / "prometheus" / "kubernetes.yml").read_text())
 KUBERNETES_VERSIONS = ("1.29", "1.34")
 """Versions whose schemas the manifests are checked against, as docs/operate/deploy.md says."""
@@ -78,15 +90,13 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
 
 
 @pytest.mark.parametrize("version", KUBERNETES_VERSIONS)
-@pytest.mark.parametrize(
-    "path", ["docker/kubernetes/lineage.yaml", "examples/kubernetes/lineage-nightly.yaml"]
-)
-def test_manifests_are_those_of_the_schemas_of_kubernetes(path: str, version: str) -> None:
+def test_the_nightly_jobs_are_those_of_the_schemas_of_kubernetes(version: str) -> None:
     """`strict` refuses members that Kubernetes would ignore, such as mistyped ones."""
-    for manifest in yaml.safe_load_all((ROOT / path).read_text()):
+    for manifest in yaml.safe_load_all((ROOT / "examples/kubernetes/lineage-nightly.yaml").read_text()):
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
+@every_release
 class TestKubernetesSettings:
     """The manifests start with their own settings, and beside each other."""
 
@@ -94,44 +104,47 @@ class TestKubernetesSettings:
     SECRET = "a-secret-of-thirty-two-characters"
 
     @pytest.fixture
-    def started(self, start_server: StartServer) -> Server:
+    def started(self, start_server: StartServer, manifests: dict[str, Any]) -> Server:
         """A server with the variables of the ConfigMap, but for its store and where it listens."""
-        variables = MANIFESTS["ConfigMap"]["data"]
+        variables = manifests["ConfigMap"]["data"]
         require_authentication(from_environment(variables))
         others = {name: text for name, text in variables.items() if name not in SERVER_ARGUMENTS}
         assert set(variables) - set(others) == set(SERVER_ARGUMENTS)
         return start_server(FLL_METRICS_TOKEN=self.SECRET, **others)
 
-    def test_probes_are_answered(self, started: Server) -> None:
-        (container,) = MANIFESTS["Deployment"]["spec"]["template"]["spec"]["containers"]
+    def test_probes_are_answered(self, started: Server, manifests: dict[str, Any]) -> None:
+        (container,) = manifests["Deployment"]["spec"]["template"]["spec"]["containers"]
         # The kubelet asks by the address of the pod.
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
             assert self._status(started, container[probe]["httpGet"]["path"], self.ADDRESS) == 200
 
-    def test_others_need_a_token(self, started: Server) -> None:
+    def test_others_need_a_token(self, started: Server, manifests: dict[str, Any]) -> None:
+        service = manifests["Service"]["metadata"]["name"]
         store = f"sqlite:///{started.store}"
         with closing(LineageStore(open_table(store))) as opened:
             _, secret = opened.access.create_token("test", [Grant(Role.READER, "*")])
-        assert self._status(started, "/v3/namespaces", "lineage") == 401
-        assert self._status(started, "/v3/namespaces", "lineage", secret.text()) == 200
+        assert self._status(started, "/v3/namespaces", service) == 401
+        for name in (service, f"{service}.default.svc", "lineage.example.com"):
+            assert self._status(started, "/v3/namespaces", name, secret.text()) == 200
         assert self._status(started, "/v3/namespaces", "other.example", secret.text()) == 421
 
-    def test_prometheus_scrapes_with_its_token(self, started: Server) -> None:
+    def test_prometheus_scrapes_with_its_token(self, started: Server, manifests: dict[str, Any]) -> None:
         assert self._status(started, "/metrics", self.ADDRESS) == 401
         assert self._status(started, "/metrics", self.ADDRESS, self.SECRET) == 200
-
-    def test_names_do_not_meet(self) -> None:
-        paths = sorted([*DOCKER.glob("kubernetes/*.yaml"), *ROOT.glob("examples/kubernetes/*.yaml")])
-        names = [
-            (manifest["kind"], manifest["metadata"]["name"])
-            for path in paths
-            for manifest in yaml.safe_load_all(path.read_text())
-        ]
-        assert len(names) == len(set(names)) >= 6
 
     def _status(self, server: Server, path: str, host: str, token: str = "") -> int:
         headers = {"Host": host} | ({"Authorization": f"Bearer {token}"} if token else {})
         return requests.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=120).status_code
+
+
+def test_names_of_manifests_do_not_meet() -> None:
+    paths = sorted([*DOCKER.glob("kubernetes/*.yaml"), *ROOT.glob("examples/kubernetes/*.yaml")])
+    names = [
+        (manifest["kind"], manifest["metadata"]["name"])
+        for path in paths
+        for manifest in yaml.safe_load_all(path.read_text())
+    ]
+    assert len(names) == len(set(names)) >= 12
 
 
 class TestMetrics:
@@ -201,12 +214,13 @@ class TestCompose:
         assert SCRAPE["rule_files"] == ["alerts.yml"]
 
 
+@every_release
 class TestKubernetes:
-    """The manifests would be accepted, and fit the server and each other."""
+    """The manifests fit the server and each other; tests/tools checks them by their schemas."""
 
     @pytest.fixture
-    def pod(self) -> dict[str, Any]:
-        pod: dict[str, Any] = MANIFESTS["Deployment"]["spec"]["template"]
+    def pod(self, manifests: dict[str, Any]) -> dict[str, Any]:
+        pod: dict[str, Any] = manifests["Deployment"]["spec"]["template"]
         return pod
 
     @pytest.fixture
@@ -214,43 +228,58 @@ class TestKubernetes:
         (container,) = pod["spec"]["containers"]
         return container  # type: ignore[no-any-return]
 
-    def test_kinds_and_versions(self) -> None:
-        assert {kind: manifest["apiVersion"] for kind, manifest in MANIFESTS.items()} == {
-            "ConfigMap": "v1",
-            "Deployment": "apps/v1",
-            "Service": "v1",
-            "PodDisruptionBudget": "policy/v1",
-        }
-        assert (SERVICE_OF_PODS["kind"], SERVICE_OF_PODS["spec"]["clusterIP"]) == ("Service", "None")
+    def test_kinds_and_versions(self, manifests: dict[str, Any]) -> None:
+        versions = {kind: manifest["apiVersion"] for kind, manifest in manifests.items()}
+        common = {"ConfigMap": "v1", "Deployment": "apps/v1", "Service": "v1", "Pods": "v1"}
+        if manifests is RELEASES["lineage"]:
+            assert versions == {**common, "PodDisruptionBudget": "policy/v1"}
+        else:
+            assert versions == {**common, "PersistentVolumeClaim": "v1"}
+        assert manifests["Pods"]["spec"]["clusterIP"] == "None"
 
-    def test_settings(self) -> None:
-        data = MANIFESTS["ConfigMap"]["data"]
+    def test_settings(self, manifests: dict[str, Any]) -> None:
+        data = manifests["ConfigMap"]["data"]
         assert all(isinstance(value, str) for value in data.values())
+        assert set(data) <= SETTINGS
         settings = from_environment(data)
-        assert hbase_url.parse_url(settings.store).table == "field_level_lineage"
         assert settings.host == "0.0.0.0"
+        if manifests is RELEASES["lineage"]:
+            assert hbase_url.parse_url(settings.store).table == "field_level_lineage"
+        else:
+            assert f"FLL_STORE={settings.store}" in (DOCKER / "api" / "Dockerfile").read_text()
 
-    def test_selectors(self, pod: dict[str, Any]) -> None:
+    def test_selectors(self, pod: dict[str, Any], manifests: dict[str, Any]) -> None:
         labels = pod["metadata"]["labels"].items()
-        for kind in ("Deployment", "PodDisruptionBudget"):
-            assert MANIFESTS[kind]["spec"]["selector"]["matchLabels"].items() <= labels
-        for service in (MANIFESTS["Service"], SERVICE_OF_PODS):
+        assert manifests["Deployment"]["spec"]["selector"]["matchLabels"].items() <= labels
+        for service in (manifests["Service"], manifests["Pods"]):
             assert service["spec"]["selector"].items() <= labels
-        assert (
-            MANIFESTS["PodDisruptionBudget"]["spec"]["minAvailable"]
-            < MANIFESTS["Deployment"]["spec"]["replicas"]
-        )
+        others = [other for other in RELEASES.values() if other is not manifests]
+        assert all(not other["Service"]["spec"]["selector"].items() <= labels for other in others)
 
-    def test_ports(self, container: dict[str, Any]) -> None:
+    def test_replicas(self, pod: dict[str, Any], manifests: dict[str, Any]) -> None:
+        deployment = manifests["Deployment"]["spec"]
+        if manifests is RELEASES["lineage"]:
+            budget = manifests["PodDisruptionBudget"]["spec"]
+            assert budget["minAvailable"] < deployment["replicas"]
+            assert budget["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+            assert deployment["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+        else:
+            # A file of SQLite has one server, also during an update.
+            assert (deployment["replicas"], deployment["strategy"]) == (1, {"type": "Recreate"})
+
+    def test_ports(self, container: dict[str, Any], manifests: dict[str, Any]) -> None:
         (port,) = container["ports"]
-        assert str(port["containerPort"]) == MANIFESTS["ConfigMap"]["data"]["FLL_PORT"]
+        assert str(port["containerPort"]) == manifests["ConfigMap"]["data"]["FLL_PORT"]
+        assert port["containerPort"] == manifests["Pods"]["spec"]["ports"][0]["port"]
+        (service,) = manifests["Service"]["spec"]["ports"]
+        assert service["targetPort"] == port["name"]
+
+    def test_prometheus_finds_the_pods(self, manifests: dict[str, Any]) -> None:
         (scrape_config,) = SCRAPE_OF_PODS["scrape_configs"]
         (discovery,) = scrape_config["dns_sd_configs"]
-        assert discovery["port"] == port["containerPort"] == SERVICE_OF_PODS["spec"]["ports"][0]["port"]
-        assert discovery["names"] == [SERVICE_OF_PODS["metadata"]["name"]]
+        assert discovery["port"] == manifests["Pods"]["spec"]["ports"][0]["port"]
+        assert discovery["names"] == [RELEASES["lineage"]["Pods"]["metadata"]["name"]]
         assert scrape_config["authorization"]["credentials_file"].endswith("/FLL_METRICS_TOKEN")
-        (service,) = MANIFESTS["Service"]["spec"]["ports"]
-        assert service["targetPort"] == port["name"]
 
     def test_probes_are_routes(self, container: dict[str, Any]) -> None:
         app = create_app(LineageStore(open_table("sqlite:///:memory:")))
@@ -272,9 +301,23 @@ class TestKubernetes:
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
         assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         assert pod["spec"]["automountServiceAccountToken"] is False
-        (volume,) = pod["spec"]["volumes"]
-        assert container["volumeMounts"] == [{"name": volume["name"], "mountPath": "/tmp"}]
         assert set(container["resources"]) == {"requests", "limits"}
+
+    def test_it_writes_to_volumes(
+        self, pod: dict[str, Any], container: dict[str, Any], manifests: dict[str, Any]
+    ) -> None:
+        volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+        mounts = {mount["mountPath"]: volumes.pop(mount["name"]) for mount in container["volumeMounts"]}
+        assert not volumes
+        assert "emptyDir" in mounts.pop("/tmp")
+        if manifests is RELEASES["lineage"]:
+            assert mounts == {}
+        else:
+            claim = manifests["PersistentVolumeClaim"]["metadata"]["name"]
+            assert mounts["/data"]["persistentVolumeClaim"] == {"claimName": claim}
+            assert "VOLUME /data" in (DOCKER / "api" / "Dockerfile").read_text()
+            # The volume belongs to root; the group may write to it.
+            assert pod["spec"]["securityContext"]["fsGroup"] == pod["spec"]["securityContext"]["runAsGroup"]
 
     def test_it_has_time_to_stop(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
         _, pause = container["lifecycle"]["preStop"]["exec"]["command"]

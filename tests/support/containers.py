@@ -33,11 +33,11 @@ def buildah(*arguments: str) -> str:
     return ended.stdout.strip()
 
 
-def build_image(dockerfile: Path, name: str) -> None:
-    """Build an image as the head of its build file says."""
+def build_image(dockerfile: Path, name: str, *arguments: str) -> None:
+    """Build an image as the head of its build file says, with further arguments of the build."""
     options = shlex.split(os.environ.get(BUILD_OPTIONS, ""))
     # The format of Docker has health checks, that of OCI has none.
-    buildah("build", "--format", "docker", *options, "-f", str(dockerfile), "-t", name, ".")
+    buildah("build", "--format", "docker", *options, *arguments, "-f", str(dockerfile), "-t", name, ".")
 
 
 class Container:
