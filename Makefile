@@ -33,6 +33,10 @@ LOCKED := --no-deps --require-hashes
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
+# Where the path has no Helm, Go compiles it once.
+HELM := $(or $(shell command -v helm),build/bin/helm)
+GO := $(or $(shell command -v go),/usr/local/go/bin/go)
+
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
@@ -46,7 +50,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop hbase-jars test test-long test-stress \
 	quick lint format ruff types imports house $(addprefix tests-,$(LONG_STAGES)) $(addprefix stage-,$(LONG_STAGES)) images \
-	system system-tests system-java system-node system-page system-images system-servers system-postgres capture-matrix clients faults bench docs docs-serve lock clean
+	dist helm release-check release-notes system system-tests system-java system-node system-page system-images system-servers system-postgres capture-matrix clients faults bench docs docs-serve lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -63,6 +67,10 @@ help:
 	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
 	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
 	@echo 'make images        builds both images, runs them as their deployment files do, ends them; needs root and buildah'
+	@echo 'make dist          sdist and wheel of the last commit in build/dist, checked, and the wheel installed, served and asked'
+	@echo 'make helm          docker/kubernetes/lineage*.yaml from the chart in docker/helm'
+	@echo 'make release-check the Helm chart, its manifests and the Dockerfiles; compiles Helm with Go where there is none'
+	@echo 'make release-notes the section of CHANGELOG.md for this version'
 	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
 	@echo 'make clients       records what Airflow, dbt and Flink send, anew (tests/clients/README.md); CLIENTS selects'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
@@ -246,6 +254,29 @@ images: tests-images
 
 tests-images: system-images setup
 	FLL_TEST_PROFILE=long $(PYTEST) --durations=30 -m images tests/docker
+
+# What a tag has and nothing else: an archive of the last commit, with its commit and its time.
+dist: setup
+	@rm -rf build/dist build/source
+	@mkdir -p build/source
+	git archive HEAD | tar -x -C build/source
+	FLL_BUILD_COMMIT=$$(git rev-parse HEAD) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+		$(BIN)/python -m build --no-isolation --outdir build/dist build/source
+	$(BIN)/twine check --strict build/dist/*
+	FLL_TEST_WHEEL=$$(echo build/dist/*.whl) $(PYTEST) tests/test_setup_wheel.py
+
+build/bin/helm:
+	GOBIN=$(CURDIR)/build/bin $(GO) install helm.sh/helm/v3/cmd/helm@v3.22.0
+
+helm: setup $(HELM)
+	$(BIN)/python tools/helm_chart.py render --helm $(HELM)
+
+release-check: setup $(HELM)
+	$(BIN)/hadolint docker/*/Dockerfile
+	$(BIN)/python tools/helm_chart.py check --helm $(HELM)
+
+release-notes: $(RUNNABLE)
+	@PYTHONPATH=. $(BIN)/python tools/release_notes.py
 
 # Without the other tests' conftest, which needs what only $(VENV) has, and leaves out what is long.
 tests-spark35: system-java $(LAKE) $(SPARK35)/installed

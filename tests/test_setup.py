@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from configparser import RawConfigParser
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+
+from fll_hbase import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.lock", "requirements-run.lock", "requirements-spark35.lock", "requirements-docs.lock")
@@ -21,6 +26,76 @@ def setup() -> RawConfigParser:
 
 def test_installers_read_the_python_version(setup: RawConfigParser) -> None:
     assert setup["options"]["python_requires"] == ">=3.11"
+
+
+def test_the_version_is_in_one_place_and_all_copies_agree(setup: RawConfigParser) -> None:
+    """Files that no build reads repeat it."""
+    assert "version" not in setup["metadata"]
+    chart = yaml.safe_load((ROOT / "docker/helm/fll-hbase/Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == __version__
+    assert citation()["version"] == __version__
+    (release, *_) = re.findall(r"^## (\S+) \(([\d-]+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert release == (__version__, citation()["date-released"])
+
+
+def test_each_release_has_a_line_on_the_row_format() -> None:
+    _, *sections = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert sections
+    assert [section.split("\n")[0] for section in sections if section.count("**Row format:**") != 1] == []
+
+
+def citation() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    return loaded
+
+
+def test_the_citation_has_what_its_format_requires(setup: RawConfigParser) -> None:
+    cited = citation()
+    assert cited["cff-version"] == "1.2.0"
+    assert all(cited[key] for key in ("message", "title", "authors"))
+    assert all(
+        {"name"} <= set(author) or {"family-names", "given-names"} <= set(author)
+        for author in cited["authors"]
+    )
+    assert date.fromisoformat(cited["date-released"])
+    assert cited["license"] == setup["metadata"]["license_expression"]
+    assert cited["repository-code"] == setup["metadata"]["url"]
+
+
+def test_project_urls(setup: RawConfigParser) -> None:
+    urls = dict(line.split(" = ") for line in setup["metadata"]["project_urls"].strip().splitlines())
+    assert set(urls) == {"Documentation", "Changelog", "Issues", "Source"}
+    home = setup["metadata"]["url"]
+    assert all(url.startswith(home) for url in urls.values())
+    named = [re.sub(rf"^{home}/(?:tree|blob)/main/", "", url) for url in urls.values() if "/main/" in url]
+    assert len(named) == 2
+    assert all((ROOT / path).exists() for path in named)
+
+
+class TestForms:
+    """Forms of issues are those that GitHub can show."""
+
+    FOLDER = ROOT / ".github" / "ISSUE_TEMPLATE"
+    INPUTS = ("input", "textarea", "dropdown")
+
+    @pytest.mark.parametrize("name", ["bug", "question", "wrong-lineage"])
+    def test_a_form(self, name: str) -> None:
+        form = yaml.safe_load((self.FOLDER / f"{name}.yml").read_text())
+        assert set(form) == {"name", "description", "labels", "body"}
+        ids = [part["id"] for part in form["body"]]
+        assert len(set(ids)) == len(ids) >= 3
+        for part in form["body"]:
+            assert part["type"] in self.INPUTS
+            assert part["attributes"]["label"]
+            assert ("options" in part["attributes"]) == (part["type"] == "dropdown")
+            assert set(part) <= {"type", "id", "attributes", "validations"}
+        assert "version" in ids
+        assert any(part.get("validations", {}).get("required") for part in form["body"])
+
+    def test_a_weakness_is_reported_elsewhere(self) -> None:
+        config = yaml.safe_load((self.FOLDER / "config.yml").read_text())
+        (link,) = config["contact_links"]
+        assert "/security/" in link["url"]
 
 
 def test_all_is_every_engine_and_spark(setup: RawConfigParser) -> None:
