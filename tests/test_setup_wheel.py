@@ -78,6 +78,16 @@ def metadata(wheel: Path) -> Message:
     return Parser().parsestr(ZipFile(wheel).read(name).decode())
 
 
+def run_there(environment: Path, folder: Path, *command: str) -> str:
+    """Return what a program of the environment prints, without paths of this repository."""
+    variables = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    program, *arguments = command
+    ran = [str(environment / "bin" / program), *arguments]
+    return subprocess.run(
+        ran, cwd=folder, env=variables, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
 @contextmanager
 def serving(environment: Path, folder: Path) -> Iterator[str]:
     """The URL of a server of the wheel, with another package `api` in its way."""
@@ -125,34 +135,23 @@ def test_a_document_is_recorded_and_asked(environment: Path, tmp_path: Path) -> 
     with serving(environment, tmp_path) as address:
         url = f"{address}/v3/namespaces/shop/lineage"
         assert requests.post(url, json=document("first"), timeout=60).status_code == 201
-        command = [
-            str(environment / "bin" / "fll"),
-            "runs",
-            "--start",
-            "0",
-            "--server",
-            address,
-            "--format",
-            "csv",
-        ]
-        asked = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-        assert "first" in asked.stdout
+        words = ["runs", "--start", "0", "--server", address, "--format", "csv"]
+        asked = run_there(environment, tmp_path, "fll", *words)
+    assert "first" in asked
 
 
 def test_its_modules_are_those_of_the_wheel(environment: Path, tmp_path: Path) -> None:
     program = (
         "import fll_hbase.api.app as app, fll_hbase.cli as cli; print(app.__file__); print(cli.__file__)"
     )
-    python = str(environment / "bin" / "python")
-    ran = subprocess.run([python, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert all(line.startswith(str(environment)) for line in ran.stdout.split())
+    printed = run_there(environment, tmp_path, "python", "-c", program)
+    assert all(line.startswith(str(environment)) for line in printed.split())
 
 
 def test_it_prints_its_version_and_the_commit_of_its_build(
     wheel: Path, environment: Path, tmp_path: Path
 ) -> None:
-    command = [str(environment / "bin" / "fll"), "--version"]
-    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    printed = run_there(environment, tmp_path, "fll", "--version")
     if BUILT:
         commit = ZipFile(wheel).read("fll_hbase/commit").decode()
         assert printed == f"fll {__version__} ({commit[:12]})\n"
