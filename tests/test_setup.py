@@ -67,9 +67,9 @@ def test_project_urls(setup: RawConfigParser) -> None:
     assert set(urls) == {"Documentation", "Changelog", "Issues", "Source"}
     home = setup["metadata"]["url"]
     assert all(url.startswith(home) for url in urls.values())
-    named = [re.sub(rf"^{home}/(?:tree|blob)/main/", "", url) for url in urls.values() if "/main/" in url]
-    assert len(named) == 2
-    assert all((ROOT / path).exists() for path in named)
+    paths = [re.sub(rf"^{home}/(?:tree|blob)/main/", "", url) for url in urls.values() if "/main/" in url]
+    assert len(paths) == 2
+    assert all((ROOT / path).exists() for path in paths)
 
 
 class TestForms:

@@ -73,7 +73,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def metadata(wheel: Path) -> Message:
-    """What an index shows of the wheel."""
+    """The metadata that an index shows."""
     name = f"fll_hbase-{__version__}.dist-info/METADATA"
     return Parser().parsestr(ZipFile(wheel).read(name).decode())
 
@@ -136,8 +136,8 @@ def test_a_document_is_recorded_and_asked(environment: Path, tmp_path: Path) -> 
         url = f"{address}/v3/namespaces/shop/lineage"
         assert requests.post(url, json=document("first"), timeout=60).status_code == 201
         words = ["runs", "--start", "0", "--server", address, "--format", "csv"]
-        asked = run_there(environment, tmp_path, "fll", *words)
-    assert "first" in asked
+        listed = run_there(environment, tmp_path, "fll", *words)
+    assert "first" in listed
 
 
 def test_its_modules_are_those_of_the_wheel(environment: Path, tmp_path: Path) -> None:
@@ -185,5 +185,5 @@ def test_links_of_its_description_are_absolute(metadata: Message) -> None:
 def _status(url: str) -> int:
     try:
         return requests.get(url, timeout=5).status_code
-    except requests.ConnectionError:
+    except (requests.ConnectionError, requests.Timeout):
         return 0

@@ -45,8 +45,8 @@ def find_commit(package: str, tree: str) -> str:
 def _git_folder(tree: str) -> str:
     """Return the folder with HEAD; in a further worktree the file `.git` names it."""
     path = os.path.join(tree, ".git")
-    named = re.fullmatch(r"gitdir: (.+)", _read(path))
-    return os.path.join(tree, named[1]) if named else path
+    pointer = re.fullmatch(r"gitdir: (.+)", _read(path))
+    return os.path.join(tree, pointer[1]) if pointer else path
 
 
 def _head_commit(folder: str) -> str:
