@@ -1,4 +1,4 @@
-"""Take the pictures of the web page and of a report that the docs show, and print the reports: `make pictures`.
+"""Take the pictures of the web page and of a report that the docs show, and print reports: `make pictures`.
 
 The sample ends at a fixed time, so that a picture differs only where the page does.
 """
@@ -30,8 +30,8 @@ PICTURES = {
 }
 PRINTED = {
     "consumption": PICTURES["report"],
-    "provenance": "v3/reports/provenance?namespace=hospital&endpoint=PatientRecords&field=patient_medical_score&"
-    + WINDOW,
+    "provenance": "v3/reports/provenance?namespace=hospital&endpoint=PatientRecords"
+    f"&field=patient_medical_score&{WINDOW}",
     "retention": "v3/reports/retention?policy=gdpr",
 }
 """Reports that are printed to PDF."""
