@@ -61,7 +61,7 @@ help:
 	@echo 'make setup         .venv with everything, from requirements.lock'
 	@echo 'make page          builds the web page from page/ into api/page (needs Node 20)'
 	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
-	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
+	@echo 'make pictures      the pictures of the page and printed reports in docs/pictures'
 	@echo 'make images        builds both images, runs them as their deployment files do, ends them; needs root and buildah'
 	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
 	@echo 'make clients       records what Airflow, dbt and Flink send, anew (tests/clients/README.md); CLIENTS selects'
@@ -129,6 +129,7 @@ page-dev: system-node page/node_modules
 
 pictures: system-page setup
 	PYTHONPATH=. $(BIN)/python tools/page_pictures.py
+	PYTHONPATH=. $(BIN)/python tools/printed_reports.py
 
 page/node_modules: page/package-lock.json
 	$(NPM) ci --no-audit --no-fund

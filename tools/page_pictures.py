@@ -1,4 +1,4 @@
-"""Take the pictures of the web page and of a report that the docs show, and print reports: `make pictures`.
+"""Take the pictures of the web page and of a report that the docs show: `make pictures`.
 
 The sample ends at a fixed time, so that a picture differs only where the page does.
 """
@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from bench.server import Server
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.tags import AgePolicy, TagNote, parse_max_age
+from fll_hbase.model.tags import TagNote
 from fll_hbase.runtime.config import Settings
 from fll_hbase.sample.load import load
 from fll_hbase.store.factory import open_store
@@ -28,13 +28,6 @@ PICTURES = {
     "operations": f"?view=operations&ns=bank&name=FraudFeatures&field=eur_per_hour&{WINDOW}",
     "report": f"v3/reports/consumption?namespace=bank&endpoint=DailyTransactions&field=UID&{WINDOW}",
 }
-PRINTED = {
-    "consumption": PICTURES["report"],
-    "provenance": "v3/reports/provenance?namespace=hospital&endpoint=PatientRecords"
-    f"&field=patient_medical_score&{WINDOW}",
-    "retention": "v3/reports/retention?policy=gdpr",
-}
-"""Reports that are printed to PDF."""
 PERSONAL = [
     DatasetField(Dataset("bank", "DailyTransactions"), "UID"),
     DatasetField(Dataset("bank", "CustomerAccounts"), "UID"),
@@ -54,17 +47,12 @@ def main() -> None:
         load(opened, END_MS)
         for field in PERSONAL:
             opened.tags.put(field, "PII", TagNote())
-        opened.policies.put(AgePolicy("gdpr", parse_max_age("30d"), "PII", None, "", 0))
         server = Server(store, workers=1)
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         try:
             page = browser.new_page(viewport=SIZE, reduced_motion="reduce", color_scheme="light")  # type: ignore[arg-type]
             for name, query in PICTURES.items():
                 _take(page, f"http://127.0.0.1:{server.port}/{query}", FOLDER / f"{name}.png")
-            page.set_extra_http_headers({"Accept": "text/html"})
-            for name, query in PRINTED.items():
-                page.goto(f"http://127.0.0.1:{server.port}/{query}", wait_until="networkidle")
-                page.pdf(path=FOLDER / f"{name}.pdf", prefer_css_page_size=True, print_background=True)
         finally:
             browser.close()
             server.stop()
