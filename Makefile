@@ -65,7 +65,7 @@ help:
 	@echo 'make setup         .venv with everything, from requirements.lock'
 	@echo 'make page          builds the web page from page/ into api/page (needs Node 20)'
 	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
-	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
+	@echo 'make pictures      the pictures of the page and printed reports in docs/pictures'
 	@echo 'make images        builds both images, runs them as their deployment files do, ends them; needs root and buildah'
 	@echo 'make dist          sdist and wheel of the last commit in build/dist, checked, and the wheel installed, served and asked'
 	@echo 'make helm          docker/kubernetes/lineage*.yaml from the chart in docker/helm'
@@ -137,6 +137,7 @@ page-dev: system-node page/node_modules
 
 pictures: system-page setup
 	PYTHONPATH=. $(BIN)/python tools/page_pictures.py
+	PYTHONPATH=. $(BIN)/python tools/printed_reports.py
 
 page/node_modules: page/package-lock.json
 	$(NPM) ci --no-audit --no-fund

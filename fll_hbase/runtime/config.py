@@ -59,7 +59,7 @@ class Settings:
     tls_key: str = ""
     # How many proxies stand before the server, whose X-Forwarded headers count.
     proxies: int = 0
-    # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operate/hbase.md).
+    # Names separated by commas; empty: `localhost` on loopback, any elsewhere (docs/operate/security.md).
     allowed_hosts: str = ""
     # More than the 7 s of a gateway (docs/operate/hbase.md), so that its error with the reason arrives first.
     store_timeout_ms: int = 10_000

@@ -108,7 +108,7 @@ def back_up(
     source = Path(url.removeprefix(SQLITE))
     if not url.startswith(SQLITE) or is_in_memory(url):
         raise ConfigurationError(
-            f"{url} has no file to back up; a table of HBase has snapshots, see docs/operate/hbase.md,"
+            f"{url} has no file to back up; a table of HBase has snapshots, see docs/operate/backup.md,"
             " Backup and restore"
         )
     if not damaged:

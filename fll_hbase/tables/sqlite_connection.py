@@ -64,7 +64,7 @@ def damage(error: Exception, path: object) -> CorruptRow | None:
     code = getattr(error, "extendedresult", 0)
     if code != apsw.SQLITE_IOERR_DATA and code & 0xFF != apsw.SQLITE_CORRUPT:
         return None
-    return CorruptRow(f"{path}: a page is damaged ({error}); see docs/operate/hbase.md, Damaged files")
+    return CorruptRow(f"{path}: a page is damaged ({error}); see docs/operate/backup.md, Damaged files")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The pages on monitoring and deployment list the metrics, members of logs, alerts and files that exist."""
+"""The pages on monitoring, deployment and sizing list metrics, members of logs, alerts, files and sizes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.support.repository import DOCKER, ROOT
 
 PAGE = (ROOT / "docs" / "operate" / "monitoring.md").read_text()
 DEPLOY = (ROOT / "docs" / "operate" / "deploy.md").read_text()
+SIZING = (ROOT / "docs" / "operate" / "sizing.md").read_text()
 ROWS = re.findall(r"^\| `(fll_\w+)` \| (\w+) \|([^|]*)\|", PAGE, re.MULTILINE)
 LOGS = PAGE[PAGE.index("## Logs") : PAGE.index("## Access log")]
 
@@ -57,13 +58,11 @@ def test_every_alert() -> None:
     assert re.findall(r"^\| `(Lineage\w+)` \|", PAGE, re.MULTILINE) == [rule["alert"] for rule in rules]
 
 
-def test_figures_are_those_of_the_benchmarks() -> None:
+def test_sizes_are_those_of_the_benchmarks() -> None:
     benchmarks = (ROOT / "docs" / "develop" / "benchmarks.md").read_text()
-    figures = re.search(r"bench --engine monitoring`, CPU.*?```\n(.*?)```", PAGE, re.DOTALL)
-    assert figures
-    assert figures[1] in benchmarks
-    sizes = DEPLOY[DEPLOY.index("## Sizing") : DEPLOY.index("## systemd")]
-    for figure in re.findall(r"\| ([\d.,]+) (?:ms|runs/s|bytes|MiB)", sizes):
+    figures = re.findall(r"\| ([\d.,]+) (?:ms|runs/s|bytes|MiB)", SIZING[: SIZING.index("## HBase")])
+    assert len(figures) >= 8
+    for figure in figures:
         exact = figure.replace(",", "")
         numbers = [float(n.replace(",", "")) for n in re.findall(r" ([\d,]+\.\d{3}) ", benchmarks)]
         # Rounded, and milliseconds there may be microseconds.

@@ -142,6 +142,6 @@ def test_only_a_backup_is_replaced(filled: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["hbase://localhost/table", "sqlite:///:memory:"])
 def test_a_store_without_a_file_is_refused(url: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"docs/operations\.md"):
+    with pytest.raises(ConfigurationError, match=r"docs/operate/backup\.md"):
         back_up(url, str(tmp_path / "b.db"), overwrite=False, report=no_report)
     assert not list(tmp_path.iterdir())

@@ -121,7 +121,7 @@ Examples:
 def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> None:
     """Copy the file of a SQLite store, as it is now, to PATH, beside running readers and writers.
 
-    PATH appears when it is complete. A table of HBase has snapshots (docs/operate/hbase.md).
+    PATH appears when it is complete. A table of HBase has snapshots (docs/operate/backup.md).
     """
     settings = config.from_environment(store=url)
     with progress_bar(None) as bar:
