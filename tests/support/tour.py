@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "ask" / "tour.md"
 END_MS = 1_760_000_000_000
 """Where the clock of the tour stands."""
 
-REST_PAGE = PAGE.with_name("rest.md")
+REST_PAGE = PAGE.parents[1] / "reference" / "rest.md"
 _REQUEST = re.compile(r"^\$ curl -s '([^']*)'\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

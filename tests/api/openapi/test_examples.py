@@ -1,4 +1,4 @@
-"""Examples of the OpenAPI document and of the REST page work on the sample."""
+"""Examples of the OpenAPI document and of the pages on REST work on the sample."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rest.md"
-SECTIONS = ("Batch questions", "The ancestor's routes")
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
+SECTIONS = {"rest.md": "Batch questions", "cdap.md": ""}
+"""Pages with examples of answers that the sample gives at any time, and the section that has them."""
+
 ALWAYS_404 = {"post /"}
 """It names the paths to use instead."""
 
@@ -139,8 +141,12 @@ def test_headers_are_declared_where_they_are_sent(client: FlaskClient, document:
 
 def examples_of_page() -> list[tuple[list[str], str]]:
     """Words of each command in the sections, and what it prints."""
-    sections = PAGE.read_text(encoding="utf-8").split("\n## ")
-    text = "\n".join(section for section in sections if section.startswith(SECTIONS))
+    text = "\n".join(
+        section
+        for page, title in SECTIONS.items()
+        for section in (REFERENCE / page).read_text(encoding="utf-8").split("\n## ")
+        if section.startswith(title)
+    )
     parts = [
         part for block in _BLOCK.findall(text) for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
     ]
@@ -154,7 +160,7 @@ def examples_of_page() -> list[tuple[list[str], str]]:
 
 def test_the_page_shows_what_is_answered(client: FlaskClient) -> None:
     shown = examples_of_page()
-    assert len(shown) >= 3
+    assert len(shown) >= 4
     for words, output in shown:
         url = next(word for word in words if word.startswith("http://"))
         target = urlsplit(url)
