@@ -64,7 +64,10 @@ def test_sizes_are_those_of_the_benchmarks() -> None:
     assert len(figures) >= 8
     for figure in figures:
         exact = figure.replace(",", "")
-        numbers = [float(n.replace(",", "")) for n in re.findall(r" ([\d,]+\.\d{3}) ", benchmarks)]
+        numbers = [
+            float(number.replace(",", ""))
+            for number in re.findall(r" (\d[\d,]*(?:\.\d+)?) (?:ms|µs|runs/s|B|MiB)\b", benchmarks)
+        ]
         # Rounded, and milliseconds there may be microseconds.
         digits = len(exact.partition(".")[2])
         scales = (1, 1000) if digits else (1,)
