@@ -32,4 +32,6 @@ def test_the_page_names_the_count_and_the_missing_numbers() -> None:
 
 
 def test_each_decision_is_one_sentence() -> None:
-    assert [statement for _, _, statement in ROWS if not statement.endswith(".") or len(statement) > 120] == []
+    assert [
+        statement for _, _, statement in ROWS if not statement.endswith(".") or len(statement) > 120
+    ] == []
