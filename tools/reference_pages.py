@@ -6,6 +6,7 @@ what mkdocstrings then fills in from docstrings. A test compares them with the c
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -168,14 +169,16 @@ def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str
 
 
 def _plain(text: str) -> str:
-    """Return text as one line in which no cell of a table ends; angle brackets and pipes are escaped."""
+    """Return text as one line of Markdown in which no cell of a table ends."""
     line = " ".join(text.split())
     return re.sub(r"`[^`]*`|[<>|]", lambda match: _escaped(match[0]), line)
 
 
 def _escaped(text: str) -> str:
-    # A pipe ends a cell inside of code, too.
-    return text.replace("|", "\\|") if text.startswith("`") else "\\" + text
+    if not text.startswith("`"):
+        return "\\" + text
+    # A pipe in code ends a cell, too; with a backslash, not every renderer leaves that out.
+    return text if "|" not in text else f"<code>{html.escape(text[1:-1]).replace('|', '&#124;')}</code>"
 
 
 def _paragraphs(text: str) -> str:
