@@ -54,5 +54,7 @@ def shown_requests() -> list[tuple[str, str]]:
     Those of the reference have a window; the others there are about the last 30 days
     (tests/api/openapi/test_examples.py).
     """
-    requests = {page: _REQUEST.findall((DOCS / page).read_text(encoding="utf-8")) for page in REST_PAGES}
-    return requests["ask/rest.md"] + [item for item in requests["reference/rest.md"] if "start=now" in item[0]]
+    shown_on = {page: _REQUEST.findall((DOCS / page).read_text(encoding="utf-8")) for page in REST_PAGES}
+    return shown_on["ask/rest.md"] + [
+        item for item in shown_on["reference/rest.md"] if "start=now" in item[0]
+    ]
