@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from functools import lru_cache
 
 from fll_hbase.keys.codec import CACHED_CHARACTERS_MAX, escape, escape_bytes, unescape
@@ -63,7 +63,7 @@ def pack_escaped_run(run: bytes) -> bytes:
     if not _UUID.fullmatch(run):
         return run
     number = binascii.unhexlify(run.replace(b"-", b""))
-    return _MARK + b64encode(number)[:_DIGITS].translate(_TO_ORDERED)
+    return _MARK + binascii.b2a_base64(number, newline=False)[:_DIGITS].translate(_TO_ORDERED)
 
 
 def unpack_run(segment: bytes) -> RunKey:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,6 +75,7 @@ class KnownColumns(NamedTuple):
     prefixes: tuple[bytes, ...] = ()
 
 
+_NO_COLUMNS = KnownColumns()
 _REFERENCE = KnownColumns(prefixes=(layout.REFERENCE, layout.FAILED_REFERENCE))
 
 
@@ -112,6 +114,11 @@ def is_known(key: bytes, column: bytes) -> bool:
 
     Readers, the audit and garbage collection ignore a column that this release does not know.
     """
+    return not unknown_names(key, (column,))
+
+
+def unknown_names(key: bytes, columns: Iterable[bytes]) -> list[bytes]:
+    """Return those of the columns in a row of that key that `is_known` refuses, in their order."""
     # Every key begins with the letter of its kind of row and a separator (docs/reference/row-keys.md, Rows).
-    columns = _BY_ROW.get(key[:2])
-    return columns is not None and (column in columns.names or column.startswith(columns.prefixes))
+    names, prefixes = _BY_ROW.get(key[:2], _NO_COLUMNS)
+    return [column for column in columns if not column.startswith(prefixes) and column not in names]

@@ -10,6 +10,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import happybase
@@ -28,6 +29,9 @@ PAGE_ROWS = 1_000
 
 _Call: TypeAlias = tuple[str, Mapping[str, object]]
 """Name and arguments of a call in HBase's Thrift interface."""
+
+# The constructor of a named tuple is a function in Python, and a scan has many cells.
+_cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +102,7 @@ def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
 
 def to_row(cells: Mapping[bytes, Any]) -> Row:
     """Return the cells that Thrift returned by column as a row of ours."""
-    return {column: Cell(cell.value, cell.timestamp) for column, cell in cells.items()}
+    return {column: _cell((cell.value, cell.timestamp)) for column, cell in cells.items()}
 
 
 class HbaseTable:

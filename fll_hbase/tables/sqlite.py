@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -381,11 +380,17 @@ def _select_range(
         single: Any = connection.execute(f"{query} LIMIT ?", (*bounds, *parameters, limit)).fetchall()
         return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in single]
     cursor: Any = connection.execute(query, (*bounds, *parameters))
+    rows: list[tuple[bytes, Row]] = []
+    last, cells = None, {}
     try:
-        return [
-            (row, {column: _cell((value, stamp)) for _, column, value, stamp in cells})
-            for row, cells in islice(groupby(cursor, key=itemgetter(0)), limit)
-        ]
+        for row, column, value, stamp in cursor:
+            if row != last:
+                if len(rows) == limit:
+                    break
+                last, cells = row, {}
+                rows.append((row, cells))
+            cells[column] = _cell((value, stamp))
+        return rows
     finally:
         cursor.close()
 

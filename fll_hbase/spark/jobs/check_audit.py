@@ -181,7 +181,7 @@ def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBat
     for page in pages(table.scan(start, stop)):
         collector.collect(page, facts)
         letters.update(key[0] for key, _ in page)
-        if len(facts.expected) + len(facts.present) > cell_hashes.BATCH_HASHES:
+        if len(facts.expected) + len(facts.present) + len(facts.optional) > cell_hashes.BATCH_HASHES:
             yield _hash_facts(facts)
             facts = RowFacts()
     yield _hash_facts(facts)

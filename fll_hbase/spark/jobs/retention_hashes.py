@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TypeVar
 
 import pyarrow as pa
-import xxhash
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -38,6 +37,9 @@ WAITING = {flag: KINDS[prefix] for prefix, flag in OLD.items()} | {8 << len(OLD)
 
 ROW_KINDS = (layout.CONTENTS, layout.EVENT_BODIES)
 """Prefixes of rows that are deleted as a whole, not cell by cell."""
+
+AGE_COLUMNS = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
+"""The small columns of ROW_KINDS, which decide the age of a row: operations are not read."""
 
 _RUN_WAITS = WAITS | 8 << len(OLD)
 ANY_AGE_MS = 2**63 - 1
@@ -76,8 +78,7 @@ def cell_hash(row: bytes, column: bytes = b"") -> int:
 
     A cell of the run index has the hash of the cell by which a run names it.
     """
-    row, column = liveness.needed_cell(row, column)
-    return xxhash.xxh3_64_intdigest(row + b"\0" + column)
+    return garbage_collection.hash_cell(liveness.needed_cell(row, column))
 
 
 def old_cells(
@@ -88,9 +89,7 @@ def old_cells(
     Contents and event bodies are deleted as whole rows: one item each, with an empty column.
     """
     if start.startswith(ROW_KINDS):
-        # The small columns decide the age of a row: operations are not read.
-        columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
-        for row, cells in liveness.rows_older_than(table.scan(start, stop, columns=columns), until_ms):
+        for row, cells in liveness.rows_older_than(table.scan(start, stop, columns=AGE_COLUMNS), until_ms):
             yield row, b"", cells
     else:
         for row, column, cell in liveness.cells_older_than(table.scan(start, stop), until_ms):
@@ -103,25 +102,43 @@ def _hash_range(
     """Yield as CELL_HASHES what the run rows of a range need, or the old cells of a range of other rows."""
     if start.startswith(layout.RUNS):
         return _hash_live_cells(table, start, stop, collection=collection)
-    flag = OLD[start[: len(layout.RUNS)]]
-    if collection.dry_run:
-        return _hash_cells_of_any_age(table, start, stop, flag=flag, until_ms=collection.until_ms)
-    old = old_cells(table, start, stop, until_ms=collection.until_ms)
-    hashes = (cell_hash(row, column) for row, column, _ in old)
-    return (cell_hashes.flagged_batch([(flag, chunk)]) for chunk in _chunks(hashes))
+    return _hash_stored_cells(table, start, stop, collection=collection)
 
 
-def _hash_cells_of_any_age(
-    table: Table, start: bytes, stop: bytes, *, flag: int, until_ms: int
+def _hash_stored_cells(
+    table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all cells of a range as CELL_HASHES, with `flag`; those put after `until_ms` also have WAITS."""
-    for chunk in _chunks(old_cells(table, start, stop, until_ms=ANY_AGE_MS)):
+    """Yield old cells of a range of one kind as CELL_HASHES; in a dry run also younger ones, with WAITS."""
+    flag = OLD[start[: len(layout.RUNS)]]
+    columns = AGE_COLUMNS if start.startswith(ROW_KINDS) else ()
+    for page in _chunks(table.scan(start, stop, columns=columns)):
         old: list[int] = []
         young: list[int] = []
-        for row, column, cells in chunk:
-            is_old = liveness.is_older_than(cells, until_ms)
-            (old if is_old else young).append(cell_hash(row, column))
-        yield cell_hashes.flagged_batch([(flag, old), (flag | WAITS, young)])
+        for number, stamp_ms in _stamped_hashes(start, page):
+            (old if stamp_ms <= collection.until_ms else young).append(number)
+        groups = [(flag, old)]
+        yield cell_hashes.flagged_batch([*groups, (flag | WAITS, young)] if collection.dry_run else groups)
+
+
+def _stamped_hashes(prefix: bytes, page: Sequence[tuple[bytes, Row]]) -> list[tuple[int, int]]:
+    """Return the hash of each known cell of rows of one kind, or of each whole row, and when it was put."""
+    hash_of = garbage_collection.hash_cell
+    if prefix.startswith(ROW_KINDS):
+        return [(hash_of((row, b"")), max(cell[1] for cell in cells.values())) for row, cells in page]
+    spared = liveness.spared_columns(prefix, {column for _, cells in page for column in cells})
+    if prefix.startswith(layout.RUN_INDEX):
+        return [
+            (hash_of(liveness.needed_cell(row, column)), cell[1])
+            for row, cells in page
+            for column, cell in cells.items()
+            if column not in spared
+        ]
+    return [
+        (hash_of((row, column)), cell[1])
+        for row, cells in page
+        for column, cell in cells.items()
+        if column not in spared
+    ]
 
 
 def _hash_live_cells(
@@ -133,15 +150,18 @@ def _hash_live_cells(
     waiting_scanner = LivenessScanner(table, collection.policy)
     hashes: dict[int, list[int]] = {LIVE: [], WAITS: [], _RUN_WAITS: []}
     cut: set[int] = set()
+    # Without a cut-off no run can expire.
+    takes_expired = collection.dry_run and collection.policy != RetentionPolicy()
     # Hashes of one range are sent in batches; datasets are fewer, and are sent once at the end.
     for page in garbage_collection.pages(table, start, stop):
-        waiting = _take_expired(page, scanner, collection.until_ms) if collection.dry_run else {}
+        waiting = _take_expired(page, scanner, collection.until_ms) if takes_expired else {}
         hashes[_RUN_WAITS] += map(cell_hash, waiting)
         for flag, needing, rows in ((LIVE, scanner, page), (WAITS, waiting_scanner, waiting)):
             for cells in needing.live_cells(rows, until_ms=collection.until_ms):
-                hashes[flag] += [cell_hash(*cell) for cell in cells.cells]
+                hashes[flag] += map(garbage_collection.hash_cell, cells.cells)
                 # A dry run counts what is needed only because its run changed lately.
-                hashes[WAITS if collection.dry_run else flag] += [cell_hash(*cell) for cell in cells.former]
+                waits = WAITS if collection.dry_run else flag
+                hashes[waits] += map(garbage_collection.hash_cell, cells.former)
                 cut.update(cell_hash(layout.dataset_row(dataset)) for dataset in cells.truncated_datasets)
         if sum(map(len, hashes.values())) > cell_hashes.BATCH_HASHES:
             yield cell_hashes.flagged_batch(hashes.items())

@@ -127,7 +127,7 @@ def find_garbage(
     for prefix in HINTS:
         scanned = table.scan(*ranges.prefix_range(prefix))
         for row, column, cell in liveness.cells_older_than(scanned, until_ms):
-            if _hash(liveness.needed_cell(row, column)) not in needed:
+            if hash_cell(liveness.needed_cell(row, column)) not in needed:
                 cells.add(CellKey(row, column))
                 size += size_bytes(row, column, cell.value)
     contents = dict(
@@ -136,7 +136,7 @@ def find_garbage(
     bodies = table.scan(*ranges.prefix_range(layout.EVENT_BODIES), columns=(layout.EVENT_BODY,))
     unneeded: set[bytes] = set()
     for key, cells_of_row in liveness.rows_older_than(chain(contents.items(), bodies), until_ms):
-        if _hash(CellKey(key, b"")) not in needed:
+        if hash_cell(CellKey(key, b"")) not in needed:
             unneeded.add(key)
             size += size_of({key: cells_of_row}).bytes
     # The catalogue has no run of its own to need it: a dataset is garbage if only garbage contents name it.
@@ -170,14 +170,14 @@ def _needed_cells(
             for key in list(scanner.expired_runs(page, until_ms=purge_until_ms)):
                 del page[key]
         for live_cells in scanner.live_cells(page, until_ms=until_ms):
-            needed.update(map(_hash, (*live_cells.cells, *live_cells.former)))
+            needed.update(map(hash_cell, (*live_cells.cells, *live_cells.former)))
             truncated.update(map(layout.dataset_row, live_cells.truncated_datasets))
     return needed, truncated
 
 
-def _hash(cell: CellKey) -> int:
-    """Return the 64-bit hash of row and column of a cell."""
-    return xxhash.xxh3_64_intdigest(cell.row + b"\0" + cell.column)
+def hash_cell(cell: tuple[bytes, bytes]) -> int:
+    """Return the 64-bit hash of a cell, given as row and column."""
+    return xxhash.xxh3_64_intdigest(b"%b\0%b" % cell)
 
 
 class AliasCell(NamedTuple):

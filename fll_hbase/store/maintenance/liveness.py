@@ -6,14 +6,15 @@ row in the run index, the calendar cells of its day and the ways of its period.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from fll_hbase.keys import calendars, layout, ranges
-from fll_hbase.keys.codec import SEPARATOR, day_of
-from fll_hbase.keys.row_kinds import is_known
+from fll_hbase.keys.codec import day_of
+from fll_hbase.keys.row_kinds import unknown_names
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.errors import CorruptRow, in_row
@@ -27,6 +28,8 @@ CACHED_DAYS_MAX = 200_000
 """Bound of the cache of days of contents whose shared cells were reported already."""
 
 _ANY_AGE_MS = 2**63 - 1
+# The constructor of a named tuple is a function in Python, and each run needs several cells.
+_cell_key: Callable[[tuple[bytes, bytes]], CellKey] = partial(tuple.__new__, CellKey)
 SCANNED = (layout.LIGHT,)
 """The columns of run rows that a scan has to read: the light family; run rows have no other."""
 
@@ -90,22 +93,26 @@ class LivenessScanner:
             if head is None:
                 yield LiveCells(cells)
                 continue
-            cells += self._shared_cells(_day_of(head), endpoints)
+            day = _day_of(head)
+            if day not in self._reported:
+                self._reported[day] = True
+                cells += _day_cells(day, endpoints)
             # Only the references of the committed state: those of replaced documents are hints that readers
             # reject, and garbage.
             live = [endpoint for endpoint in endpoints if head.start_ms >= endpoint.horizon_ms]
             cells += _index_cells(key, head, live)
             truncated = [item.dataset for item in endpoints if head.start_ms < item.horizon_ms]
-            yield LiveCells(cells, truncated, self._former_cells(key, page[key], head, until_ms))
+            yield LiveCells(cells, truncated, self._former_cells(key, page[key], value, until_ms))
 
-    def _former_cells(self, key: bytes, row: Row, head: CommittedHead, until_ms: int) -> list[CellKey]:
+    def _former_cells(self, key: bytes, row: Row, committed: bytes | None, until_ms: int) -> list[CellKey]:
         """Return the cells that a run's other commit records need; none if it last changed by `until_ms`."""
         # A reader that read the calendars before the change finds the run by its former reference, and then
         # by its run row where it is now. Without the reference it would find the run nowhere.
-        if is_older_than(row, until_ms):
+        values = [cell[0] for column, cell in row.items() if column.startswith(layout.COMMIT)]
+        others = {value for value in values if value != committed}
+        if not others or is_older_than(row, until_ms):
             return []
-        values = {cell.value for column, cell in row.items() if column.startswith(layout.COMMIT)}
-        former = {_decode_head(key, value) for value in values} - {head, None}
+        former = {_decode_head(key, value) for value in others} - {_decode_head(key, committed), None}
         endpoints = self._endpoints.read({layout.content_row(other.checksum) for other in former if other})
         cells: list[CellKey] = []
         for other in former:
@@ -116,16 +123,6 @@ class LivenessScanner:
             cells += _day_cells(_day_of(other), listed)
             cells += _index_cells(key, other, listed)
         return cells
-
-    def _shared_cells(self, key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
-        """Yield a content, the cells of its day and its ways, unless another run has yielded them before.
-
-        Ways of days that ended at the horizons of their datasets or before are left out.
-        """
-        if key in self._reported:
-            return
-        self._reported[key] = True
-        yield from _day_cells(key, endpoints)
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         """Return what is committed in each run row of a page, with the endpoints of its content."""
@@ -149,18 +146,18 @@ def _day_of(head: CommittedHead) -> ContentDay:
     return ContentDay(head.checksum, day_of(head.start_ms))
 
 
-def _index_cells(key: bytes, head: CommittedHead, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
-    """Yield the row of a run in the run index, and its references at these endpoints."""
+def _index_cells(key: bytes, head: CommittedHead, endpoints: Iterable[EndpointKeys]) -> list[CellKey]:
+    """Return the row of a run in the run index, and its references at these endpoints."""
     run = ranges.escaped_run_of(key)
-    yield run_index_cell(layout.escaped_run_index_tail(head.start_ms, run))
     column = run_rows.reference_column(head.checksum, failed=head.state.failed)
     tail = layout.escaped_reference_tail(head.start_ms, run)
-    for endpoint in endpoints:
-        yield CellKey(endpoint.references + tail, column)
+    cells = [_cell_key((endpoint.references + tail, column)) for endpoint in endpoints]
+    cells.append(run_index_cell(layout.escaped_run_index_tail(head.start_ms, run)))
+    return cells
 
 
 def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
-    """Yield a content, the cells of its day and its ways."""
+    """Yield a content, the cells of its day and its ways, without those of days before the horizons."""
     yield CellKey(layout.content_row(key.checksum), b"")
     yield from calendar_rows.day_cells(key)
     tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
@@ -181,7 +178,7 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
     # (decision 31).
     if row.startswith(layout.RUN_INDEX):
         return run_index_cell(layout.split_run_index_key(row)[1])
-    return CellKey(row, column)
+    return _cell_key((row, column))
 
 
 def cells_older_than(
@@ -192,10 +189,19 @@ def cells_older_than(
     Horizons beside the ways are left out: they go with the catalogue row of their dataset.
     """
     for key, row in scanned:
+        spared = spared_columns(key, row)
         for column, cell in row.items():
-            # A newer release may need columns that this one does not know.
-            if cell.stamp_ms <= until_ms and is_known(key, column) and not _is_horizon(key, column):
+            if cell[1] <= until_ms and column not in spared:
                 yield key, column, cell
+
+
+def spared_columns(key: bytes, columns: Iterable[bytes]) -> set[bytes]:
+    """Return the columns of rows of the key's kind that no collection deletes cell by cell.
+
+    They are unknown ones, which a newer release may need, and horizons beside the ways, see above.
+    """
+    columns = set(columns)
+    return {*unknown_names(key, columns), *(name for name in columns if _is_horizon(key, name))}
 
 
 def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
@@ -205,7 +211,7 @@ def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iter
 
 def is_older_than(row: Row, until_ms: int) -> bool:
     """Return whether no cell of a row was put after `until_ms`."""
-    return all(cell.stamp_ms <= until_ms for cell in row.values())
+    return max([stamp_ms for _, stamp_ms in row.values()], default=until_ms) <= until_ms
 
 
 def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
@@ -216,12 +222,17 @@ def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
 
 def run_index_cell(tail: bytes) -> CellKey:
     """Return the cell that represents all rows of the run index with a tail, see `needed_cell`."""
-    return CellKey(layout.RUN_INDEX + SEPARATOR + tail, b"")
+    return _cell_key((run_index_row(tail), b""))
+
+
+def run_index_row(tail: bytes) -> bytes:
+    """Return the key that represents all rows of the run index with a tail, as `run_index_cell`."""
+    return b"n||" + tail
 
 
 def _is_horizon(key: bytes, column: bytes) -> bool:
     """Return whether the cell is a horizon in a row beside the ways; one in the catalogue is not."""
-    return key.startswith(layout.WAYS) and column.startswith(layout.HORIZON)
+    return column.startswith(layout.HORIZON) and key.startswith(layout.WAYS)
 
 
 def _require(
@@ -261,7 +272,7 @@ def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
 def _input_cells(row: Row, committed: bytes | None) -> Iterator[CellKey]:
     """Yield the content of a latest document that is not committed yet, and the bodies of all events."""
     # Nearly all rows: a document and a commit record of the same value, whose content the caller reports.
-    if all(cell.value == committed for cell in row.values()):
+    if [value for value, _ in row.values()] == [committed] * len(row):
         return
     latest = run_rows.latest_document(row)
     if latest is not None and latest.value != committed:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
-from fll_hbase.keys import access_rows, calendars, layout, ranges, retention
+from fll_hbase.keys import access_rows, calendars, layout, ranges, retention, row_kinds
 from fll_hbase.keys.codec import SEPARATOR
-from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.runtime.errors import CorruptRow
@@ -19,10 +19,11 @@ from fll_hbase.store.maintenance.audit.findings import (
     Repair,
     RowFacts,
     cell_text,
+    cell_texts,
     token_text,
     unknown_columns,
 )
-from fll_hbase.store.maintenance.liveness import needed_cell
+from fll_hbase.store.maintenance.liveness import run_index_row
 from fll_hbase.store.policies import decode_policy
 from fll_hbase.store.rows import calendar_rows, tag_rows
 from fll_hbase.store.rows.calendar_rows import TOKEN_BYTES, ContentDay, SealedRun
@@ -34,14 +35,16 @@ _MARK_BEFORE_CALENDARS = layout.PROPERTIES + b"period-index"
 SEALS = calendars.SEAL, calendars.STARTS
 """Columns of what was counted with the token of a day."""
 
+Page: TypeAlias = Sequence[tuple[bytes, Row]]
+"""Rows of one kind, at least one."""
+
 _TOKEN = re.compile(b"[0-9a-f]{%d}" % (2 * TOKEN_BYTES))
 
 
-def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a reference. The key is not validated."""
+def collect_references(page: Page, facts: RowFacts) -> None:
+    """Add the facts of references. Keys are not validated."""
     # A malformed key matches the need of no run, and is parsed when it is rechecked: most are never parsed.
-    for column, cell in known_cells(key, row, facts).items():
-        facts.present.append(cell_text(key, column, cell.value))
+    facts.present += cell_texts(_known_page(page, facts))
 
 
 def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -81,14 +84,11 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
         _check_empty(column, cell)
 
 
-def collect_run_index(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a row of the run index. The key is not validated, as above."""
+def collect_run_index(page: Page, facts: RowFacts) -> None:
+    """Add the facts of rows of the run index. Keys are not validated, as above."""
     # As garbage collection, by run and start: cells of programs that the run had before stay as long as it.
-    facts.present.append(needed_cell(key, b"").row)
-    for column, cell in known_cells(key, row, facts).items():
-        text = cell_text(key, column, cell.value)
-        facts.present.append(text)
-        facts.allowed.append(text)
+    facts.present += [run_index_row(layout.split_run_index_key(key)[1]) for key, _ in page]
+    facts.optional += cell_texts(_known_page(page, facts))
 
 
 def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -99,10 +99,8 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
         _check_catalogue_cell(column, cell)
         if _has_digest(column) and digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
-        text = cell_text(key, column, cell.value)
-        facts.present.append(text)
         # Fields of contents that were deleted stay as long as the dataset: no finding. Neither is metadata.
-        facts.allowed.append(text)
+        facts.optional.append(cell_text(key, column, cell.value))
     if _is_of_runs(row):
         facts.present.append(key)
 
@@ -114,8 +112,7 @@ def collect_aliases(key: bytes, row: Row, facts: RowFacts) -> None:
         raise CorruptRow("is not the key of an alias row")
     for column in known_cells(key, row, facts):
         alias = layout.parse_alias(column)
-        facts.present.append(cell_text(key, column))
-        facts.allowed.append(cell_text(key, column))
+        facts.optional.append(cell_text(key, column))
         facts.expected.append(cell_text(layout.alias_row(alias), layout.alias_column(dataset)))
 
 
@@ -140,11 +137,19 @@ def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
 
 def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
     """Return the cells of known columns, and add a finding on the others, which a newer release may use."""
-    unknown = [column for column in row if not is_known(key, column)]
+    unknown = row_kinds.unknown_names(key, row)
     if not unknown:
         return row
     facts.findings += unknown_columns(key, unknown)
     return {column: cell for column, cell in row.items() if column not in unknown}
+
+
+def _known_page(page: Page, facts: RowFacts) -> Page:
+    """Return rows with the cells of known columns, and add a finding on the others of each row."""
+    columns = {column for _, row in page for column in row}
+    if not row_kinds.unknown_names(page[0][0], columns):
+        return page
+    return [(key, known_cells(key, row, facts)) for key, row in page]
 
 
 def _is_of_runs(row: Row) -> bool:
@@ -230,8 +235,7 @@ def collect_tag_index(key: bytes, row: Row, facts: RowFacts) -> None:
     layout.parse_tag_index(key)
     for column, cell in known_cells(key, row, facts).items():
         _check_empty(column, cell)
-        facts.present.append(cell_text(key, column))
-        facts.allowed.append(cell_text(key, column))
+        facts.optional.append(cell_text(key, column))
 
 
 def collect_policy(key: bytes, row: Row, facts: RowFacts) -> None:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from cachetools import LRUCache
-
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_start
 from fll_hbase.keys.row_kinds import is_known
@@ -25,7 +23,7 @@ from fll_hbase.store.maintenance.audit.findings import (
     token_text,
     unknown_columns,
 )
-from fll_hbase.store.maintenance.liveness import run_index_cell
+from fll_hbase.store.maintenance.liveness import run_index_row
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row
@@ -36,7 +34,7 @@ CACHED_MAX = 100_000
 _COUNT_DIGITS = 8
 # Keyed by bytes, so that the fast path decodes nothing.
 _FAILED = {state.value.encode(): state.failed for state in State}
-_FIRST_COMMIT = layout.COMMIT + b"00000001|"
+_FIRST_DOCUMENT, _FIRST_COMMIT = layout.DOCUMENT + b"00000001|", layout.COMMIT + b"00000001|"
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 _EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|(?:[0-9a-f]{16}){1,2}")
 _COMMIT = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|(?:[0-9a-f]{16}){1,2}")
@@ -88,19 +86,15 @@ class RunRowChecker:
     def __init__(self, events: EventMerger, *, once: bool) -> None:
         self._events = events
         self._once = once
-        self._programs: LRUCache[bytes, ProgramFacts] = LRUCache(CACHED_MAX)
+        self._programs: dict[bytes, ProgramFacts] = {}
         self._reported: set[tuple[bytes, int]] = set()
 
-    def load_event_bodies(self, page: Iterable[tuple[bytes, Row]]) -> None:
-        """Cache the bodies of all events of the run rows of a page, read in one call."""
-        digests: list[str] = []
-        for key, row in page:
-            if key.startswith(layout.RUNS):
-                values = (cell.value for column, cell in row.items() if column.startswith(layout.EVENT))
-                digests += (
-                    field.decode(errors="replace") for value in values for field in value.split(b"|")[1:]
-                )
-        self._events.load_bodies(digests)
+    def load_event_bodies(self, runs: Iterable[Row]) -> None:
+        """Cache the bodies of all events of run rows, read in one call."""
+        values = [cell for row in runs for column, cell in row.items() if column.startswith(layout.EVENT)]
+        self._events.load_bodies(
+            [field.decode(errors="replace") for value, _ in values for field in value.split(b"|")[1:]]
+        )
 
     def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of a run row to `facts`: the cells it needs or may have, and its own findings.
@@ -111,7 +105,6 @@ class RunRowChecker:
         run = ranges.escaped_run_of(key)
         index_facts = self._decode_single_document(row)
         if index_facts is not None:
-            facts.expected.append(layout.CONTENTS + index_facts.checksum)
             self._add_indexes(run, index_facts, endpoints, facts.expected, facts.allowed)
             return
         columns = _columns_by_kind(key, row)
@@ -130,7 +123,7 @@ class RunRowChecker:
         )
         needed = facts.expected if sound else facts.allowed
         index_facts = self._decode_commit(key, row, value)
-        needed += self._contents(key, row, columns, index_facts)
+        needed += self._latest_content(key, row, columns)
         facts.expected += _event_bodies(row, columns)
         if index_facts is not None:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
@@ -140,19 +133,19 @@ class RunRowChecker:
         # Nearly all rows are of this form, and this check avoids decoding them.
         if len(row) != 2:
             return None
-        (document, document_cell), (commit, commit_cell) = sorted(row.items())
-        value = document_cell.value
+        document, commit = sorted(row)
+        value = row[document][0]
         fields = value.split(SEPARATOR, 3)
         # A hit means that the same names were decoded before, so they are valid.
         program = self._programs.get(fields[-1])
+        value_digest = digest(value).encode()
         if (
             program is None
-            or fields[2] not in _FAILED
-            or commit_cell.value != value
+            or document != _FIRST_DOCUMENT + value_digest
             or not commit.startswith(_FIRST_COMMIT)
-            or not document[-layout.CHECKSUM_DIGITS :].startswith(commit[len(_FIRST_COMMIT) :])
-            or not _DOCUMENT.fullmatch(document)
-            or digest(value).encode() != document[-layout.CHECKSUM_DIGITS :]
+            or not value_digest.startswith(commit[len(_FIRST_COMMIT) :])
+            or row[commit][0] != value
+            or fields[2] not in _FAILED
             or not fields[1].isdigit()
         ):
             return None
@@ -169,20 +162,13 @@ class RunRowChecker:
             return None
         return RunIndexFacts(head.checksum.encode(), head.start_ms, head.state.failed, program)
 
-    def _contents(
-        self, key: bytes, row: Row, columns: RunColumns, index_facts: RunIndexFacts | None
-    ) -> Iterator[bytes]:
-        """Yield the keys of the content rows of the commit and of the latest document, equal ones once.
-
-        Raises CorruptRow for a document that cannot be read.
-        """
-        # Garbage collection keeps both: a document that is not committed yet names its content already.
-        contents = {layout.CONTENTS + index_facts.checksum} if index_facts else set()
+    def _latest_content(self, key: bytes, row: Row, columns: RunColumns) -> Iterator[bytes]:
+        """Yield the key of the content row of the latest document. Raises CorruptRow if it is unreadable."""
+        # Garbage collection keeps it: a document that is not committed yet names its content already.
         if columns.documents:
             latest = row[columns.documents[-1]].value
             self._program(key, row, latest)  # raises CorruptRow
-            contents.add(layout.content_row(run_rows.decode_head(latest).checksum))
-        yield from contents
+            yield layout.content_row(run_rows.decode_head(latest).checksum)
 
     def _add_indexes(
         self,
@@ -192,7 +178,7 @@ class RunRowChecker:
         needed: list[bytes],
         allowed: list[bytes],
     ) -> None:
-        """Add references, ways, day and index row of a run to `needed`, or before a horizon to `allowed`.
+        """Add content, references, ways, day and index row to `needed`, or before a horizon to `allowed`.
 
         In the run index the cell of its program is needed, and cells of other programs are allowed.
         """
@@ -204,13 +190,14 @@ class RunRowChecker:
         for endpoint in endpoint_keys:
             (needed if start_ms >= endpoint.horizon_ms else allowed).append(endpoint.references + tail)
         tail = layout.escaped_run_index_tail(start_ms, run)
-        allowed.append(run_index_cell(tail).row)
+        allowed.append(run_index_row(tail))
         if program.index_prefix:
             needed.append(cell_text(program.index_prefix + tail, program.index_column))
         day = day_of(start_ms)
         content_day = checksum, day
         if content_day not in self._reported or needed is allowed:
             period = calendars.period_of(day)
+            needed.append(layout.CONTENTS + checksum)
             text = checksum.decode(errors="replace")
             way = cell_text(calendars.way_tail(period, text), calendars.WAY)
             for endpoint in endpoint_keys:
@@ -240,6 +227,9 @@ class RunRowChecker:
         if program is None:
             committed = run_rows.decode_run(ranges.run_of(key), value)
             reference = run_rows.encode_program(committed.run)
+            # Cleared as a whole: keeping an order of use would cost each run more than decoding them again.
+            if len(self._programs) >= CACHED_MAX:
+                self._programs.clear()
             program = self._programs[fields] = _program_facts(committed.run, reference)
         return program
 

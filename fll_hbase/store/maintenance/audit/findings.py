@@ -10,6 +10,7 @@ from typing import NamedTuple
 import xxhash
 
 from fll_hbase.keys import calendars, layout
+from fll_hbase.tables import Row
 
 EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
 """Flags of a text: a row needs it; it is stored; it may be stored or missing; it is a finding itself."""
@@ -113,17 +114,22 @@ def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
 
 @dataclass(slots=True)
 class RowFacts:
-    """Facts of one or many rows, as texts: a row key, or a cell as returned by `cell_text`."""
+    """Facts of one or many rows, as texts: a row key, or a cell as returned by `cell_text`.
+
+    `optional` are texts that are present and allowed.
+    """
 
     expected: list[bytes] = field(default_factory=list)
     present: list[bytes] = field(default_factory=list)
+    optional: list[bytes] = field(default_factory=list)
     allowed: list[bytes] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def texts_by_flag(self) -> Iterable[tuple[int, Iterable[bytes]]]:
-        """Yield each of the four flags once with its texts, for FAULT the `fault_key` of each finding."""
+        """Yield the flags of each of the lists with its texts, for FAULT the `fault_key` of each finding."""
         yield EXPECTED, self.expected
         yield PRESENT, self.present
+        yield PRESENT | ALLOWED, self.optional
         yield ALLOWED, self.allowed
         yield FAULT, map(fault_key, self.findings)
 
@@ -132,6 +138,12 @@ def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
     """Return the text of a cell for hashing; with an empty `value`, that of the column whatever its value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
+
+
+def cell_texts(page: Iterable[tuple[bytes, Row]]) -> list[bytes]:
+    """Return the texts of all cells of rows, each with its value."""
+    # Written out: a call for each cell would cost as much as its text.
+    return [b"%b\n%b\n%b" % (key, column, cell[0]) for key, row in page for column, cell in row.items()]
 
 
 def token_text(row: bytes, day: int) -> bytes:

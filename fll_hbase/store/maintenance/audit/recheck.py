@@ -114,7 +114,8 @@ class Rechecker:
         current = self._facts(self._read(suspicious | {key for keys in owners.values() for key in keys}))
         for key, text in suspects.missing:
             still_needed = text in current.get(key, _NO_FACTS).expected
-            if still_needed and text not in needed_facts.get(row_of(text), _NO_FACTS).present:
+            stored = needed_facts.get(row_of(text), _NO_FACTS)
+            if still_needed and text not in stored.present and text not in stored.optional:
                 yield from self._report_once(text, EXPECTED, _missing(key, text, rows[key], needed))
         for fault in suspects.faults:
             if any(finding.kind is fault.kind for finding in current.get(fault.row, _NO_FACTS).findings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from typing import TypeAlias
 
 from cachetools import LRUCache
@@ -22,14 +23,13 @@ PAGE_ROWS, LARGE_ROWS = 1_000, 20
 
 KeyedRow: TypeAlias = tuple[bytes, Row]
 Collector: TypeAlias = Callable[[bytes, Row, RowFacts], None]
+PageCollector: TypeAlias = Callable[[Sequence[KeyedRow], RowFacts], None]
 
 _LARGE = (layout.CONTENTS, layout.EVENT_BODIES)
 _COLLECTORS: Mapping[bytes, Collector] = {
-    **dict.fromkeys(layout.REFERENCES, check_indexes.collect_reference),
     layout.WAYS: check_indexes.collect_way,
     layout.CALENDARS: check_indexes.collect_calendar,
     **dict.fromkeys(layout.INDEXES_BEFORE_CALENDARS, check_indexes.ignore),
-    layout.RUN_INDEX: check_indexes.collect_run_index,
     layout.DATASETS: check_indexes.collect_dataset,
     layout.ALIASES: check_indexes.collect_aliases,
     layout.EVENT_BODIES: check_indexes.collect_event_body,
@@ -41,17 +41,19 @@ _COLLECTORS: Mapping[bytes, Collector] = {
     layout.PROPERTIES: check_indexes.collect_property,
 }
 
+_PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
+    **dict.fromkeys(layout.REFERENCES, check_indexes.collect_references),
+    layout.RUN_INDEX: check_indexes.collect_run_index,
+}
+"""Collectors of kinds with a row for each run: of pages at once, since every row can be read."""
+
 
 def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
-    """Yield scanned rows in pages of PAGE_ROWS, or LARGE_ROWS for contents and event bodies, never empty."""
-    page: list[KeyedRow] = []
-    for keyed in scanned:
-        page.append(keyed)
-        if len(page) == PAGE_ROWS or (len(page) >= LARGE_ROWS and keyed[0].startswith(_LARGE)):
+    """Yield scanned rows in pages of one kind, of PAGE_ROWS, or LARGE_ROWS for contents and event bodies."""
+    for kind, rows in groupby(scanned, key=_kind_of):
+        size = LARGE_ROWS if kind in _LARGE else PAGE_ROWS
+        while page := list(islice(rows, size)):
             yield page
-            page = []
-    if page:
-        yield page
 
 
 class FactCollector:
@@ -64,18 +66,25 @@ class FactCollector:
         self._horizons_ms: LRUCache[Dataset, int] = LRUCache(CACHED_CONTENTS_MAX)
 
     def collect(self, page: Sequence[KeyedRow], facts: RowFacts) -> None:
-        """Add the facts of all rows of a page to `facts`; a row that cannot be read adds a finding."""
-        endpoints = self._load(page)
-        for key, row in page:
-            self._collect_row(key, row, endpoints, facts)
+        """Add the facts of all rows of a page of one kind to `facts`; an unreadable row adds a finding."""
+        self._collect(page, self._load(page), facts)
 
     def collect_each(self, page: Sequence[KeyedRow]) -> dict[bytes, RowFacts]:
         """Return the facts of each row of a page by key; a row that cannot be read has a finding."""
         endpoints = self._load(page)
         facts = {key: RowFacts() for key, _ in page}
         for key, row in page:
-            self._collect_row(key, row, endpoints, facts[key])
+            self._collect([(key, row)], endpoints, facts[key])
         return facts
+
+    def _collect(self, page: Sequence[KeyedRow], endpoints: Endpoints, facts: RowFacts) -> None:
+        """Add the facts of the rows of a page of one kind to `facts`."""
+        collect = _PAGE_COLLECTORS.get(_kind_of(page[0]))
+        if collect is not None:
+            collect(page, facts)
+            return
+        for key, row in page:
+            self._collect_row(key, row, endpoints, facts)
 
     def _collect_row(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of a row to `facts`; an unreadable row becomes a finding there."""
@@ -93,13 +102,14 @@ class FactCollector:
 
     def _load(self, page: Sequence[KeyedRow]) -> Endpoints:
         """Cache the event bodies of the runs of a page, and return the endpoints of their contents."""
-        self._runs.load_event_bodies(page)
-        return self._readable_endpoints(page)
+        runs = [row for key, row in page if key.startswith(layout.RUNS)]
+        self._runs.load_event_bodies(runs)
+        return self._readable_endpoints(runs)
 
-    def _readable_endpoints(self, page: Sequence[KeyedRow]) -> Endpoints:
-        """Return the endpoints of the contents of all commits of a page, without unreadable ones."""
+    def _readable_endpoints(self, runs: Iterable[Row]) -> Endpoints:
+        """Return the endpoints of the contents of all commits of run rows, without unreadable ones."""
         # One read for the page. Contents that cannot be read are findings of their own rows.
-        read = self._endpoints.read(_committed_contents(page))
+        read = self._endpoints.read(_committed_contents(runs))
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
@@ -115,13 +125,20 @@ class FactCollector:
         return {**cached, **read}
 
 
-def _committed_contents(page: Sequence[KeyedRow]) -> Iterator[bytes]:
-    """Yield the content rows of all commit values."""
-    for key, row in page:
-        if key.startswith(layout.RUNS):
-            for column, cell in row.items():
-                if column.startswith(layout.COMMIT):
-                    yield layout.CONTENTS + cell.value[: layout.CHECKSUM_DIGITS]
+def _kind_of(keyed: KeyedRow) -> bytes:
+    """Return the prefix of a row's key that names its kind."""
+    return keyed[0][:2]
+
+
+def _committed_contents(runs: Iterable[Row]) -> Iterator[bytes]:
+    """Yield the content row of each checksum in the commit values of run rows, once."""
+    checksums = {
+        cell[0][: layout.CHECKSUM_DIGITS]
+        for row in runs
+        for column, cell in row.items()
+        if column.startswith(layout.COMMIT)
+    }
+    return (layout.CONTENTS + checksum for checksum in checksums)
 
 
 def _horizon_ms(row: Row) -> int:
