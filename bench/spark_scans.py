@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from pathlib import Path
 
 from bench import documents, recording
 from bench.report import print_figure
+from bench.spark import session_usages
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.exports.export_files import Format
@@ -19,6 +20,7 @@ from fll_hbase.spark.session import session
 from fll_hbase.store.factory import open_store
 
 CALL_RUNS = 5_000
+WATCH_SECONDS = 0.5
 ROUNDS = 2
 """The first round also compiles the code of Spark; the figures are those of the last."""
 
@@ -55,28 +57,29 @@ def bench(sizes: Sequence[int]) -> None:
 
 
 def _cpu_seconds(job: Callable[[], None]) -> dict[str, float]:
-    """Return the CPU seconds that the JVM and the Python workers of this process use for a job."""
-    earlier = _used()
-    job()
-    return {process: seconds - earlier[process] for process, seconds in _used().items()}
+    """Return the CPU seconds that the JVM and the Python workers of this session use for a job."""
+    earlier = dict(session_usages(os.getsid(0)))
+    usages = dict(earlier)
+    ended = threading.Event()
 
+    def watch() -> None:
+        # Often, since the CPU time of a worker that has ended is known no longer.
+        while not ended.wait(WATCH_SECONDS):
+            usages.update(session_usages(os.getsid(0)))
 
-def _used() -> dict[str, float]:
-    """Return the CPU seconds so far of the JVM and of the Python workers, with those that have ended."""
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        job()
+    finally:
+        ended.set()
+        watcher.join()
+    usages.update(session_usages(os.getsid(0)))
     used = {"JVM": 0.0, "Python workers": 0.0}
-    own_session = os.getsid(0)
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
-            command = (stat.parent / "cmdline").read_bytes()
-        except OSError:
-            continue  # the process has just ended
-        fields = rest.split()
-        if int(fields[3]) != own_session:
-            continue
-        own, ended = (sum(map(int, fields[begin : begin + 2])) for begin in (11, 13))
-        if name == "java":
-            used["JVM"] += own / os.sysconf("SC_CLK_TCK")
-        elif b"pyspark.daemon" in command:
-            used["Python workers"] += (own + ended) / os.sysconf("SC_CLK_TCK")
+    for process, usage in usages.items():
+        seconds = usage.cpu_seconds - (earlier[process].cpu_seconds if process in earlier else 0.0)
+        if "java" in usage.command.partition(" ")[0]:
+            used["JVM"] += seconds
+        elif "pyspark.daemon" in usage.command:
+            used["Python workers"] += seconds
     return used
