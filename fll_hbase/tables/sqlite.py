@@ -381,7 +381,8 @@ def _select_range(
         return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in single]
     cursor: Any = connection.execute(query, (*bounds, *parameters))
     rows: list[tuple[bytes, Row]] = []
-    last, cells = None, {}
+    last: bytes | None = None
+    cells: Row = {}
     try:
         for row, column, value, stamp in cursor:
             if row != last:

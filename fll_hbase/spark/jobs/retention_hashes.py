@@ -151,10 +151,10 @@ def _hash_live_cells(
     hashes: dict[int, list[int]] = {LIVE: [], WAITS: [], _RUN_WAITS: []}
     cut: set[int] = set()
     # Without a cut-off no run can expire.
-    takes_expired = collection.dry_run and collection.policy != RetentionPolicy()
+    can_expire = collection.dry_run and collection.policy != RetentionPolicy()
     # Hashes of one range are sent in batches; datasets are fewer, and are sent once at the end.
     for page in garbage_collection.pages(table, start, stop):
-        waiting = _take_expired(page, scanner, collection.until_ms) if takes_expired else {}
+        waiting = _take_expired(page, scanner, collection.until_ms) if can_expire else {}
         hashes[_RUN_WAITS] += map(cell_hash, waiting)
         for flag, needing, rows in ((LIVE, scanner, page), (WAITS, waiting_scanner, waiting)):
             for cells in needing.live_cells(rows, until_ms=collection.until_ms):
