@@ -32,7 +32,12 @@ def test_the_job_shown_is_captured_as_shown(tmp_path: Path) -> None:
         path = f"{Path(FLL).parent}:{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path, "FLL_CAPTURE_SPOOL": str(tmp_path / "spool")}
         done = subprocess.run(
-            ["bash", "-ec", script], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
+            ["bash", "-ec", script],
+            cwd=tmp_path,
+            env=environment,
+            text=True,
+            capture_output=True,
+            check=False,
         )
     assert done.returncode == 0, done.stderr
     lineage = done.stdout[done.stdout.index("Where ") :]

@@ -10,7 +10,7 @@ from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from tests.support.capture.api_answers import answered_edges, captured_edges, captured_kinds, indirect_kinds
-from tests.support.capture.golden_dumps import FOLDER, ROOT, recorded, resolve
+from tests.support.capture.golden_dumps import FOLDER, recorded, resolve
 from tests.support.capture.more_cases import CASES, captured, expected
 
 VERSIONS = ("3.5", "4.3")
