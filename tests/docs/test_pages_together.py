@@ -30,7 +30,7 @@ PAGES = {
 NEEDS_MORE = re.compile(
     r"^(?:make|pip|tar|dbt|dbt-ol|datahub|airflow|spark-submit|openapi-python-client|printf)\b"
     r"|^(?:export )?(?:AIRFLOW|PYSPARK|FLL_AUTH|OPENLINEAGE)|\bfll (?:spark|serve|capture|sample)\b"
-    r"|--server https:|hbase://|\bspark[.,]|fll_hbase\.cli|\$PWD",
+    r"|--server https:|hbase://|\bspark[.,]|fll_hbase\.cli|\bairflow\.|\$PWD",
     re.MULTILINE,
 )
 """Commands and programs that need Spark, HBase, another machine or another tool, and those of the server."""

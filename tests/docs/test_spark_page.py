@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_pages_together import commands
 from tests.support.commands import FLL, serving
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record" / "spark.md").read_text(encoding="utf-8")
@@ -25,10 +24,10 @@ def rows(table: str) -> list[list[str]]:
 
 @pytest.mark.slow
 def test_the_job_shown_is_captured_as_shown(tmp_path: Path) -> None:
-    typed = list(commands(SHOWN))
-    printed = SHOWN.partition(typed[-1])[2]
+    *jobs, query = re.split(r"^\$ ", SHOWN, flags=re.MULTILINE)[1:]
+    command, _, printed = query.partition("\n")
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
-        script = "\n".join(typed).replace("http://127.0.0.1:8080", url)
+        script = "\n".join([*jobs, command]).replace("http://127.0.0.1:8080", url)
         path = f"{Path(FLL).parent}:{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path, "FLL_CAPTURE_SPOOL": str(tmp_path / "spool")}
         done = subprocess.run(
